@@ -39,6 +39,8 @@ class Row:
     limit: float
     shaped: bool = False
     mtu: int = 1500
+    offload: bool = True
+    """Whether TCP hands over segments of up to 64 KiB, which never become frames on a veth pair."""
 
 
 class Bench:
@@ -156,6 +158,17 @@ ROWS = [
         lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
         1 / 0.95,
     ),
+    *(
+        Row(
+            f"16 MiB, frames of {mtu} B, AF_PACKET over TCP in the same frames",
+            lambda bench: bench.active("put", LONG, 5, "packet"),
+            lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
+            1 / 0.95,
+            mtu=mtu,
+            offload=False,
+        )
+        for mtu in (1500, 9000, 65535)
+    ),
     Row(
         "16 MiB, frames of 9000 B, AF_PACKET over TCP with segmentation offload",
         lambda bench: bench.active("put", LONG, 5, "packet"),
@@ -218,6 +231,8 @@ def measure(row: Row, program: Path, plain: Path, launches: int) -> None:
     with two_hosts(program, mtu=row.mtu) as hosts:
         if row.shaped:
             hosts.shape(SHAPED)
+        if not row.offload:
+            hosts.send_single_frames()
         bench = Bench(hosts, plain)
         pairs = []
         for launch in range(launches):

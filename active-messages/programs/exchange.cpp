@@ -1,5 +1,5 @@
 // Two of these processes exchange messages: one answers, the other asks, measures and checks. What tests and benchmarks
-// run.
+// run. With COUNT, as many may ask the one that answers.
 //
 // usage: scope-exchange INTERFACE automatic|xdp|packet|none on|off ACTION [BYTES COUNT]
 //   on|off: flow control. ACTION: latency, stream, put, check; answer; late and
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -79,7 +80,7 @@ std::byte expected_byte(std::size_t round, std::size_t index) {
 // Both roles; the handlers are in the same order.
 class Process {
  public:
-  explicit Process(const Options& options) : endpoint_(options), memory_(exposed_bytes) {
+  explicit Process(const Options& options) : memory_(exposed_bytes), endpoint_(options) {
     region_ = endpoint_.expose(memory_.data(), memory_.size());
     const auto handle = [this](Action action) { return endpoint_.handle(action, this); };
     echo_ = handle(
@@ -90,20 +91,20 @@ class Process {
     region_is_ = handle([](void* self, Peer, Bytes header, Bytes) { of(self).learn_region(header); });
     check_memory_ =
         handle([](void* self, Peer source, Bytes header, Bytes) { of(self).check_memory(source, header); });
-    end_ = handle([](void* self, Peer, Bytes, Bytes) { of(self).ended_ = true; });
+    end_ = handle([](void* self, Peer, Bytes, Bytes) { ++of(self).ended_; });
   }
 
   Endpoint& endpoint() { return endpoint_; }
   void connect(const Address& other) { peer_ = endpoint_.add(other); }
 
-  void answer() {
+  void answer(std::size_t others) {
     // The other's silence is its death; ours would be, too.
-    for (std::size_t fruitless = 0; !ended_;) {
+    for (std::size_t fruitless = 0; ended_ < others;) {
       if (endpoint_.poll() > 0)
         fruitless = 0;
       else if (++fruitless > spins)
         endpoint_.wait(std::chrono::microseconds(100));
-      if (++polls_ % 1024 == 0 && endpoint_.send(peer_, count_, {}, {}) == Outcome::peer_dead)
+      if (++polls_ % 1024 == 0 && ended_ == 0 && endpoint_.send(peer_, count_, {}, {}) == Outcome::peer_dead)
         throw std::runtime_error(endpoint_.name(peer_) + " is dead");
     }
   }
@@ -223,14 +224,14 @@ class Process {
     endpoint_.reply(source, back_, {}, {&word, 1});
   }
 
-  Endpoint endpoint_;
   std::vector<std::byte> memory_, outgoing_;
+  Endpoint endpoint_;  // ends first: until then peers write into the memory
   Region region_ = 0, other_region_ = 0;
   Peer peer_ = 0;
   Handler echo_, back_, count_, ask_region_, region_is_, check_memory_, end_;
   Outcome put_outcome_ = Outcome::again;
-  std::size_t counted_ = 0, polls_ = 0;
-  bool returned_ = false, equal_ = false, ended_ = false;
+  std::size_t counted_ = 0, polls_ = 0, ended_ = 0;
+  bool returned_ = false, equal_ = false;
 };
 
 void print(const Endpoint& endpoint, const std::vector<double>& seconds) {
@@ -250,7 +251,7 @@ void print(const Endpoint& endpoint, const std::vector<double>& seconds) {
                                                           {"foreign", s.foreign},
                                                           {"credit_waits", s.credit_waits}};
   for (const auto& [name, value] : counts) std::printf(", \"%s\": %" PRIu64, name, value);
-  std::printf("}\n");
+  std::printf(", \"processor_s\": %.9g}\n", static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
 }
 
 int run(const std::vector<std::string>& words) {
@@ -289,7 +290,7 @@ int run(const std::vector<std::string>& words) {
   const bool late = words[3] == "late" || words[3] == "absent";
   if (late) std::this_thread::sleep_for(std::chrono::seconds(3));
   if (late || words[3] == "answer") {
-    process.answer();
+    process.answer(words.size() > 4 ? count : 1);
   } else {
     if (measure != nullptr)
       seconds = (process.*measure)(bytes, count);

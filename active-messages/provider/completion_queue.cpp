@@ -13,7 +13,10 @@
 namespace scope::provider {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr auto longest_sleep = std::chrono::milliseconds(10);
+constexpr auto switched = std::chrono::microseconds(3);  // a yield that takes longer gave the processor away
 
 CompletionQueue& queue_of(fid_cq* queue) {
   return object<CompletionQueue>(queue);
@@ -59,8 +62,13 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
       for (Endpoint* endpoint : queue.endpoints) idle = !endpoint->progress() || idle;
     const ssize_t taken = take(queue, buffer, count, sources);
     guard.unlock();
-    // Not every MPI library yields, and the peer may wait for this processor.
-    if (idle && taken == -FI_EAGAIN) sched_yield();
+    // Not every MPI library yields, and the peer may wait for this processor. As long as somebody does, it gets the
+    // processor at once.
+    if ((idle || queue.crowded) && taken == -FI_EAGAIN) {
+      const auto before = Clock::now();
+      sched_yield();
+      queue.crowded = Clock::now() - before > switched;
+    }
     return static_cast<int>(taken);
   });
 }
@@ -92,7 +100,6 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
 
 ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*,
                   int timeout_ms) {
-  using Clock = std::chrono::steady_clock;
   CompletionQueue& queue = queue_of(id);
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {

@@ -103,9 +103,11 @@ Exchange::Exchange(const active_messages::Options& options, std::size_t eager_by
   on<Envelope, &Exchange::on_first_part>();
   on<Part, &Exchange::on_part>();
   on<AtomicRequest, &Exchange::on_atomic>();
-  endpoint_.on_death([](void* context, Peer peer,
-                        const std::string& how) { static_cast<Exchange*>(context)->died(peer, how); },
-                     this);
+  endpoint_.on_death(
+      [](void* context, Peer peer, bool farewell, const std::string& how) {
+        static_cast<Exchange*>(context)->died(peer, farewell, how);
+      },
+      this);
 }
 
 template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
@@ -297,8 +299,11 @@ void Exchange::receive(bool tagged, Receive receive) {
     if (!receive.shared || receive.shared->left < receive.shared->minimum) return;
   }
   if (receive.source != any_peer) {
-    if (gone(receive.source)) return fail(receive, tagged);
+    if (gone(receive.source)) return fail(receive, tagged, receive.source);
     endpoint_.await(receive.source);
+  } else if (!receive.shared) {
+    if (last_departed_ && endpoint_.alone()) return fail(receive, tagged, *last_departed_);
+    await_all();
   }
   matching.post(std::move(receive));
 }
@@ -651,18 +656,30 @@ const std::string& Exchange::blame(Peer peer) {
   return departed.how;
 }
 
-void Exchange::fail(const Receive& receive, bool tagged) {
+void Exchange::fail(const Receive& receive, bool tagged, Peer departed) {
   listener_.received({.context = receive.context,
                       .flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG),
                       .tag = receive.tag,
-                      .source = receive.source,
+                      .source = departed,
                       .error = FI_EHOSTDOWN,
-                      .cause = blame(receive.source)},
+                      .cause = blame(departed)},
                      true);
 }
 
-// All that only this peer could have completed fails. Puts to it have failed before.
-void Exchange::died(Peer peer, const std::string& how) {
+void Exchange::fail_all(Peer source, Peer departed) {
+  for (Matching* matching : {&tagged_, &plain_})
+    for (const Receive& receive : matching->withdraw(source)) fail(receive, matching == &tagged_, departed);
+}
+
+// Something is expected of every peer: the death of one that never spoke is noticed, too.
+void Exchange::await_all() {
+  for (; awaited_ < endpoint_.peers(); ++awaited_) endpoint_.await(awaited_);
+}
+
+// All that only this peer could have completed fails. Puts to it have failed before. A receive from any source fails when
+// a process dies, which may have been the one it waited for; when a process leaves in order, only if nobody else is
+// left.
+void Exchange::died(Peer peer, bool farewell, const std::string& how) {
   if (departed_.size() <= peer) departed_.resize(peer + 1);
   leaving_.erase(peer);
   assembled_.erase(peer);
@@ -682,8 +699,9 @@ void Exchange::died(Peer peer, const std::string& how) {
     landing.done.cause = blame(peer);
     finish(std::move(landing.done), landing.completes, landing.shared.get());
   }
-  for (Matching* matching : {&tagged_, &plain_})
-    for (const Receive& receive : matching->withdraw(peer)) fail(receive, matching == &tagged_);
+  fail_all(peer, peer);
+  last_departed_ = peer;
+  if (!farewell || endpoint_.alone()) fail_all(any_peer, peer);
 }
 
 }  // namespace scope::provider

@@ -174,10 +174,12 @@ class Exchange {
   void refuse(const Arrival& arrival);
   void clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing);
   void complete(std::uint64_t number, int error);
-  void died(Peer peer, const std::string& how);
+  void died(Peer peer, bool farewell, const std::string& how);
   bool gone(Peer peer) const { return peer < departed_.size() && !departed_[peer].how.empty(); }
   const std::string& blame(Peer peer);
-  void fail(const Receive& receive, bool tagged);
+  void fail(const Receive& receive, bool tagged, Peer departed);
+  void fail_all(Peer source, Peer departed);
+  void await_all();
   template <class Header>
   void answer(Peer peer, active_messages::Handler handler, const Header& header);
   Outcome attempt(const Waiting& waiting);
@@ -223,6 +225,8 @@ class Exchange {
     bool told = false;  // to the standard error output
   };
   std::vector<Departed> departed_;  // by peer
+  std::optional<Peer> last_departed_;
+  Peer awaited_ = 0;  // all peers before this one are awaited
   bool in_handler_ = false;
   int fruitless_polls_ = 0;
   active_messages::Endpoint endpoint_;  // last: it ends first, and its end runs completions

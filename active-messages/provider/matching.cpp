@@ -39,7 +39,7 @@ const Arrival* Matching::first_for(const Receive& receive) const {
 std::vector<Receive> Matching::withdraw(Peer source) {
   std::vector<Receive> withdrawn;
   for (auto each = posted_.begin(); each != posted_.end();) {
-    if (each->source == source) {
+    if (each->source == source && !(source == any_peer && each->shared)) {
       withdrawn.push_back(std::move(*each));
       each = posted_.erase(each);
     } else {

@@ -73,7 +73,7 @@ class Matching {
   void keep(Arrival arrival) { unexpected_.push_back(std::move(arrival)); }
   void retire(const SharedBuffer& buffer);
   std::optional<Receive> cancel(const void* context);
-  // The receives that only this peer could have satisfied, removed.
+  // The receives from this peer, or from any, removed; not those that take message after message from any.
   std::vector<Receive> withdraw(Peer source);
 
  private:

@@ -50,8 +50,8 @@ class Sink {
   virtual std::optional<Peer> admit(const Address& address) = 0;
   // Runs the completion.
   virtual void completed(Completion completion, void* context, Outcome outcome) = 0;
-  // The channel has completed the peer's puts already. `how`: Death.
-  virtual void died(Peer peer, std::string how) = 0;
+  // The channel has completed the peer's puts already. `farewell`, `how`: Death.
+  virtual void died(Peer peer, bool farewell, std::string how) = 0;
 
  protected:
   ~Sink() = default;

@@ -48,6 +48,12 @@ struct Known {
   std::deque<QueuedReply> replies = {};
 };
 
+struct Departed {
+  Peer peer;
+  bool farewell;
+  std::string how;
+};
+
 struct Exposed {
   std::byte* memory;
   std::size_t bytes;
@@ -79,7 +85,7 @@ struct Endpoint::State final : Sink {
   void completed(Completion completion, void* context, Outcome outcome) override {
     completion(context, outcome);
   }
-  void died(Peer peer, std::string how) override;
+  void died(Peer peer, bool farewell, std::string how) override;
 
   Peer add(const Address& address);
   Channel& channel_to(const Address& address) const;
@@ -103,7 +109,7 @@ struct Endpoint::State final : Sink {
   std::vector<std::pair<Action, void*>> handlers;
   Death on_death = nullptr;
   void* of_death = nullptr;
-  std::vector<std::pair<Peer, std::string>> departed;  // to be told by the next poll()
+  std::vector<Departed> departed;  // to be told by the next poll()
   std::unordered_map<Region, Exposed> regions;
   Region next_region = 1;
   std::uint64_t refused_calls = 0, unknown_handlers = 0;
@@ -133,7 +139,8 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   port.emplace(wired ? options.interface : "");
   self.port = port->number();
   if (wired)
-    wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port), options, self);
+    wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port, options.loss),
+                                         options, self);
   memory = shared_memory(options, self);
   for (Channel* channel : {memory.get(), wire.get()})
     if (channel != nullptr) channels.push_back(channel);
@@ -174,7 +181,8 @@ void Endpoint::State::deliver(Peer source, const Message& message) {
 
 std::byte* Endpoint::State::target(Region region, std::size_t offset, std::size_t bytes) {
   const auto found = regions.find(region);
-  if (found == regions.end() || offset > found->second.bytes || bytes > found->second.bytes - offset)
+  if (ending || found == regions.end() || offset > found->second.bytes ||
+      bytes > found->second.bytes - offset)
     return nullptr;
   return found->second.memory + offset;
 }
@@ -184,10 +192,10 @@ std::optional<Peer> Endpoint::State::admit(const Address& address) {
   return add(address);
 }
 
-void Endpoint::State::died(Peer peer, std::string how) {
+void Endpoint::State::died(Peer peer, bool farewell, std::string how) {
   peers[peer].alive = false;
   peers[peer].replies.clear();
-  departed.emplace_back(peer, std::move(how));
+  departed.push_back({peer, farewell, std::move(how)});
 }
 
 Peer Endpoint::State::add(const Address& address) {
@@ -299,6 +307,18 @@ std::string Endpoint::name(Peer peer) const {
          std::to_string(process_number(address));
 }
 
+std::size_t Endpoint::peers() const {
+  const auto held = state_->lock();
+  return state_->peers.size();
+}
+
+bool Endpoint::alone() const {
+  const auto held = state_->lock();
+  return std::ranges::none_of(state_->peers, [this](const Known& known) {
+    return known.alive && known.address.process != state_->self.process;
+  });
+}
+
 Handler Endpoint::handle(Action action, void* context) {
   const auto held = state_->lock();
   state_->handlers.emplace_back(action, context);
@@ -381,8 +401,8 @@ int Endpoint::poll() {
   if (!state_->with_replies.empty()) state_->send_replies(now);
   int done = 0;
   for (Channel* channel : state_->channels) done += channel->poll(now, *state_);
-  for (const auto& [peer, how] : std::exchange(state_->departed, {}))
-    if (state_->on_death != nullptr) state_->on_death(state_->of_death, peer, how);
+  for (const Departed& each : std::exchange(state_->departed, {}))
+    if (state_->on_death != nullptr) state_->on_death(state_->of_death, each.peer, each.farewell, each.how);
   if (done > 0) state_->fruitless_waits = 0;
   return done;
 }

@@ -29,6 +29,8 @@ struct Options {
   std::string interface;  // of the Ethernet; empty with Wire::none
   Wire wire = Wire::automatic;
   bool flow_control = true;
+  double loss =
+      0;  // share of the arriving frames that the kernel drops, as a bad link would; needs AF_PACKET
   std::array<std::byte, 16> session_key{};         // frames and segments with another key are dropped
   std::chrono::milliseconds peer_timeout{10'000};  // without a sign of life the peer is dead
   bool progress_thread = false;                    // for programs that compute long between calls
@@ -56,8 +58,9 @@ using Action = void (*)(void* context, Peer source, Bytes header, Bytes payload)
 using Completion = void (*)(void* context, Outcome outcome);
 
 // Runs inside poll(), once for each peer that died or left, after the completions of its puts. `how` is for a person, behind
-// the peer's name: "gave no sign of life for 10 s". The action may send to other peers.
-using Death = void (*)(void* context, Peer peer, const std::string& how);
+// the peer's name: "gave no sign of life for 10 s". `farewell`: the peer ended its endpoint in order. The action may send
+// to other peers.
+using Death = void (*)(void* context, Peer peer, bool farewell, const std::string& how);
 
 // What a sleeping thread watches: see Endpoint::arrivals().
 struct Arrivals {
@@ -87,6 +90,8 @@ class Endpoint {
   // session key was verified, and adds it.
   Peer add(const Address& address);   // Error
   std::string name(Peer peer) const;  // for a person: "02:42:ac:11:00:03 port 4 process 815"
+  std::size_t peers() const;          // added or accepted, the dead among them
+  bool alone() const;                 // whether all peers but this process itself are dead
 
   // Before the first poll(); the same order in all processes.
   Handler handle(Action action, void* context);

@@ -159,8 +159,12 @@ void PeerInbox::ring_bell() {
     const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well
 }
 
+bool PeerInbox::closed() const {
+  return head().closed.load(std::memory_order_acquire) != 0;
+}
+
 bool PeerInbox::alive() const {
-  if (head().closed.load(std::memory_order_acquire) != 0) return false;
+  if (closed()) return false;
   pollfd ended{process_.get(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;
 }

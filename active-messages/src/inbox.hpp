@@ -75,6 +75,7 @@ class PeerInbox {
   void ring_bell();
   // False once the process has ended or closed its endpoint.
   bool alive() const;
+  bool closed() const;  // by its owner, in order
 
  private:
   Inbox& head() const { return *reinterpret_cast<Inbox*>(head_.data()); }

@@ -2,16 +2,19 @@
 
 namespace scope::active_messages {
 
-std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port) {
-  if (asked == Wire::packet) return packet_wire(interface, port);
+std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port,
+                                        double loss) {
+  if (asked == Wire::packet || (asked == Wire::automatic && loss > 0))
+    return packet_wire(interface, port, loss);
+  if (loss > 0) throw Error("Options::loss: AF_XDP drops no frames; the wire must be AF_PACKET");
   if (asked == Wire::xdp) return xdp_wire(interface, port);
   // A shaped link stays as slow as it was made.
   if (const std::string discipline = shaping(interface); !discipline.empty())
-    return packet_wire(interface, port, "AF_XDP would go past the queue discipline " + discipline);
+    return packet_wire(interface, port, 0, "AF_XDP would go past the queue discipline " + discipline);
   try {
     return xdp_wire(interface, port);
   } catch (const Error& error) {
-    return packet_wire(interface, port, error.what());
+    return packet_wire(interface, port, 0, error.what());
   }
 }
 

@@ -23,7 +23,7 @@ struct SentFrame {
 
 class Outgoing {
  public:
-  // `window`: how many frames may be under way, a power of two. `adaptive`: fewer when frames are lost.
+  // `window`: how many frames may be under way, a power of two. `adaptive`: fewer while frames are lost.
   Outgoing(std::size_t window, bool adaptive);
 
   std::uint64_t next() const { return next_; }
@@ -37,7 +37,7 @@ class Outgoing {
     return at(next_);
   }
 
-  // How many more frames may be sent now, where requests are limited by what the peer granted.
+  // How many more frames may be sent now, where requests are limited by what the peer granted and the link carries.
   std::size_t room() const;
   std::size_t room_of_requests() const;
   void grant(std::uint64_t limit) { granted_ = std::max(granted_, limit); }
@@ -53,24 +53,29 @@ class Outgoing {
   void time_out(Time now);
   Time due() const { return empty() ? Time::max() : timer_ + round_trip_.timeout(); }
 
-  // The number of the next frame that must be repeated; next() when there is none.
+  // The number of the next frame to be repeated now; next() when there is none, or the link is full.
   std::uint64_t lost() const;
   RoundTrip::Duration timeout() const { return round_trip_.timeout(); }
   void back_off() { round_trip_.back_off(); }
 
  private:
-  void arrived(SentFrame& frame);
+  void arrived(Time now, SentFrame& frame);
   void find_lost();
-  void shrink(double factor);
+  void lose(SentFrame& frame);
+  void adapt(double fresh, bool used);
+  // Frames that neither arrived nor count as lost.
+  std::size_t in_flight() const { return next_ - oldest_ - arrived_count_ - lost_count_; }
 
   std::vector<SentFrame> frames_;  // made with the first frame
   std::size_t window_;
   bool adaptive_;
-  double congestion_window_;
-  std::uint64_t oldest_ = 0, next_ = 0, granted_ = first_grant, order_ = 0;
-  std::uint64_t newest_order_ = 0;  // of all that arrived
+  double congestion_window_;  // of in_flight()
+  bool starting_ = true;      // the window doubles with each round trip
+  double excess_ = 0;         // frames lost beyond the tolerated share
   std::uint64_t recovering_until_ = 0;
-  std::size_t lost_count_ = 0;
+  std::uint64_t oldest_ = 0, next_ = 0, granted_ = first_grant, order_ = 0;
+  std::uint64_t newest_order_ = 0;                  // of all that arrived
+  std::size_t lost_count_ = 0, arrived_count_ = 0;  // of the frames from oldest_ on
   Time timer_{};
   RoundTrip round_trip_;
 

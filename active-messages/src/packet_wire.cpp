@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,18 +19,22 @@
 namespace scope::active_messages {
 namespace {
 
-constexpr std::size_t ring_bytes = 4 << 20;
+constexpr std::size_t least_ring_bytes = 4 << 20;
+constexpr std::size_t fewest_slots = 128;
 constexpr std::size_t batch_frames = 32;
 constexpr int send_buffer_bytes = 1 << 20;  // the kernel's own account: some 400 frames of 1500 bytes
 
-// Frames for this host and this port. The kernel has compared the type already.
-std::vector<sock_filter> filter_of(std::uint16_t port) {
+// Frames for this host and this port, but for a share that is lost. The kernel has compared the type already.
+std::vector<sock_filter> filter_of(std::uint16_t port, double loss) {
+  const auto lost = static_cast<std::uint32_t>(std::min(loss, 1.0) * 0xFFFFFFFF);
   return {
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, static_cast<unsigned>(SKF_AD_OFF) + SKF_AD_PKTTYPE),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 3),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_HOST, 0, 5),
       BPF_STMT(BPF_LD | BPF_H | BPF_ABS, ethernet_bytes),
       // The filter loads in network byte order.
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __builtin_bswap16(port), 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __builtin_bswap16(port), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(SKF_AD_OFF) + SKF_AD_RANDOM),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, lost, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, 0xFFFFFFFF),
       BPF_STMT(BPF_RET | BPF_K, 0),
   };
@@ -37,12 +42,12 @@ std::vector<sock_filter> filter_of(std::uint16_t port) {
 
 class PacketWire final : public EthernetWire {
  public:
-  PacketWire(const Interface& interface, std::uint16_t port, const std::string& remark)
+  PacketWire(const Interface& interface, std::uint16_t port, double loss, const std::string& remark)
       : interface_(interface), remark_(remark) {
     // Protocol 0: nothing arrives before the filter is in place.
     socket_ = Descriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_) refuse("AF_PACKET", {"cap_net_raw"});
-    std::vector<sock_filter> code = filter_of(port);
+    std::vector<sock_filter> code = filter_of(port, loss);
     const sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};
     set(SOL_SOCKET, SO_ATTACH_FILTER, program);
     set(SOL_SOCKET, SO_LOCK_FILTER, 1);
@@ -137,8 +142,13 @@ class PacketWire final : public EthernetWire {
   static bool lost(int error) { return error != EAGAIN && error != ENOBUFS && error != EINTR; }
 
   void make_ring() {
-    slot_bytes_ = std::bit_ceil(TPACKET2_HDRLEN + std::size_t{64} + longest_frame());
-    const std::size_t block = std::max<std::size_t>(slot_bytes_, 1 << 16);
+    // Slots fill blocks of whole pages: a power of two of them a short block, a long one a block of its own.
+    const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t needed = TPACKET2_HDRLEN + std::size_t{64} + longest_frame();
+    slot_bytes_ = needed <= page ? std::bit_ceil(needed) : (needed + page - 1) / page * page;
+    const std::size_t block = needed <= page ? std::max<std::size_t>(page, 1 << 16) : slot_bytes_;
+    const std::size_t ring_bytes =
+        std::max(least_ring_bytes / block, fewest_slots * slot_bytes_ / block) * block;
     tpacket_req request{};
     request.tp_block_size = static_cast<unsigned>(block);
     request.tp_block_nr = static_cast<unsigned>(ring_bytes / block);
@@ -167,9 +177,9 @@ class PacketWire final : public EthernetWire {
 
 }  // namespace
 
-std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port,
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port, double loss,
                                           const std::string& remark) {
-  return std::make_unique<PacketWire>(interface, port, remark);
+  return std::make_unique<PacketWire>(interface, port, loss, remark);
 }
 
 }  // namespace scope::active_messages

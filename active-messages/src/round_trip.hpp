@@ -28,6 +28,7 @@ class RoundTrip {
     if (smoothed_.count() != 0) timeout_ = std::clamp(smoothed_ + 4 * variation_, shortest, longest);
   }
   Duration timeout() const { return timeout_; }
+  Duration smoothed() const { return smoothed_; }
 
  private:
   // A receiver that shares its processor is away for some milliseconds at a time.

@@ -341,25 +341,26 @@ class SharedMemory final : public Channel {
     if (out.dead) return 0;
     const auto in = std::ranges::find(incoming_, out.peer, &Incoming::peer);
     const bool heard = in != incoming_.end() && !in->ended;
-    const bool farewell = heard && in->sender->gone.load(std::memory_order_acquire) != 0;
+    const bool farewell = (heard && in->sender->gone.load(std::memory_order_acquire) != 0) ||
+                          (out.inbox && out.inbox->closed());
     if (out.inbox && out.inbox->alive() && !farewell) return 0;
     if (heard && in->ring.front()) return 0;  // its last words first
-    return bury(out, sink, farewell ? "has left" : "has ended");
+    return bury(out, sink, farewell, farewell ? "has left" : "has ended");
   }
 
   void end(Incoming& in, Sink& sink, const char* how) {
     in.ended = true;
-    if (!by_peer_[in.peer]->dead) bury(*by_peer_[in.peer], sink, how);
+    if (!by_peer_[in.peer]->dead) bury(*by_peer_[in.peer], sink, false, how);
   }
 
-  int bury(Outgoing& out, Sink& sink, const char* how) {
+  int bury(Outgoing& out, Sink& sink, bool farewell, const char* how) {
     out.dead = true;
     if (out.pieces) out.pending.push_back({0, out.pieces->put.completion, out.pieces->put.context});
     out.pieces.reset();
     const auto lost = std::exchange(out.pending, {});
     unfinished_puts_ -= lost.size();
     for (const Outgoing::Pending& put : lost) sink.completed(put.completion, put.context, Outcome::peer_dead);
-    sink.died(out.peer, how);
+    sink.died(out.peer, farewell, how);
     return static_cast<int>(lost.size());
   }
 

@@ -28,12 +28,13 @@ class EthernetWire {
   virtual int descriptor() const = 0;
 };
 
-// `remark`: why it was chosen, for its name.
-std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port,
+// `loss`: Options::loss; `remark`: why it was chosen, for its name.
+std::unique_ptr<EthernetWire> packet_wire(const Interface& interface, std::uint16_t port, double loss = 0,
                                           const std::string& remark = {});               // Error
 std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t port);  // Error
 
 // The asked one, or the best that is allowed; its name tells why no better one.
-std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port);  // Error
+std::unique_ptr<EthernetWire> open_wire(Wire asked, const Interface& interface, std::uint16_t port,
+                                        double loss);  // Error
 
 }  // namespace scope::active_messages

@@ -251,7 +251,7 @@ WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, 
     ++counted_.corrupt;
     return nullptr;
   }
-  if (remote != nullptr && !remote->dead) bury(sink, *remote, "was replaced by another process");
+  if (remote != nullptr && !remote->dead) bury(sink, *remote, false, "was replaced by another process");
   const std::optional<Peer> peer = sink.admit({source, header.source_port, who.host, who.process});
   if (!peer) {
     ++counted_.foreign;
@@ -309,7 +309,7 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
       break;
     case FrameKind::farewell:
       acknowledge(sink, remote, false);
-      bury(sink, remote, "has left");
+      bury(sink, remote, true, "has left");
       break;
     default:
       break;
@@ -362,7 +362,7 @@ void WireChannel::watch(Time now, Sink& sink) {
       const auto silence = std::chrono::duration<double>(options_.peer_timeout).count();
       std::array<char, 64> how;
       std::snprintf(how.data(), how.size(), "gave no sign of life for %g s", silence);
-      bury(sink, remote, how.data());
+      bury(sink, remote, false, how.data());
     } else if (now - remote.heard >= options_.peer_timeout / 4) {
       acknowledge(sink, remote, true);
     }
@@ -397,7 +397,7 @@ void WireChannel::complete_puts(Remote& remote) {
     finished_.push_back(remote.endings.front().finished);
 }
 
-void WireChannel::bury(Sink& sink, Remote& remote, std::string how) {
+void WireChannel::bury(Sink& sink, Remote& remote, bool farewell, std::string how) {
   complete_puts(remote);
   for (const auto& ending : remote.endings)
     finished_.push_back({ending.finished.completion, ending.finished.context, Outcome::peer_dead});
@@ -407,7 +407,7 @@ void WireChannel::bury(Sink& sink, Remote& remote, std::string how) {
   remote.puts.clear();
   remote.outgoing = Outgoing(window, options_.flow_control);
   remote.dead = true;
-  sink.died(remote.peer, std::move(how));
+  sink.died(remote.peer, farewell, std::move(how));
 }
 
 bool WireChannel::idle() const {

@@ -56,7 +56,7 @@ class WireChannel final : public Channel {
   void watch(Time now, Sink& sink);
   void push_puts(Time now, Remote& remote);
   void complete_puts(Remote& remote);
-  void bury(Sink& sink, Remote& remote, std::string how);
+  void bury(Sink& sink, Remote& remote, bool farewell, std::string how);
 
   bool introduce(Time now, Remote& remote);
   bool send_message(Time now, Remote& remote, FrameKind kind, const Message& message, bool ask);

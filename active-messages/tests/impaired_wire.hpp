@@ -17,6 +17,9 @@ namespace scope::active_messages {
 struct Impairment {
   double loss = 0, duplication = 0, reordering = 0, corruption = 0;
   std::size_t slots = 1024;  // frames that fit in front of a receiver; more are lost
+  std::chrono::nanoseconds per_frame{
+      0};  // on the link to a receiver, which `queue` frames can wait for; more are lost
+  int queue = 1000;
 };
 
 // What connects the wires. Time passes when the test says so.
@@ -68,17 +71,21 @@ class Medium {
     Ethernet address;
     std::memcpy(address.data(), frame.data(), address.size());
     auto& arrivals = arrivals_[address];
-    if (arrivals.size() >= impairment_.slots) {
+    Time& free = free_[address];
+    free = std::max(free, now_);
+    if (arrivals.size() >= impairment_.slots || free - now_ > impairment_.queue * impairment_.per_frame) {
       ++lost_;
       return;
     }
     const auto late = std::chrono::microseconds(drawn(impairment_.reordering) ? 5 + random_() % 100 : 2);
-    arrivals.emplace(now_ + late, std::move(frame));
+    free += impairment_.per_frame;
+    arrivals.emplace(free + late, std::move(frame));
   }
 
   Impairment impairment_;
   std::mt19937 random_;
   std::map<Ethernet, std::multimap<Time, std::vector<std::byte>>> arrivals_;  // equal times keep their order
+  std::map<Ethernet, Time> free_;  // since when the link to an address carries nothing
   Time now_{std::chrono::hours(1)};
   bool cut_ = false;
   std::uint64_t lost_ = 0;

@@ -108,6 +108,50 @@ void credits() {
   }
 }
 
+// Puts of several senders to one receiver over a link that loses frames, by chance or because its queue is short.
+// Returns the share of the link that they use, and of the frames those that are repeated.
+struct Use {
+  double link, repeated;
+};
+Use puts_over(const Impairment& impairment, unsigned senders, bool flow_control) {
+  Medium medium(impairment, 11);
+  Station target(medium, 99, test_options(flow_control));
+  target.memory.resize(4'000'000);
+  const std::vector<std::byte> source(target.memory.size());
+  std::vector<std::unique_ptr<Station>> sources;
+  for (unsigned number = 1; number <= senders; ++number) {
+    sources.push_back(std::make_unique<Station>(medium, number, test_options(flow_control)));
+    sources.back()->put(sources.back()->add(target.address), 1, 0, source, 1);
+  }
+  const Time begin = medium.now();
+  const auto ended = [](const auto& each) { return !each->outcomes.empty(); };
+  for (int step = 0; step < 2'000'000 && !std::all_of(sources.begin(), sources.end(), ended); ++step) {
+    for (const auto& each : sources) each->poll();
+    target.poll();
+    medium.pass(tick);
+  }
+  double sent = 0, repeated = 0;
+  for (const auto& each : sources) {
+    sent += static_cast<double>(each->statistics().frames_sent);
+    repeated += static_cast<double>(each->statistics().retransmissions);
+  }
+  const double frames = senders * static_cast<double>(source.size()) / 1460;
+  return {frames * std::chrono::duration<double>(impairment.per_frame) / (medium.now() - begin),
+          repeated / sent};
+}
+
+void congestion() {
+  constexpr auto per_frame = microseconds(12);  // 1 Gbit/s
+  const Use random = puts_over({.loss = 0.03, .per_frame = per_frame}, 1, true);
+  expect(random.link > 0.9, "3 % of random losses leave the link in use");
+  for (const unsigned senders : {1, 2}) {
+    const Impairment narrow{.per_frame = per_frame, .queue = 40};
+    const Use with = puts_over(narrow, senders, true), without = puts_over(narrow, senders, false);
+    expect(with.link > 0.9 && with.repeated < 0.2, "flow control keeps a short queue from overflowing");
+    expect(without.repeated > 0.5, "without flow control most frames are lost in a short queue");
+  }
+}
+
 // A receiver that is not open, or only kept alive, takes a bounded number of requests, and all of them later.
 void bounded() {
   for (const bool closed : {true, false}) {
@@ -148,7 +192,7 @@ void death() {
   const std::vector<std::byte> source(1'000'000);
   two.memory.resize(source.size());
   expect(one.send(peer, 0, {}) == Outcome::done && one.put(peer, 1, 0, source, 1) == Outcome::done, "sent");
-  for (int step = 0; step < 20; ++step) one.poll(), two.poll(), medium.pass(tick);
+  for (int step = 0; step < 4; ++step) one.poll(), two.poll(), medium.pass(tick);
   medium.cut();
   for (int step = 0; step < 50; ++step) {
     medium.pass(milliseconds(30));
@@ -241,6 +285,7 @@ int main() {
     }
   }
   credits();
+  congestion();
   bounded();
   death();
   nobody();

@@ -50,7 +50,7 @@ struct Side final : Sink {
   void completed(Completion completion, void* context, Outcome outcome) override {
     completion(context, outcome);
   }
-  void died(Peer, std::string) override { dead = true; }
+  void died(Peer, bool, std::string) override { dead = true; }
 
   void add(const Address& address) {
     if (!added) channel->add(0, address);

@@ -69,7 +69,7 @@ class Station final : public Sink {
   void completed(Completion completion, void* context, Outcome outcome) override {
     completion(context, outcome);
   }
-  void died(Peer peer, std::string) override { dead.push_back(peer); }
+  void died(Peer peer, bool, std::string) override { dead.push_back(peer); }
 
  private:
   Medium& medium_;

@@ -45,7 +45,7 @@ def command(
     transport: Annotated[
         str,
         typer.Option(
-            help="default; active-messages: Scope's own, below the MPI of the program; or"
+            help="default; tcp: also inside a host; active-messages: Scope's own, below the MPI of the program; or"
             " active-messages.no-flow-control."
         ),
     ] = "default",

@@ -17,7 +17,7 @@ from scope.lab import description, emulation, faults, fidelity, storage
 from scope.lab.entry import Emulation, signal_command
 from scope.lab.faults import Direction
 from scope.launch import active_messages
-from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
+from scope.plan.case import OF_COMMANDS
 from scope.profiles.program import recognise
 from scope.rundirectory import write_text
 from scope.topology import topology
@@ -122,12 +122,10 @@ def over_transport(
 
     Raises UsageError where the command is no launcher of an MPI that can do this.
     """
+    if transport not in OF_COMMANDS:
+        raise UsageError(f"--transport {transport}: must be one of {', '.join(OF_COMMANDS)}")
     if transport == "default":
         return emulated, host, words, {}
-    if not over_active_messages(transport):
-        raise UsageError(
-            f"--transport {transport}: must be one of default, {ACTIVE_MESSAGES}, {WITHOUT_FLOW_CONTROL}"
-        )
     program = recognise(words, None, emulated.environment, Path.cwd())
     messages = active_messages.around(program.mpi, transport, emulated.state)
     told, further = program.monitored({}, messages)

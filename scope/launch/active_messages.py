@@ -1,4 +1,7 @@
-"""What `transport=active-messages` means for a launch: the provider that carries every MPI message."""
+"""What `transport=active-messages` means for a launch: the provider that carries every MPI message.
+
+`around` serves commands that start their own ranks, which know TCP as well.
+"""
 
 from __future__ import annotations
 
@@ -40,21 +43,25 @@ def variables(program: MpiProgram, site: Site) -> dict[str, str]:
 
 
 def around(mpi: MpiInstallation, transport: str = ACTIVE_MESSAGES, lab: ActiveLab | None = None) -> dict[str, str]:
-    """Return all variables under which a command of the user starts programs of `mpi` over active messages.
+    """Return all variables under which a command of the user starts programs of `mpi` over a transport.
 
-    Between hosts the wire is FI_SCOPE_IFACE, in a lab (`lab`, else the one of this process) its emulated network.
+    `transport`: tcp, active-messages or active-messages.no-flow-control. Between hosts the wire of active messages
+    is FI_SCOPE_IFACE, in a lab (`lab`, else the one of this process) its emulated network.
     """
     lab = lab or active()
-    interface = os.environ.get("FI_SCOPE_IFACE") or (INTERFACE if lab else None)
+    provided = over_active_messages(transport)
+    interface = (os.environ.get("FI_SCOPE_IFACE") if provided else None) or (INTERFACE if lab else None)
     family = registry.family_of(mpi.name)
     conditions = Conditions(
         version=mpi.version,
-        provider=active_messages.PROVIDER_NAME,
+        tcp=not provided,
+        provider=active_messages.PROVIDER_NAME if provided else None,
         shared_kernel=lab is not None,
-        one_host=interface is None,
+        one_host=provided and interface is None,
         interface=interface,
     )
-    return {**(family.environment(conditions) if family else {}), **_of_provider(mpi, interface, transport)}
+    variables = family.environment(conditions) if family else {}
+    return variables | (_of_provider(mpi, interface, transport) if provided else {})
 
 
 def _of_provider(mpi: MpiInstallation, interface: str | None, transport: str) -> dict[str, str]:

@@ -19,7 +19,7 @@ from scope.launch import active_messages
 from scope.launch.launch_environment import launch_environment
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
-from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
+from scope.plan.case import OF_COMMANDS
 from scope.profiles.folder import PROFILES, complete
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
@@ -110,8 +110,8 @@ class Options:
             allowed = False
         if not allowed:
             raise UsageError(f"--trace {self.trace}: must be START:SECONDS, both from 0 on, such as 2.5:0.5")
-        if self.transport not in (known := ("default", ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL)):
-            raise UsageError(f"--transport {self.transport}: must be one of {', '.join(known)}")
+        if self.transport not in OF_COMMANDS:
+            raise UsageError(f"--transport {self.transport}: must be one of {', '.join(OF_COMMANDS)}")
         return self
 
 
@@ -193,7 +193,7 @@ def run(
         "SCOPE_MONITOR": str(profiles),
         "SCOPE_MONITOR_OPTIONS": chosen.words(),
     }
-    if over_active_messages(chosen.transport):
+    if chosen.transport != "default":
         messages = active_messages.around(program.mpi, chosen.transport)
         variables |= messages
         words, extra = program.monitored(settings, messages)

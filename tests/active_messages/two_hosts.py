@@ -72,6 +72,11 @@ class TwoHosts:
         for host in (0, 1):
             run(*self.inside(host, "tc", "qdisc", "replace", "dev", INTERFACE, "root", *discipline.split()))
 
+    def send_single_frames(self) -> None:
+        """Switch off that TCP hands over several frames in one segment."""
+        for host in (0, 1):
+            run(*self.inside(host, "ip", "link", "set", INTERFACE, "gso_max_segs", "1"))
+
     def exchange(
         self, action: str, size: int, count: int, wire: str = "automatic", flow_control: bool = True, **other: Any
     ) -> tuple[Ended, Ended]:

@@ -387,8 +387,10 @@ def test_a_command_in_a_lab_takes_a_transport(
     words = ["env", *variables, *ranks, "sh", "-c", "echo $FI_PROVIDER $FI_SCOPE_IFACE"]
     assert labs.run_on_host(*labs.over_transport(small, "a1", words, "active-messages")) == 0
     assert capfd.readouterr().out.split() == ["scope", "eth0"] * 2
-    with pytest.raises(UsageError, match="--transport tcp: must be one of default, active-messages, "):
-        labs.over_transport(small, "a1", words, "tcp")
+    over_tcp = labs.over_transport(small, "a1", words, "tcp")[-1]
+    assert (over_tcp["OMPI_MCA_btl"], over_tcp["OMPI_MCA_btl_tcp_if_include"]) == ("tcp,self", "eth0")
+    with pytest.raises(UsageError, match="--transport udp: must be one of default, tcp, active-messages, "):
+        labs.over_transport(small, "a1", words, "udp")
 
 
 def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:

@@ -148,6 +148,16 @@ def test_everything_arrives_without_flow_control_too(measure: Measure) -> None:
         assert case.verification.checks >= 4_000_000
 
 
+def test_packets_that_the_kernel_drops_are_sent_again(measure: Measure) -> None:
+    few = "message_bytes=30000 window=100 lost_per_million=100000"
+    ended = measure(2, [f"network.bandwidth protocol={name} {few}" for name in ("tcp", "udp")])
+    assert ended.code == 0, ended.errors
+    for case in ended.cases:
+        assert case.status == "ok", case.reason
+        assert case.series[0].observed is not None
+        assert any(packets > 0 for rank in case.series[0].observed["retransmitted_packets"] for packets in rank)
+
+
 def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
     asked = 16384
     ended = measure(2, lines(("tcp", "udp", "unix"), ("bandwidth",), (1000,), f"socket_buffer_bytes={asked}"))
@@ -166,6 +176,7 @@ def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
         ("network.latency protocol=tcp wire=xdp", "protocol=tcp wire=xdp: only active messages choose their wire"),
         ("network.latency protocol=active_messages wire=xdp", "one host, where messages go through shared memory"),
         ("network.latency protocol=udp nodelay=off", "protocol=udp nodelay=off: only TCP has this option"),
+        ("network.bandwidth protocol=shm lost_per_million=5", "only tcp, udp and active_messages can be measured"),
         ("network.bandwidth protocol=unix flow=none", "protocol=unix flow=none: this protocol controls its flow"),
     ],
 )

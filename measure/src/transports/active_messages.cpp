@@ -138,7 +138,13 @@ std::unique_ptr<Transport> connect_active_messages(const Partner& partner, const
   if (partner.nearby && options.wire != "automatic")
     throw Unavailable("protocol=active_messages wire=" + options.wire +
                       ": the two processes are on one host, where messages go through shared memory");
+  if (partner.nearby && options.lost_per_million > 0)
+    throw Unavailable(
+        "protocol=active_messages lost_per_million: the two processes are on one host, where messages go "
+        "through "
+        "shared memory");
   am::Options asked;
+  asked.loss = options.lost_per_million * 1e-6;
   asked.flow_control = options.credits;
   asked.peer_timeout = silence_limit;
   std::array<std::byte, 16> key{};

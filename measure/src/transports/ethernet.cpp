@@ -15,6 +15,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "active-messages/src/capabilities.hpp"
 #include "transports/datagrams.hpp"
 #include "transports/route.hpp"
 
@@ -62,10 +63,7 @@ void hear_only(const Socket& socket, std::uint32_t channel) {
 
 Socket packet_socket() {
   Socket opened(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
-  if (!opened.open()) {
-    if (errno == EPERM) throw std::runtime_error("protocol=ethernet needs CAP_NET_RAW (root)");
-    fail("packet socket");
-  }
+  if (!opened.open()) active_messages::refuse("protocol=ethernet: AF_PACKET", {"cap_net_raw"});
   return opened;
 }
 

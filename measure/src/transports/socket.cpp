@@ -1,8 +1,11 @@
 #include "transports/socket.hpp"
 
+#include <linux/filter.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
@@ -55,6 +58,20 @@ double Socket::buffer_bytes() const {
   return get(SOL_SOCKET, SO_RCVBUF) / 2.0;  // Linux doubles what was asked, for its bookkeeping: socket(7)
 }
 
+void Socket::lose(int per_million) const {
+  if (per_million == 0) return;
+  const auto lost = static_cast<std::uint32_t>(per_million * 1e-6 * 0xFFFFFFFF);
+  std::array program = {
+      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(SKF_AD_OFF + SKF_AD_RANDOM)),
+      sock_filter BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, lost, 0, 1),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, 0),
+  };
+  const sock_fprog filter{program.size(), program.data()};
+  if (setsockopt(descriptor_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
+    fail("SO_ATTACH_FILTER");
+}
+
 Socket open_socket(int family, int type, int protocol) {
   Socket made(socket(family, type | SOCK_CLOEXEC, protocol));
   if (!made.open()) fail("socket");
@@ -70,7 +87,9 @@ Socket accept_one(const Socket& listener) {
 }
 
 std::size_t SocketStream::send_some(std::span<const std::byte> rest, bool may_sleep) {
-  const int flags = MSG_NOSIGNAL | (may_sleep ? 0 : MSG_DONTWAIT);
+  const int single = packet_bytes_ > 0 ? MSG_EOR : 0;
+  const int flags = MSG_NOSIGNAL | single | (may_sleep ? 0 : MSG_DONTWAIT);
+  if (single != 0) rest = rest.first(std::min(rest.size(), packet_bytes_));
   return moved(::send(connection_.descriptor(), rest.data(), rest.size(), flags), "send");
 }
 

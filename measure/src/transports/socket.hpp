@@ -24,6 +24,7 @@ class Socket {
   int get(int level, int option) const;
   void size_buffers(int bytes) const;  // 0 leaves them to the system
   double buffer_bytes() const;         // what the kernel grants, without its own bookkeeping
+  void lose(int per_million) const;    // from now on the kernel drops so many arriving packets; 0: none
 
  private:
   int descriptor_;
@@ -48,8 +49,11 @@ class SocketStream : public Transport {
   std::size_t receive_some(std::span<std::byte> rest, bool may_sleep) override;
   void wait(bool sending, bool receiving) override;
   const Socket& connection() const { return connection_; }
+  // From now on every packet carries so many bytes, and none leaves as part of a longer segment.
+  void send_single_packets(int bytes) { packet_bytes_ = static_cast<std::size_t>(bytes); }
 
  private:
+  std::size_t packet_bytes_ = 0;  // 0: the kernel cuts segments
   Socket connection_;
 };
 

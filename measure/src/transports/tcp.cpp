@@ -8,7 +8,11 @@ namespace {
 
 class Tcp final : public SocketStream {
  public:
-  using SocketStream::SocketStream;
+  Tcp(Socket socket, const TransportOptions& options) : SocketStream(std::move(socket), options) {
+    connection().lose(options.lost_per_million);
+    // With segmentation offload the kernel would lose up to 64 KiB at once.
+    if (options.lost_per_million > 0) send_single_packets(connection().get(IPPROTO_TCP, TCP_MAXSEG));
+  }
 
   double repeated() const override {
     tcp_info info{};

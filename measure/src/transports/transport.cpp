@@ -24,18 +24,19 @@ struct Protocol {
   bool sleeps;     // can wait in the kernel
   bool sockets;    // has socket buffers
   bool datagrams;  // its flow control can be switched off
+  bool packets;    // survives the loss of some, and counts them
 };
 
 constexpr std::array protocols = {
-    Protocol{"tcp", "TCP", connect_tcp, true, true, false},
-    Protocol{"udp", "UDP", connect_udp, true, true, true},
-    Protocol{"unix", "Unix socket", connect_unix, true, true, false},
-    Protocol{"shm", "shared memory", connect_shm, false, false, false},
-    Protocol{"cma", "CMA", connect_cma, false, false, false},
-    Protocol{"ethernet", "raw Ethernet", connect_ethernet, true, true, true},
-    Protocol{"active_messages", "active messages", connect_active_messages, true, false, true},
-    Protocol{"libfabric", "libfabric", connect_libfabric, true, false, false},
-    Protocol{"ucx", "UCX", connect_ucx, false, false, false},
+    Protocol{"tcp", "TCP", connect_tcp, true, true, false, true},
+    Protocol{"udp", "UDP", connect_udp, true, true, true, true},
+    Protocol{"unix", "Unix socket", connect_unix, true, true, false, false},
+    Protocol{"shm", "shared memory", connect_shm, false, false, false, false},
+    Protocol{"cma", "CMA", connect_cma, false, false, false, false},
+    Protocol{"ethernet", "raw Ethernet", connect_ethernet, true, true, true, false},
+    Protocol{"active_messages", "active messages", connect_active_messages, true, false, true, true},
+    Protocol{"libfabric", "libfabric", connect_libfabric, true, false, false, false},
+    Protocol{"ucx", "UCX", connect_ucx, false, false, false, false},
 };
 
 constexpr int vain_looks_before_yield = 256;
@@ -51,6 +52,10 @@ void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& op
     throw Unavailable(name + "nodelay=off: only TCP has this option");
   if (options.wire != "automatic" && protocol.connect != connect_active_messages)
     throw Unavailable(name + "wire=" + options.wire + ": only active messages choose their wire");
+  if (options.lost_per_million > 0 && !protocol.packets) {
+    throw Unavailable(sentence({name, "lost_per_million=", options.lost_per_million,
+                                ": only tcp, udp and active_messages can be measured with losses"}));
+  }
   if (!options.credits && !protocol.datagrams)
     throw Unavailable(name + "flow=none: this protocol controls its flow");
 }

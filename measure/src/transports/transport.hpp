@@ -22,6 +22,7 @@ struct TransportOptions {
   int socket_buffer_bytes = 0;     // of each direction; 0: the system's default
   bool credits = true;             // flow control of datagrams, frames and active messages
   std::string wire = "automatic";  // of active messages: xdp, packet or automatic
+  int lost_per_million = 0;        // arriving packets that the kernel drops, as a bad link would
 };
 
 // Where messages of one length arrive, one after the other: `places` lie `stride` bytes apart and are used in turn.

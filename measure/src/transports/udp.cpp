@@ -37,6 +37,7 @@ std::unique_ptr<Transport> connect_udp(const Partner& partner, const TransportOp
   });
   const int packet = std::min({socket.get(IPPROTO_IP, IP_MTU), other_mtu, largest_packet});
   const std::size_t payload = packet - ip_and_udp_bytes - sizeof(Datagrams::Header);
+  socket.lose(options.lost_per_million);
   const std::uint32_t channel = partner.leads ? route.here.sin_port : route.there.sin_port;
   return std::make_unique<Datagrams>(std::move(socket), partner, options, std::vector<std::byte>(),
                                      Datagrams::Channels{channel, channel}, payload);

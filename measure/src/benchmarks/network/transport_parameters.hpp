@@ -27,6 +27,9 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
         path("wire", "automatic,xdp,packet",
              "active_messages: AF_XDP where it works, else AF_PACKET; or the one that is named")
             .worded(",AF_XDP,AF_PACKET"),
+        path("lost_per_million", "", 0, 0, 500'000,
+             "tcp, udp, active_messages: arriving packets that the kernel drops, as a bad link would")
+            .labelled("lost packets per million"),
         path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
             .labelled("socket buffer")}}));
 }
@@ -51,7 +54,8 @@ inline std::unique_ptr<Transport> connect(const Parameters& parameters, const Pa
                        .nodelay = parameters.choice("nodelay") == "on",
                        .socket_buffer_bytes = static_cast<int>(parameters.integer("socket_buffer_bytes")),
                        .credits = parameters.choice("flow") == "credits",
-                       .wire = parameters.choice("wire")});
+                       .wire = parameters.choice("wire"),
+                       .lost_per_million = static_cast<int>(parameters.integer("lost_per_million"))});
 }
 
 // What carries the messages of this case, where its protocol leaves that open.
