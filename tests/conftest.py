@@ -10,15 +10,14 @@ from xdist.scheduler import LoadScopeScheduling
 from tests import golden_run as golden
 
 ON_THE_MACHINE = {
-    *("active_messages", "campaign", "cli", "collectives", "lab"),
-    *("launch", "monitor", "outside", "schemas", "topology"),
+    *("active_messages", "campaign", "cli", "lab", "launch", "topology"),
 }
 """Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn.
 
 Some elsewhere start ranks, too, but ask only whether results are right.
 """
-ONE_RUN = {"tune"}
-"""Folders whose files each look at one run, which is too dear to be made by both workers."""
+ONE_RUN = {"monitor", "outside", "schemas", "tune"}
+"""Folders whose files each look at one run, which is too dear to be made by several workers."""
 
 
 COMPILES_OR_RUNS = {
@@ -39,14 +38,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker; let the second worker, which has all other tests, yield to the first."""
+    """Register the marker; let the other workers, which have all other tests, yield to the first."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         os.nice(5)
 
 
-class TwoWorkers(LoadScopeScheduling):
+class OneWithTheMachine(LoadScopeScheduling):
     """Tests that need the machine stay together; most others are dealt out one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -56,9 +55,9 @@ class TwoWorkers(LoadScopeScheduling):
         return nodeid.split("::")[0] if folder in ONE_RUN else nodeid
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TwoWorkers:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> OneWithTheMachine:
     """Deal out the tests by what they need."""
-    return TwoWorkers(config, log)
+    return OneWithTheMachine(config, log)
 
 
 @pytest.fixture(scope="session")

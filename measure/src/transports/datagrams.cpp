@@ -19,6 +19,7 @@ constexpr std::size_t most_prefix_bytes = 32;
 using Packet = std::array<std::byte, most_prefix_bytes + sizeof(Datagrams::Header) + brief_bytes>;
 constexpr unsigned looks_between_clocks = 64;
 constexpr int greetings = 20;
+constexpr int last_greetings = 16;  // where half of all packets are lost, one of them arrives
 constexpr int greeting_interval_ms = 100;
 
 // A packet takes its payload from the receiver's socket buffer, at most this overhead, and a quarter for the
@@ -75,7 +76,8 @@ void Datagrams::hear_each_other(const Partner&) {
       if (count < static_cast<ssize_t>(prefix_.size() + sizeof header)) continue;
       std::memcpy(&header, packet.data() + prefix_.size(), sizeof header);
       if (header.channel != channels_.heard) continue;
-      transmit(next_, {}, false, false);  // the peer may have missed the first
+      // The peer may have missed the first, and from now on waits in vain where it misses these, too.
+      for (int last = 0; last < last_greetings; ++last) transmit(next_, {}, false, false);
       return;
     }
   }
