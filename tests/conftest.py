@@ -17,7 +17,7 @@ ON_THE_MACHINE = {
 Some elsewhere start ranks, too, but ask only whether results are right.
 """
 ONE_RUN = {"monitor", "outside", "schemas", "tune"}
-"""Folders whose files each look at one run, which is too dear to be made by several workers."""
+"""Folders whose files each look at one run, which is too dear to be made by both workers."""
 
 
 COMPILES_OR_RUNS = {
@@ -38,14 +38,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker; let the other workers, which have all other tests, yield to the first."""
+    """Register the marker; let the second worker, which has all other tests, yield to the first."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         os.nice(5)
 
 
-class OneWithTheMachine(LoadScopeScheduling):
+class TwoWorkers(LoadScopeScheduling):
     """Tests that need the machine stay together; most others are dealt out one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -55,9 +55,9 @@ class OneWithTheMachine(LoadScopeScheduling):
         return nodeid.split("::")[0] if folder in ONE_RUN else nodeid
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> OneWithTheMachine:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TwoWorkers:
     """Deal out the tests by what they need."""
-    return OneWithTheMachine(config, log)
+    return TwoWorkers(config, log)
 
 
 @pytest.fixture(scope="session")

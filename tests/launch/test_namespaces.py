@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from scope.build import native
 from scope.launch import processes
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, samples
@@ -147,9 +148,9 @@ def test_one_rank_per_host_talks_over_the_cable(
     assert all(address in addresses[host] for host, address in HOSTS.items())
 
 
-def test_a_hostfile_fills_the_hosts(
-    cluster: Cluster, build: NativeBuild, mpi: MpiInstallation, tmp_path: Path
-) -> None:
+def test_a_hostfile_fills_the_hosts(cluster: Cluster, ending_mpi: MpiInstallation, tmp_path: Path) -> None:
+    mpi = ending_mpi
+    native.build(mpi)
     (tmp_path / "hostfile").write_text(f"# two hosts\n{FIRST} slots=2\n{SECOND}:1\n")
     answer = cluster.run(tmp_path, mpi, "--hostfile", "hostfile", "--case", "mpi.barrier transport=tcp ranks=3")
     assert answer.code == 0, answer.errors
