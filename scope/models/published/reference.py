@@ -247,6 +247,8 @@ class Network(Strict):
     lab: str | None = None
     """The emulated cluster; None: this machine."""
     transport: Transport = "default"
+    program: str = ""
+    """Another one than the study's."""
 
 
 class Application(Strict):
@@ -308,7 +310,7 @@ class StudyOf(Strict):
 
     kind: Literal["campaign", "placement"]
     program: str
-    """Of those in `scope.campaign.programs`, or the name of the application."""
+    """A benchmark, one of `scope.campaign.programs`, or the name of the application."""
     application: Application | None = None
     stands_for: str
     """The differences from the published study, in one sentence."""
