@@ -140,11 +140,16 @@ class MessageFigure(Strict):
     """A published figure of messages between two processes, or their curve over the length."""
 
     words: str
-    quantity: Literal["latency", "asymptotic_rate", "asymptotic_share", "curve"]
-    """Of the shortest messages; bit/s of the longest; that over the rate of the link; bit/s of every length."""
+    quantity: Literal["latency", "time", "asymptotic_rate", "asymptotic_share", "curve"]
+    """Of the shortest messages; of one length; bit/s of the longest; that over the rate of the link; bit/s of every
+    length."""
     benchmark: str
     metric: str = "latency_s"
     parameters: dict[str, Value] = {}
+    placement: str = ""
+    """Where the two processes stood; empty: anywhere."""
+    over: str = ""
+    """Another benchmark, whose time this one's is divided by."""
     published: float | None = None
     remark: str = ""
 
