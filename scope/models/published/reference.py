@@ -141,8 +141,7 @@ class MessageFigure(Strict):
 
     words: str
     quantity: Literal["latency", "time", "asymptotic_rate", "asymptotic_share", "curve"]
-    """Of the shortest messages; of one length; bit/s of the longest; that over the rate of the link; bit/s of every
-    length."""
+    """Of the shortest messages; of one length; bit/s of the longest; over the rate of the link; of each length."""
     benchmark: str
     metric: str = "latency_s"
     parameters: dict[str, Value] = {}
