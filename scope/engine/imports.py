@@ -61,10 +61,11 @@ class Output:
 
     @property
     def unread(self) -> list[Line]:
-        """The lines that no format understood."""
+        """The lines that no format understood; rulers between sections say nothing."""
         understood = {number for one in self.readings for number in one.understood}
         understood |= {one.line for one in self.figures}
-        return [line for line in self.lines if line.number not in understood]
+        left = (line for line in self.lines if line.number not in understood)
+        return [line for line in left if any(letter.isalnum() for letter in line.text)]
 
 
 def names() -> list[str]:
@@ -157,14 +158,19 @@ def _record(file: str, where: str, one: Figure, catalog: Catalog, ranks: int | N
         ranks=known,
         metric=one.metric,
         definition="observed" if metric.quantity == "observed" else one.definition or metric.definition,
-        values=list(one.values),
+        values=[_decimal(value) for value in one.values],
         statistic=one.statistic,
         repetitions=one.repetitions,
-        beside=one.beside,
+        beside={name: _decimal(value) for name, value in one.beside.items()},
         failure=one.failure,
         file=file,
         line=one.line,
     )
+
+
+def _decimal(value: float) -> float:
+    """Return what the printed digits are in the unit of the metric: 8555.2 MB/s are 8555200000 B/s."""
+    return float(f"{value:.15g}")
 
 
 def _write(

@@ -22,6 +22,8 @@ class Line(NamedTuple):
     number: int
     """From 1."""
     text: str
+    ended: bool = True
+    """Whether the file has an end of this line: the last one may be cut."""
 
 
 def decoded(file: str, content: bytes) -> str:
@@ -41,13 +43,19 @@ def lines(text: str) -> list[Line]:
     found = list(_plain(text))
     labelled = sum(_LABELLED.match(line.text) is not None for line in found)
     if found and labelled > len(found) / 2:
-        found = [Line(number, _LABELLED.sub("", line, count=1)) for number, line in found]
+        found = [line._replace(text=_LABELLED.sub("", line.text, count=1)) for line in found]
     return [line for line in found if line.text.strip()]
 
 
+def number(text: str) -> float:
+    """Return a number as a program printed it: with a point or, where it follows the locale, a comma."""
+    return float(text.replace(",", "."))
+
+
 def _plain(text: str) -> Iterator[Line]:
-    for number, raw in enumerate(text.split("\n"), 1):
+    parts = text.split("\n")
+    for number, raw in enumerate(parts, 1):
         # A progress bar returns to the start of its line: what is written last stands there.
         line = _ESCAPE.sub("", raw).rstrip("\r").rpartition("\r")[2]
         if line.strip():
-            yield Line(number, _TAGGED.sub("", line, count=1))
+            yield Line(number, _TAGGED.sub("", line, count=1), number < len(parts))
