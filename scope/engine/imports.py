@@ -61,10 +61,11 @@ class Output:
 
     @property
     def unread(self) -> list[Line]:
-        """The lines that no format understood."""
+        """The lines that no format understood; rulers between sections say nothing."""
         understood = {number for one in self.readings for number in one.understood}
         understood |= {one.line for one in self.figures}
-        return [line for line in self.lines if line.number not in understood]
+        left = (line for line in self.lines if line.number not in understood)
+        return [line for line in left if any(letter.isalnum() for letter in line.text)]
 
 
 def names() -> list[str]:
@@ -199,6 +200,7 @@ def _write(
             imported=Imported(
                 files=[_file(one) for one in outputs],
                 missing=_missing(readings, records),
+                differences=list(dict.fromkeys(what for one in readings for what in one.differences)),
                 unread=unread[:KEPT_LINES],
                 unread_lines=len(unread),
             ),

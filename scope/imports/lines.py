@@ -11,8 +11,10 @@ from scope.errors import UsageError
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
 _TAGGED = re.compile(r"\[\d+,\d+\]<std(?:out|err)>:\s?")
 """`mpirun --tag-output`."""
-_LABELLED = re.compile(r"\[?\d+\]?: ?")
+_LABELLED = re.compile(r"\[\d+\]:? ?| *\d+: ?")
 """`srun --label`, `mpiexec -l`."""
+_BRACKETED = re.compile(r"\[\d+\] ")
+"""`mpiexec -l` of MPICH: also within a line, where the program wrote the line in pieces."""
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -41,8 +43,13 @@ def lines(text: str) -> list[Line]:
     found = list(_plain(text))
     labelled = sum(_LABELLED.match(line.text) is not None for line in found)
     if found and labelled > len(found) / 2:
-        found = [Line(number, _LABELLED.sub("", line, count=1)) for number, line in found]
+        found = [Line(number, _BRACKETED.sub("", _LABELLED.sub("", line, count=1))) for number, line in found]
     return [line for line in found if line.text.strip()]
+
+
+def number(text: str) -> float:
+    """Return a number as a program printed it: with a point or, where it follows the locale, a comma."""
+    return float(text.replace(",", "."))
 
 
 def _plain(text: str) -> Iterator[Line]:
