@@ -87,7 +87,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
         return monitor.import_profile(profile[0], output)
     outputs = [_read(file, format_) for file in files]
     foreign = [one for each in outputs for reading in each.readings for one in reading.benchmarks]
-    catalog = Catalog([*declared(), *foreign])
+    catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))
     directory = new_directory("import", output)
     _write(directory, outputs, catalog, records)

@@ -47,9 +47,12 @@ def lines(text: str) -> list[Line]:
     return [line for line in found if line.text.strip()]
 
 
-def number(text: str) -> float:
-    """Return a number as a program printed it: with a point or, where it follows the locale, a comma."""
-    return float(text.replace(",", "."))
+def number(text: str, exponent: int = 0) -> float:
+    """Return a number as a program printed it: with a point or, where it follows the locale, a comma.
+
+    `exponent`: the power of ten from its unit to the basic one; no digit changes, as in a product it might.
+    """
+    return float(f"{text.replace(',', '.')}e{exponent}")
 
 
 def _plain(text: str) -> Iterator[Line]:
