@@ -87,7 +87,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
         return monitor.import_profile(profile[0], output)
     outputs = [_read(file, format_) for file in files]
     foreign = [one for each in outputs for reading in each.readings for one in reading.benchmarks]
-    catalog = Catalog([*declared(), *foreign])
+    catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))
     directory = new_directory("import", output)
     _write(directory, outputs, catalog, records)
@@ -158,19 +158,14 @@ def _record(file: str, where: str, one: Figure, catalog: Catalog, ranks: int | N
         ranks=known,
         metric=one.metric,
         definition="observed" if metric.quantity == "observed" else one.definition or metric.definition,
-        values=[_decimal(value) for value in one.values],
+        values=list(one.values),
         statistic=one.statistic,
         repetitions=one.repetitions,
-        beside={name: _decimal(value) for name, value in one.beside.items()},
+        beside=one.beside,
         failure=one.failure,
         file=file,
         line=one.line,
     )
-
-
-def _decimal(value: float) -> float:
-    """Return what the printed digits are in the unit of the metric: 8555.2 MB/s are 8555200000 B/s."""
-    return float(f"{value:.15g}")
 
 
 def _write(
@@ -205,6 +200,7 @@ def _write(
             imported=Imported(
                 files=[_file(one) for one in outputs],
                 missing=_missing(readings, records),
+                differences=list(dict.fromkeys(what for one in readings for what in one.differences)),
                 unread=unread[:KEPT_LINES],
                 unread_lines=len(unread),
             ),

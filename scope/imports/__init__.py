@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -61,6 +61,9 @@ class Reading:
     """Numbers of the lines that were understood, those of figures included."""
     missing: list[str] = field(default_factory=list)
     """What the program does not print, as nouns: `the number of repetitions`."""
+    differences: list[str] = field(default_factory=list)
+    """What it does otherwise than Scope's benchmarks that its figures stand for, and columns that are left out, as
+    clauses: `sums are of MPI_CHAR, Scope's of MPI_DOUBLE`."""
     benchmarks: list[Benchmark] = field(default_factory=list)
     """Declarations of figures that Scope has no benchmark for."""
     hosts: list[str] = field(default_factory=list)
@@ -109,6 +112,31 @@ def declared(
         metrics=list(metrics),
         sweeps=[],
     )
+
+
+def setting(name: str, value: str, default: str = "unknown") -> Parameter:
+    """Return a parameter of a foreign benchmark that is a text; an output that lacks it has the default."""
+    return parameter(name, name.replace("_", " "), [default, value], role="call")
+
+
+def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
+    """Return declarations with each name once: with all metrics, parameters and choices of those that share it."""
+    found: dict[str, Benchmark] = {}
+    for one in benchmarks:
+        known = found.setdefault(one.name, one)
+        if known is one:
+            continue
+        parameters = known.parameter
+        for each in one.parameters:
+            choices = parameters[each.name].choices if each.name in parameters else []
+            every = list(dict.fromkeys([*choices, *each.choices]))
+            parameters[each.name] = parameters.get(each.name, each).model_copy(update={"choices": every})
+        update = {
+            "metrics": list({**one.metric, **known.metric}.values()),
+            "parameters": list(parameters.values()),
+        }
+        found[one.name] = known.model_copy(update=update)
+    return list(found.values())
 
 
 def metric(name: str, unit: str, label: str, better: str = "lower") -> Metric:

@@ -18,7 +18,7 @@ from scope.imports.lines import Line, number
 from scope.samples.records import Statistic
 
 TITLE = "HPC Challenge"
-_GIGA, _US = 1e9, 1e-6
+_GIGA, _US = 9, -6
 _REPETITIONS = 9
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
@@ -54,7 +54,8 @@ class _Measure:
 
     benchmark: str
     metric: str
-    unit: float
+    exponent: int
+    """The power of ten from the printed unit to that of the metric."""
     statistic: Statistic = "each"
     parameters: dict[str, Value] = field(default_factory=dict)
     size: tuple[str, str] = ("", "")
@@ -135,7 +136,7 @@ class _Summary:
         failure = {"1": "", "0": "a test of the run failed: Success=0"}.get(success, "the summary says no success")
         yield from (replace(one, failure=failure) for one in self._linpack())
         for key, one in _MEASURES.items():
-            value = self._value(key)
+            value = self._value(key, one.exponent)
             parameters = self._parameters(one)
             if value is not None and value > 0 and parameters is not None:
                 threads = self._whole("STREAM_Threads") or 1 if one.benchmark == stream.BENCHMARK else 1
@@ -144,7 +145,7 @@ class _Summary:
                     parameters=parameters,
                     ranks=threads if one.serial else ranks,
                     metric=one.metric,
-                    values=(value * one.unit,),
+                    values=(value,),
                     statistic=one.statistic,
                     line=self.entries[key][1],
                     repetitions=_REPETITIONS if one.statistic == "maximum" else None,
@@ -171,17 +172,17 @@ class _Summary:
         if not (n and rows and columns and broadcast < len(hpl.BROADCASTS)):
             return
         case = hpl.case(n, block, (rows, columns), (order, depth, broadcast), "")
-        for key, metric_, unit in (("HPL_Tflops", "flops_per_s", 1e12), ("HPL_time", "time_s", 1.0)):
-            value = self._value(key)
+        for key, metric_, exponent in (("HPL_Tflops", "flops_per_s", 12), ("HPL_time", "time_s", 0)):
+            value = self._value(key, exponent)
             if value is not None and value > 0:
-                yield replace(case, metric=metric_, values=(value * unit,), line=self.entries[key][1])
+                yield replace(case, metric=metric_, values=(value,), line=self.entries[key][1])
 
     def _text(self, key: str) -> str:
         return self.entries.get(key, ("", 0))[0]
 
-    def _value(self, key: str) -> float | None:
+    def _value(self, key: str, exponent: int) -> float | None:
         text = self._text(key)
-        return number(text) if _NUMBER.match(text) else None
+        return number(text, exponent) if _NUMBER.match(text) else None
 
     def _whole(self, key: str) -> int | None:
         text = self._text(key)

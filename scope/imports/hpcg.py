@@ -18,7 +18,7 @@ TITLE = "HPCG"
 BENCHMARK = "application.hpcg"
 OFFICIAL_S = 1800
 """What an official result takes."""
-_GIGA = 1e9
+_GIGA = 9
 
 _TITLE = re.compile(r"HPCG-Benchmark(?: version: (\S+))?\s*$")
 _VERSION = re.compile(r"(?:version=)?(\d+\.\d+)$")
@@ -27,7 +27,7 @@ _INDENTED = re.compile(r"(?P<indent> *)(?P<name>\S.*?): (?P<value>.*)$")
 _VALID = re.compile(r"HPCG result is VALID with a GFLOP/s rating of$")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e[+-]\d\d)?$")
 _FIGURES = {
-    ("Benchmark Time Summary", "Total"): ("time_s", 1.0),
+    ("Benchmark Time Summary", "Total"): ("time_s", 0),
     ("GFLOP/s Summary", "Raw DDOT"): ("ddot_flops_per_s", _GIGA),
     ("GFLOP/s Summary", "Raw WAXPBY"): ("waxpby_flops_per_s", _GIGA),
     ("GFLOP/s Summary", "Raw SpMV"): ("product_flops_per_s", _GIGA),
@@ -146,13 +146,13 @@ def _note(run: _Run, section: str, name: str, value: str, line: int) -> None:
     if name in _NUMBERS and value.isdigit():
         run.numbers.setdefault(_NUMBERS[name], int(value))
     elif _VALID.match(name) and _NUMBER.match(value):
-        run.printed.append(("flops_per_s", number(value) * _GIGA, line))
+        run.printed.append(("flops_per_s", number(value, _GIGA), line))
         run.failure = ""
     elif name.startswith("HPCG result is"):
         run.failure = f"{name} {value}"
     elif (section, name) in _FIGURES and _NUMBER.match(value):
-        metric_, unit = _FIGURES[section, name]
-        run.printed.append((metric_, number(value) * unit, line))
+        metric_, exponent = _FIGURES[section, name]
+        run.printed.append((metric_, number(value, exponent), line))
 
 
 def _benchmark() -> Benchmark:

@@ -154,7 +154,7 @@ def _figures(row: re.Match[str], swap: str, line: int) -> Iterator[Figure]:
     order, depth, broadcast = variant.groups() if variant else ("R", "1", "1")
     n, block, rows, columns = (int(row[place]) for place in (2, 3, 4, 5))
     figure = case(n, block, (rows, columns), (ORDERS[order], int(depth), int(broadcast)), swap)
-    yield replace(figure, metric="flops_per_s", values=(number(row[7]) * 1e9,), line=line)
+    yield replace(figure, metric="flops_per_s", values=(number(row[7], 9),), line=line)
     if number(row[6]) >= SHORTEST_S:
         yield replace(figure, metric="time_s", values=(number(row[6]),), line=line)
 

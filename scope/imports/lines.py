@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import NamedTuple
 
 from scope.errors import UsageError
@@ -11,8 +12,10 @@ from scope.errors import UsageError
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
 _TAGGED = re.compile(r"\[\d+,\d+\]<std(?:out|err)>:\s?")
 """`mpirun --tag-output`."""
-_LABELLED = re.compile(r"\[?\d+\]?: ?")
+_LABELLED = re.compile(r"\[\d+\]:? ?| *\d+: ?")
 """`srun --label`, `mpiexec -l`."""
+_BRACKETED = re.compile(r"\[\d+\] ")
+"""`mpiexec -l` of MPICH: also within a line, where the program wrote the line in pieces."""
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 
 
@@ -43,13 +46,18 @@ def lines(text: str) -> list[Line]:
     found = list(_plain(text))
     labelled = sum(_LABELLED.match(line.text) is not None for line in found)
     if found and labelled > len(found) / 2:
-        found = [line._replace(text=_LABELLED.sub("", line.text, count=1)) for line in found]
+        found = [
+            line._replace(text=_BRACKETED.sub("", _LABELLED.sub("", line.text, count=1))) for line in found
+        ]
     return [line for line in found if line.text.strip()]
 
 
-def number(text: str) -> float:
-    """Return a number as a program printed it: with a point or, where it follows the locale, a comma."""
-    return float(text.replace(",", "."))
+def number(text: str, exponent: int = 0) -> float:
+    """Return a number as a program printed it: with a point or, where it follows the locale, a comma.
+
+    `exponent`: the power of ten from its unit to the basic one; no digit changes, as in a product it might.
+    """
+    return float(Decimal(text.replace(",", ".")).scaleb(exponent))
 
 
 def _plain(text: str) -> Iterator[Line]:

@@ -21,7 +21,6 @@ KERNELS = {"Copy": "copy", "Scale": "scale", "Add": "add", "Triad": "triad"}
 BENCHMARK = "node.stream"
 SINGLE = "node.stream_single"
 """In 4-byte words, which Scope does not measure."""
-MB = 1e6
 
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
 _WORD = re.compile(r".*?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
@@ -66,7 +65,7 @@ class _Run:
                 parameters={"kernel": kernel, "array_bytes": self.elements * self.word_bytes // self.threads},
                 ranks=self.threads,
                 metric="bandwidth_bytes_per_s",
-                values=(rate * MB,),
+                values=(rate,),
                 statistic="maximum",
                 line=line.number,
                 repetitions=self.repetitions,
@@ -101,7 +100,7 @@ def read(lines: Sequence[Line]) -> Reading:
             else:
                 word_bytes = int(word[1])  # stream.f prints it before its title
         elif runs and (row := _ROW.match(line.text)):
-            run.rows.append((line, KERNELS[row[1]], [number(one) for one in row[2].split()]))
+            run.rows.append((line, KERNELS[row[1]], _numbers(row[2])))
             continue
         elif not _state(run, line.text):
             continue
@@ -134,6 +133,11 @@ def _state(run: _Run, text: str) -> bool:
     else:
         return _SAID.match(text) is not None
     return True
+
+
+def _numbers(columns: str) -> list[float]:
+    rate, *times_s = columns.split()
+    return [number(rate, 6), *map(number, times_s)]
 
 
 def _single() -> Benchmark:

@@ -81,10 +81,12 @@ def test_an_unknown_format_is_named(latency: Path) -> None:
         lambda text: text.replace("\n", "\r\n"),
         lambda text: "".join(f"0: {line}\n" for line in text.splitlines()),
         lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
+        lambda text: "".join(f" 3: {line}\n" for line in text.splitlines()),
+        lambda text: "".join(f"[0] {line}\n" for line in text.replace("# Size", "# Size[0] ").splitlines()),
         lambda text: f"\x1b[1m{text}\x1b[0m",
         lambda text: text.replace("# Size", "  5 %\r 50 %\r# Size"),
     ],
-    ids=["CRLF", "srun --label", "mpirun --tag-output", "colours", "progress bar"],
+    ids=["CRLF", "srun", "mpirun --tag-output", "srun of ten tasks", "mpiexec -l", "colours", "progress bar"],
 )
 def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
     assert [line.text.strip() for line in lines(disguise(LATENCY))] == LATENCY.splitlines()
