@@ -22,7 +22,7 @@ from scope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Va
 from scope.imports.lines import Line
 from scope.samples.records import Beside, Statistic
 
-_HELPERS = ("lines",)
+_HELPERS = ("lines", "objects")
 
 
 @dataclass(frozen=True)

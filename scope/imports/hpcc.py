@@ -23,9 +23,9 @@ _REPETITIONS = 9
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
 _ENTRY = re.compile(
-    r"((?:Version|LANG|Success|sizeof_|CommWorldProcs|MPI_Wtick|HPL|dweps|sweps|DGEMM|Star|Single|PTRANS|STREAM|FFT"
-    r"|MPIRandomAccess|MPIFFT|RandomAccess|(?:Max|Min|Avg)PingPong|(?:Randomly|Naturally)Ordered|M_OPENMP|omp_get"
-    r"|Mem(?:Proc|Spec|Val)|CPS_)\w*)=(\S*)\s*$"
+    r"((?:Version|LANG|Success|sizeof_|CommWorldProcs|MPI_Wtick|HPL|dweps|sweps|DGEMM|Star|Single|PTRANS|STREAM"
+    r"|FFT|MPIRandomAccess|MPIFFT|RandomAccess|(?:Max|Min|Avg)PingPong|(?:Randomly|Naturally)Ordered|M_OPENMP"
+    r"|omp_get|Mem(?:Proc|Spec|Val)|CPS_)\w*)=(\S*)\s*$"
 )
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?(?:e[+-]\d\d)?$")
 _HOST = re.compile(r"Hostname: '(.*)'")

@@ -46,9 +46,7 @@ def lines(text: str) -> list[Line]:
     found = list(_plain(text))
     labelled = sum(_LABELLED.match(line.text) is not None for line in found)
     if found and labelled > len(found) / 2:
-        found = [
-            line._replace(text=_BRACKETED.sub("", _LABELLED.sub("", line.text, count=1))) for line in found
-        ]
+        found = [line._replace(text=_BRACKETED.sub("", _LABELLED.sub("", line.text, count=1))) for line in found]
     return [line for line in found if line.text.strip()]
 
 
