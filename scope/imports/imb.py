@@ -271,7 +271,7 @@ def _of_scope(section: Section, column: str) -> Meaning | None:
 def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
     """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
     part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
-    part = {"1": "", "2": "ext_"}.get(part, f"{part}_")
+    part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
     level = "storage" if part == "io_" else "mpi"
     slug = re.sub(r"[^a-z0-9]+", "_", section.name.lower()).strip("_")
     name = f"{level}.imb_{part}{slug}"
