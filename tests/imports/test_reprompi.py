@@ -31,7 +31,7 @@ def test_summaries() -> None:
     [first, *_] = found.figures("mpi.broadcast", "time_s")
     assert (first.values, first.statistic, first.repetitions) == ((6326.665e-6,), "median", 10)
     assert first.beside == {"mean": 4466.5042e-6, "minimum": 0.24e-6, "maximum": 8004.142e-6}
-    # A bitwise or of bytes is no sum.
+    # A bitwise or is no sum.
     [other, *_] = found.figures("mpi.reprompi_allreduce", "time_s")
     assert (other.parameters["operation"], other.values) == ("MPI_BOR", (0.2555e-6,))
 
