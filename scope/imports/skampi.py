@@ -23,7 +23,7 @@ _BEGIN = re.compile(r'# begin result "(.*)"\s*$')
 _END = re.compile(r"# end result ")
 _STARTED = re.compile(r"# Started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
 _SAID = re.compile(
-    r"# (duration = |Finished at |Total runtime |(global|user) accounting|-----|\w*acc_|summed up |total time)|#\s*$"
+    r"# (duration = |Finished at |Total runtime |(global|user) acc|---|\w*acc_|summed up |total time)|#\s*$"
 )
 _ROW = re.compile(
     r"(?P<loops>(?:\s*\w+= \S+)*)\s*(?P<size>\d+)\s+(?P<time>\d+[.,]\d)\s+(?P<error>\d+[.,]\d)\s+(?P<n>\d+)"
