@@ -32,7 +32,7 @@ _PRINTED_5 = re.compile(
 )
 _WRITTEN_3 = re.compile(r"\s*(?P<size>\d+) (?P<rate>\d+[.,]\d{6})\s+(?P<time>\d+[.,]\d{8})\s*$")
 _WRITTEN_5 = re.compile(
-    r"\s*(?P<size>\d+)\s+(?P<rate>\d+[.,]\d{3})\s+\d+[.,]\d{3}\s+\d+[.,]\d{3}\s+(?P<time>\d+[.,]\d\d)\s*$"
+    r"\s*(?P<size>\d+)\s+(?P<rate>\d+[.,]\d{3})(?:\s+\d+[.,]\d{3}){2}\s+(?P<time>\d+[.,]\d\d)\s*$"
 )
 _MODES = {
     "Streaming ": "stream",
