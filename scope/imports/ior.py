@@ -228,7 +228,7 @@ def _text(lines: Sequence[Line], versions: dict[str, None], understood: set[int]
             tests[-1].options[option[1]] = option[2]
         elif _HEAD.match(text):
             heads = text.replace(" (", "(").replace("Std Dev", "StdDev").replace("Op grep", "").split()
-        elif tests and (row := _ROW.match(text)):
+        elif tests and line.ended and (row := _ROW.match(text)):
             _row(tests[-1], row, line.number)
         elif tests and line.ended and (summed := _SUMMED.match(text)):
             _sum(tests, summed, heads, line.number)

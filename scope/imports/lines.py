@@ -44,8 +44,9 @@ def decoded(file: str, content: bytes) -> str:
 def lines(text: str) -> list[Line]:
     """Return the lines that are not blank, each with its number."""
     found = list(_plain(text))
-    labelled = sum(_LABELLED.match(line.text) is not None for line in found)
-    if found and labelled > len(found) / 2:
+    labels = [label[0] for line in found if (label := _LABELLED.match(line.text))]
+    # Labels repeat; what counts up is the program's own numbering.
+    if len(labels) > len(found) / 2 and len(set(labels)) <= max(1, len(labels) / 2):
         found = [line._replace(text=_BRACKETED.sub("", _LABELLED.sub("", line.text, count=1))) for line in found]
     return [line for line in found if line.text.strip()]
 

@@ -1,10 +1,10 @@
 """OSU Micro-Benchmarks: the tables that its MPI programs print, versions 3 to 7.
 
-A title, `# OSU MPI Latency Test v7.4`, then heads of columns, `# Size  Avg Latency(us)`, then one line for each
+A title, `# OSU MPI Latency Test v7.4`, then heads of columns, `# Size Avg Latency(us)`, then a line for each
 size. Times are microseconds, MB are 10^6 bytes, and every number is the mean over all repetitions (osu_latency.c,
 osu_bw.c, osu_util_mpi.c of 7.4). Where the head is `Avg Latency`, a barrier separates the repetitions of a
-collective and the time is the mean over ranks; before, it was that of a loop on rank 0. Neither the number of processes nor,
-without `-f`, that of repetitions is printed.
+collective, and the time is the mean over ranks; before, it was that of a loop on rank 0. Neither the number of
+processes nor, without `-f`, that of repetitions is printed.
 """
 
 from __future__ import annotations
@@ -340,7 +340,9 @@ def _collective(table: Table, column: str) -> Meaning | None:
     of = "pure comm." if call == "nonblocking" else "avg latency"
     if benchmark is None or column != of or not table.plain:
         return None
-    return Meaning(benchmark, "time_s", {"call": call}, definition="mean_rank")
+    # Barriers follow one another: but for the first and the last, every rank has the time of the slowest.
+    definition: Definition = "streaming" if operation == "barrier" and call == "blocking" else "mean_rank"
+    return Meaning(benchmark, "time_s", {"call": call}, definition=definition)
 
 
 def _columns(head: str) -> list[str]:

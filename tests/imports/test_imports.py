@@ -92,6 +92,11 @@ def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
     assert [line.text.strip() for line in lines(disguise(LATENCY))] == LATENCY.splitlines()
 
 
+def test_a_numbering_is_no_label() -> None:
+    text = "".join(f" {number}: line\n" for number in range(9))
+    assert [line.text for line in lines(text)] == text.splitlines()
+
+
 @pytest.mark.parametrize("content", ["é µs".encode(), "é µs".encode("latin-1"), "é µs".encode("utf-16")])
 def test_encodings(content: bytes) -> None:
     assert decoded("file", content) == "é µs"

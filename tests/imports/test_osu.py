@@ -97,7 +97,8 @@ def test_labels_that_mpiexec_puts_into_a_line() -> None:
 
 def test_several_programs_in_a_file() -> None:
     found = read("osu", data("osu-7.4-several.txt"))
-    assert found.values("mpi.barrier", "time_s") == [189.61e-6]
+    [barrier] = found.figures("mpi.barrier", "time_s")
+    assert (barrier.values, barrier.definition) == ((189.61e-6,), "streaming")
     assert found.values("mpi.osu_init", "slowest_rank_s") == [0.395]
     # osu_get_mbw of 7.4 prints a column that has no head.
     assert [one.split()[0] for one in found.unread] == ["1", "2", "4", "8"]
