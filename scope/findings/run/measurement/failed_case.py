@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.samples.records import RankState
-from scope.samples.samples import CaseSamples
+from scope.samples.samples import CaseSamples, PrintedFigure
 
 _HAPPENED = {"failed": "returned wrong data", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
@@ -23,7 +23,29 @@ def find(context: Context) -> list[Finding]:
     for failed in context.samples.failures:
         if failed.status in _HAPPENED:
             groups.setdefault((failed.key, failed.status), []).append(failed)
-    return [_finding(context, several) for several in groups.values()]
+    printed: dict[object, list[PrintedFigure]] = {}
+    for one in context.samples.printed:
+        if one.record.failure:
+            printed.setdefault((one.case.key, one.record.failure), []).append(one)
+    return [
+        *(_finding(context, several) for several in groups.values()),
+        *(_of_another_program(several[0]) for several in printed.values()),
+    ]
+
+
+def _of_another_program(one: PrintedFigure) -> Finding:
+    """Say what the program that printed a figure says against it."""
+    record = one.record
+    return Finding(
+        code="failed-case",
+        severity="error",
+        title=f"{one.case.label}: its program does not vouch for the result",
+        where={"benchmark": one.case.benchmark, "ranks": one.case.ranks, "file": record.file},
+        evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
+        advice="Its figures are shown and are no results. Run the program again where they were wrong; where its"
+        " output was cut, import the whole of it.",
+        lost=1.0,
+    )
 
 
 def _finding(context: Context, several: list[CaseSamples]) -> Finding:
