@@ -25,7 +25,8 @@ _SETTINGS = re.compile(r"# nThreads? \d+ nGpus \d+ minBytes .* warmup iters: \d+
 _RANK = re.compile(r"#\s+Rank +\d+ (?:Group +\d+ )?Pid +\d+ on +(\S+) device ")
 _HEAD = re.compile(r"# +size +count +type\b")
 _SAID = re.compile(
-    r"#\s*($|Using devices|\(B\)|out-of-place|Out of bounds values|Avg bus bandwidth|Blocking |Parallel Init|Per-Iteration Rep)"
+    r"#\s*($|Using devices|\(B\)|out-of-place|Out of bounds values|Avg bus bandwidth|Blocking |Parallel Init"
+    r"|Per-Iteration Report)"
 )
 _ROW = re.compile(r"\s*\d+\s+\d+\s+\w+\s")
 _SIDES = ("out_of_place", "in_place")
