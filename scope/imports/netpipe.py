@@ -46,10 +46,10 @@ _TRANSPORTS = {
     "Testing memory": "memory",
 }
 _SAID = re.compile(
-    r"Sending output to|Saving output to|Now starting the main loop|\(A bug in Linux|Start testing with|Completed with"
-    r"|Using a (constant|perturbation)|NOTE: Be leary|\s*Clock resolution|Output is for the combined"
+    r"Sending output to|Saving output to|Now starting the main loop|\(A bug in Linux|Start testing with"
+    r"|Completed with|Using a (constant|perturbation)|NOTE: Be |\s*Clock resolution|Output is for the combined"
     r"|The output shows the combined|\s*Streaming does not|measurement of the latency|\s*of the latency since"
-    r"|messages may get bundled|MPI implementations do not|You may need to run using|Setting --async"
+    r"|messages may get|MPI implementations do not|You may need to run using|Setting --async"
 )
 _PROCESS = re.compile(r"\d+: \S+$")
 """The host of a process, which only the MPI program of version 3 prints."""
