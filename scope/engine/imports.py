@@ -41,6 +41,8 @@ LARGEST_BYTES = 256 << 20
 KEPT_LINES = 200
 """Of those that were not understood: a job's output may have millions."""
 KEPT_CHARACTERS = 200
+_CASE = {"benchmark", "parameters", "ranks", "transport", "placement", "origin", "metric", "definition"}
+"""What figures of several launches have in common."""
 PROFILES = {"mpip": mpip}
 """Formats of monitored programs."""
 
@@ -133,7 +135,7 @@ def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> 
         for one in each.figures:
             where = f"{each.name}:{one.line}"
             record = _record(each.name, where, one, catalog, ranks)
-            case = record.model_dump_json(include={"benchmark", "parameters", "ranks", "metric", "definition"})
+            case = record.model_dump_json(include=_CASE)
             yield record.model_copy(update={"launch": launches[case]})
             launches[case] += 1
 
@@ -163,6 +165,10 @@ def _record(file: str, where: str, one: Figure, catalog: Catalog, ranks: int | N
         repetitions=one.repetitions,
         beside=one.beside,
         failure=one.failure,
+        transport=one.transport,
+        placement=one.placement,
+        origin=one.origin,
+        summary=one.summary,
         file=file,
         line=one.line,
     )

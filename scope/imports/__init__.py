@@ -18,11 +18,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from scope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Value
 from scope.imports.lines import Line
-from scope.samples.records import Beside, Statistic
+from scope.plan.placement import Placement
+from scope.samples.records import Beside, Origin, Statistic
 
-_HELPERS = ("lines", "objects")
+_HELPERS = ("exported", "lines", "objects")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Figure:
     """Further statistics of the same repetitions."""
     failure: str = ""
     """Why the program says that its result is wrong; empty where it does not."""
+    transport: str = "default"
+    placement: Placement = field(default_factory=Placement)
+    origin: Origin = "imported"
+    summary: dict[str, JsonValue] = field(default_factory=dict)
+    """Of an export of Scope: what it holds of `statistics.json`, with the same keys."""
 
 
 @dataclass(frozen=True)
