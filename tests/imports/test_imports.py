@@ -11,6 +11,7 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
 from scope.engine.imports import imported
 from scope.errors import UsageError
+from scope.findings.finding import Findings
 from scope.imports.lines import decoded, lines
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
@@ -122,3 +123,16 @@ def test_declarations_of_foreign_benchmarks_are_valid() -> None:
     named = imports.parameter("job", "job", ["randread", "randwrite"])
     foreign = imports.declared("storage.x", "x", "", [imports.metric("rate", "1/s", "rate", "higher")], [named])
     assert Catalog([foreign]).described("storage.x", {"job": "randwrite"}) == "x, job randwrite"
+
+
+def test_single_figures_make_no_finding_and_no_interval(tmp_path: Path) -> None:
+    rows = "".join(f"{2**power:<10}{2.0 if power < 7 else 9.0 + power:.2f}\n" for power in range(14))
+    file = tmp_path / "latency.txt"
+    file.write_text(f"# OSU MPI Latency Test v7.4\n# Size  Latency (us)\n{rows}")
+    run = imported(None, [file], None, tmp_path / "run")
+    found = read_json(RunDirectory(run).findings, Findings).findings
+    assert {one.code for one in found} == {"imported"}
+    page = (run / "report.html").read_text()
+    assert "Means (half round trip) as they were printed" in page
+    assert "with their 95 % intervals" not in page
+    assert "every repetition began in time" not in page
