@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import platform
 import time
 from collections import Counter
@@ -59,15 +60,26 @@ class Output:
     @property
     def figures(self) -> list[Figure]:
         """The figures in the order in which they were printed."""
-        return sorted((one for each in self.readings for one in each.figures), key=lambda one: one.line)
+        return sorted(filter(_is_possible, self._printed), key=lambda one: one.line)
+
+    @property
+    def _printed(self) -> list[Figure]:
+        return [one for each in self.readings for one in each.figures]
 
     @property
     def unread(self) -> list[Line]:
         """The lines that no format understood; rulers between sections say nothing."""
         understood = {number for one in self.readings for number in one.understood}
         understood |= {one.line for one in self.figures}
+        understood -= {one.line for one in self._printed if not _is_possible(one)}
         left = (line for line in self.lines if line.number not in understood)
         return [line for line in left if any(letter.isalnum() for letter in line.text)]
+
+
+def _is_possible(one: Figure) -> bool:
+    """Return whether a figure is one that a program can have found: a line that is damaged may say others."""
+    counts = [count for count in (one.ranks, one.repetitions) if count is not None]
+    return all(map(math.isfinite, [*one.values, *one.beside.values()])) and all(count > 0 for count in counts)
 
 
 def names() -> list[str]:
@@ -107,7 +119,10 @@ def _read(file: Path, format_: str | None) -> Output:
     content = _content(file)
     all_lines = lines(decoded(str(file), content))
     formats = [imports.format_of(name) for name in ([format_] if format_ else imports.names())]
-    found = [one.read(all_lines) for one in formats if format_ or one.claims(all_lines)]
+    try:
+        found = [one.read(all_lines) for one in formats if format_ or one.claims(all_lines)]
+    except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
+        raise UsageError(f"{file}: cannot be understood: {error}") from error
     result = Output(file.name, content, all_lines, found)
     if not found:
         known = ", ".join(names())

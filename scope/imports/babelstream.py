@@ -31,7 +31,8 @@ _CSV_HEAD = re.compile(
     r"function,num_times,n_elements,sizeof,max_(m|mi)bytes_per_sec,min_runtime,max_runtime,avg_runtime"
 )
 _ROW = re.compile(rf"({'|'.join(KERNELS)})(\s+\d+[.,]\d{{3}}(?:\s+\d+[.,]\d{{5}}){{3}})\s*$")
-_CSV_ROW = re.compile(rf"({'|'.join(KERNELS)}),(\d+),(\d+),(4|8),([^,]+),([^,]+),([^,]+),(\d+[.\d]*(?:e-?\d+)?)$")
+_CSV_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d\d)?)"
+_CSV_ROW = re.compile(rf"({'|'.join(KERNELS)}),(\d+),(\d+),(4|8)" + f",{_CSV_NUMBER}" * 4 + "$")
 _WRONG = re.compile(r"(Validation failed on .*)")
 _SAID = re.compile(
     r"Implementation: |Total size: |Number of elements: |Init: |Read: |Sum was |Using \w+ device|Driver: "

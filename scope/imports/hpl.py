@@ -32,7 +32,7 @@ _ROW = re.compile(r"(W\w+)" + r"\s+(\d+)" * 4 + _RESULT)
 _VARIANT = re.compile(r"W([RC]?)(\d+)([0-5])[LCR]\d+[LCR]\d+$")
 _SWAP = re.compile(r"SWAP\s+: (Mix|Binary-exchange|Spread-roll)")
 _SWAPS = {"Mix": "long", "Binary-exchange": "binomial", "Spread-roll": "long"}
-_RESIDUAL = re.compile(r"\|\|Ax-b\|\|_oo\s*/\s*\(.*\)\s*=\s*(\S+)\s\.+ (PASSED|FAILED)\s*$")
+_RESIDUAL = re.compile(r"\|\|Ax-b\|\|_oo\s*/\s*\(.*\)\s*=\s*(\d+[.,]\d+(?:e[+-]\d\d)?)\s\.+ (PASSED|FAILED)\s*$")
 _NORMWISE = re.compile(r"\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|\|_oo\)\*N\)")
 _SAID = re.compile(
     r"Written by A\. Petitet|Modified by |An explanation of the input|T/V\s|(?:N|NB|P|Q|Time|Gflops)\s*: "

@@ -71,7 +71,7 @@ class _Result:
     @property
     def threads(self) -> int:
         """Of all processes; 0 where it is not a program with threads."""
-        return int(self._value("Total threads") or self._value("Total number of threads") or 0)
+        return self._whole("Total threads") or self._whole("Total number of threads") or 0
 
     @property
     def benchmark(self) -> str:
@@ -84,10 +84,10 @@ class _Result:
     def figures(self) -> Iterator[Figure]:
         """Yield the figures, once the class is known."""
         problem_class = self._value("Class")
-        if not problem_class:
+        if problem_class not in CLASSES:
             return
-        total = int(self._value("Total processes") or 1)
-        ranks = int(self._value("Active procs") or total)
+        total = self._whole("Total processes") or 1
+        ranks = self._whole("Active procs") or total
         is_own = self.benchmark.startswith("application.npb_")
         figure = Figure(
             benchmark=self.benchmark,
@@ -106,6 +106,10 @@ class _Result:
             text, line = self.facts.get(name, ("", 0))
             if _DIGITS.match(text) and not (metric_ == "time_s" and self.is_short):
                 yield replace(figure, metric=metric_, values=(number(text),), line=line)
+
+    def _whole(self, name: str) -> int | None:
+        text = self._value(name)
+        return int(text) if text.isdigit() else None
 
     def _value(self, name: str) -> str:
         return self.facts.get(name, ("", 0))[0]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from scope.engine.imports import imported
+from scope.errors import UsageError
 from scope.findings.read import read_findings
+from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
-from tests.imports.reading import DATA
+from tests.imports.reading import DATA, data
 from tests.imports.test_formats import FILES
 
 
@@ -27,3 +31,19 @@ def test_a_run_of_all_outputs(tmp_path: Path) -> None:
     assert "residual 5.76474530e-03: FAILED" in reasons
     assert not [one for one in read_findings(run) if one.code == "unread-lines"]
     assert (run / "report.html").stat().st_size > 10_000
+
+
+def test_a_number_that_none_can_be_is_no_figure(tmp_path: Path) -> None:
+    file = tmp_path / "ior.txt"
+    file.write_text(data("ior-json-4.1.txt").replace('"bwMiB": 4968.8186', '"bwMiB": 1e999'))
+    run = imported(None, [file], None, tmp_path / "run")
+    assert not [one for one in read_summaries(run) if one.benchmark == "storage.write"]
+    assert [one.line for one in read_json(RunDirectory(run).run, Run).imported.unread] == [81]
+
+
+def test_a_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "stream.txt"
+    file.write_text(data("stream-5.10.txt").replace("Array size = 2000000", f"Array size = {'9' * 5000}"))
+    with pytest.raises(UsageError, match=r"stream\.txt: cannot be understood"):
+        imported(None, [file], None, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
