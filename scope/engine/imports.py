@@ -124,13 +124,17 @@ def _read(file: Path, format_: str | None) -> Output:
     except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
         raise UsageError(f"{file}: cannot be understood: {error}") from error
     result = Output(file.name, content, all_lines, found)
+    if not all_lines:
+        raise UsageError(f"{file}: is empty; must be the output of a benchmark")
     if not found:
         known = ", ".join(names())
         raise UsageError(f"{file}: is in no format that is known; must be of one of {known}")
     if not result.figures:
-        first = f"; line {all_lines[0].number} is: {all_lines[0].text[:80]}" if all_lines else "; is empty"
         programs = " or ".join(one.program for one in found)
-        raise UsageError(f"{file}: holds no figure of {programs}{first}")
+        said = next((line for line in all_lines if any(map(str.isalnum, line.text))), all_lines[0])
+        raise UsageError(
+            f"{file}: holds no figure of {programs}; line {said.number} is: {said.text.strip()[:KEPT_CHARACTERS]}"
+        )
     return result
 
 

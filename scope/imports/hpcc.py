@@ -44,7 +44,7 @@ _SAID = re.compile(
     r"|(?:Max|Min) Ping Pong|(?:Randomly|Naturally)\s+Ordered|Ping Pong:|Ring:|On (?:naturally|randomly)"
     r"|Benchmark cond| The (?:latency|bandwidth|ring|Ping)|\s+-\s+\d+ pairs| out of \d|\s\(1 MB/s"
     r"|The SCALAR value|Each test is run \d+ times|VERBOSE: |(?:Copy|Scale|Add|Triad): +\d|Array size = \d+"
-    r"|This system uses|Solution Validates|\s+\d+ tests"
+    r"|This system uses|Solution Validates|\s+\d+ tests|Results Comparison:|\s+(?:Expected|Observed)  : "
 )
 
 

@@ -42,6 +42,8 @@ _SAID = re.compile(
     r"|Total number of processes|Processor array|Layout type|Compile options|Please send|NPB Development Team"
     r"|Internet: npb@|npb@nas|CG iterations|Adaptation frequency|Levels of refinement|Heat source radius|iter\s+\d"
     r"|Step\s+\d+: elements refined|Request(?:ed)? threads|\d+\.DT_\w+\.\w: |DT_\S+ L2 Norm|Deviation ="
+    r"|Binary ADC file|View sizes are|Estimated rb-tree|\*\*\* DC Benchmark|Benchmark Time\s+=|Input Tuples|Tuples"
+    r"|Number of (?:Views|Tasks)|Checksum\s+="
     r"|(?:FAILURE: )?(?:\d+\s+)?(?:[-+]?\d*\.\d+(?:[EDed][-+]?\d+)?\s*)+$|\d+\s+\d+\.\s*$)"
 )
 
