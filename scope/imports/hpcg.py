@@ -18,6 +18,8 @@ TITLE = "HPCG"
 BENCHMARK = "application.hpcg"
 OFFICIAL_S = 1800
 """What an official result takes."""
+LONGEST = 500
+"""Characters of a line."""
 _GIGA = 9
 
 _TITLE = re.compile(r"HPCG-Benchmark(?: version: (\S+))?\s*$")
@@ -127,6 +129,8 @@ def _is_short(runs: Sequence[_Run]) -> bool:
 
 def _entry(text: str, section: str) -> tuple[str, str, str] | None:
     """Return section, name and value of a line; None where it is none of a result file."""
+    if len(text) > LONGEST:
+        return None
     if (keyed := _KEYED.match(text)) and _SECTION.match(keyed["section"]):
         path = keyed["path"]
         if path is None:

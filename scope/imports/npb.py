@@ -24,7 +24,7 @@ CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F", "U")
 
 _BANNER = re.compile(r"\s*(?:Java )?NAS Parallel Benchmarks? ?\(?(?:NPB)?\s*(\d[\w.]*)?")
 _TITLE = re.compile(r"\s*(\w[\w.-]*) Benchmark Completed\.?\s*$")
-_FACT = re.compile(r"\s?([A-Z][a-z][\w /]*?)\s*=\s+(\S.*?)\s*$")
+_FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w)\s*=\s+(\S.*)$")
 _FACTS = {
     *("Class", "Size", "Iterations", "Time in seconds", "Total processes", "Compiled procs", "Active procs"),
     *("Total threads", "Avail threads", "Mop/s total", "Mop/s/process", "Mop/s/thread", "Operation type"),
@@ -32,6 +32,7 @@ _FACTS = {
 }
 _DIGITS = re.compile(r"\d+[.,]\d\d$")
 _OPTION = re.compile(r"\s+(?:\w*(?:CC|F77|FC)|FLINK|CLINK|\w*_(?:LIB|INC)|\w*FLAGS|RAND)\s+=\s")
+_REAL = r"[-+]?\d*\.\d+(?:[EDed][-+]?\d+)?"
 _SAID = re.compile(
     r"\s*(?:Size\s*: |Iterations|Eigenvalue shift|iteration\s+\|\|r\|\||No input file|Reading from input file"
     r"|Number of (?:active|available|random|nonzeroes|processes|threads|iterations|zones)|Benchmark completed"
@@ -44,7 +45,7 @@ _SAID = re.compile(
     r"|Step\s+\d+: elements refined|Request(?:ed)? threads|\d+\.DT_\w+\.\w: |DT_\S+ L2 Norm|Deviation ="
     r"|Binary ADC file|View sizes are|Estimated rb-tree|\*\*\* DC Benchmark|Benchmark Time\s+=|Input Tuples|Tuples"
     r"|Number of (?:Views|Tasks)|Checksum\s+="
-    r"|(?:FAILURE: )?(?:\d+\s+)?(?:[-+]?\d*\.\d+(?:[EDed][-+]?\d+)?\s*)+$|\d+\s+\d+\.\s*$)"
+    rf"|(?:FAILURE: )?(?:\d+\s+)?{_REAL}(?:\s+{_REAL})*\s*$|\d+\s+\d+\.\s*$)"
 )
 
 
@@ -130,7 +131,7 @@ def read(lines: Sequence[Line]) -> Reading:
         if title := _TITLE.match(line.text):
             results.append(_Result(title[1].lower().partition(".")[0]))
         elif results and (fact := _FACT.match(line.text)) and fact[1] in _FACTS:
-            results[-1].facts.setdefault(fact[1], (fact[2], line.number))
+            results[-1].facts.setdefault(fact[1], (fact[2].rstrip(), line.number))
         elif not (_BANNER.match(line.text) or _OPTION.match(line.text) or _SAID.match(line.text)):
             continue
         understood.add(line.number)

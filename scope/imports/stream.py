@@ -23,7 +23,7 @@ SINGLE = "node.stream_single"
 """In 4-byte words, which Scope does not measure."""
 
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
-_WORD = re.compile(r".*?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
+_WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
 _SIZE = re.compile(r"\s*Array size =\s*(\d+)")
 _REPETITIONS = re.compile(
     r"(?:Each kernel will be executed|Each test is run| You are running each test)\s+(\d+) times"

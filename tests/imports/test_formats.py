@@ -92,7 +92,10 @@ def test_a_cut_output_has_no_figure_that_the_whole_one_has_not(file: str) -> Non
     rows = output.splitlines(keepends=True)
     last = max(one.line for one in read(_format(file), output).reading.figures)
     before = sum(map(len, rows[: last - 1]))
-    for end in {*range(1, len(output), max(1, len(output) // 40)), *range(before, before + len(rows[last - 1]))}:
+    for end in {
+        *range(1, len(output), max(1, len(output) // 25)),
+        *range(before, before + len(rows[last - 1]), 2),
+    }:
         found = lines(output[:end])
         if not format_.claims(found):
             continue
