@@ -138,7 +138,7 @@ class _Reader:
 
     def _add(self, module: str, name: str, unit: str, label: str, better: str, value: float, line: int) -> None:
         measured = metric(name, unit, label, better)
-        where = [setting("module", module)]
+        where = [setting("module", module, bare=True)]
         self.benchmarks.append(declared(_NAME, TITLE, f"a program's files as {TITLE} saw them", [measured], where))
         of: dict[str, Value] = {"module": module}
         self.figures.append(Figure(_NAME, of, self._ranks, name, (value,), "each", line))

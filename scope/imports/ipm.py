@@ -183,7 +183,7 @@ class _Reader:
             self._add(name, "most_s", max(one[0] for one in of), of[0][3])
 
     def _add(self, routine: str, name: str, value: float, line: int) -> None:
-        where = [setting("routine", routine), setting("region", self._region, _WHOLE)]
+        where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
         self.benchmarks.append(declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where))
         of: dict[str, Value] = {"routine": routine, "region": self._region}
         self.figures.append(Figure(_NAME, of, self._ranks, name, (value,), "each", line))

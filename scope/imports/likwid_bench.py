@@ -106,7 +106,7 @@ def _figure(test: Test, key: str) -> Figure:
 
 def _benchmark(test: Test, key: str) -> Benchmark:
     where = [
-        setting("test", test.name),
+        setting("test", test.name, bare=True),
         parameter("threads", "threads", [1], role="parallel"),
         parameter("size_bytes", "size", [0], "B", role="size"),
     ]

@@ -164,7 +164,7 @@ class _Reader:
         beside: dict[Beside, float] | None = None,
     ) -> None:
         settings: dict[str, Value] = dict(self._settings)
-        where = [setting(key, str(one)) for key, one in settings.items()]
+        where = [setting(key, str(one), bare=key == "test") for key, one in settings.items()]
         where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
         self.benchmarks.append(declared(_NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], where))
         self.figures.append(
