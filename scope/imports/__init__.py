@@ -120,7 +120,7 @@ def setting(name: str, value: str, default: str = "unknown", bare: bool = False)
     Labels say `window MPI_Win_create`, or with `bare` the value alone, and nothing of the default.
     """
     label = name.replace("_", " ")
-    one = parameter(name, label, [default, value], role="call")
+    one = parameter(name, label, [default, value or default], role="call")
     words = ["" if choice == default else choice if bare else f"{label} {choice}" for choice in one.choices]
     return one.model_copy(update={"words": words})
 

@@ -104,7 +104,7 @@ class _Reader:
             self._fact(fact[1], fact[2], line.number)
         elif module := _MODULE.match(text):
             self._module = module[1].replace("-", "")
-        elif one := _PERFORMANCE.match(text):
+        elif self._module and (one := _PERFORMANCE.match(text)):
             value = number(one["value"]) * (_MIB if one["key"] == "agg_perf_by_slowest" else 1)
             self._add(self._module, *_OTHERS[one["key"]], value, line.number)
         elif one := _RECORD.match(text):

@@ -17,7 +17,7 @@ from scope.imports.lines import Line, number
 TITLE = "likwid-bench"
 _NAME = "node.likwid_bench"
 _TEST = re.compile(r"Test: (\S+)\s*$")
-_VALUE = re.compile(r"(?P<key>[A-Z][\w ()./]+):\t+(?P<value>\d[\d.,e+-]*)(?: sec)?\s*$")
+_VALUE = re.compile(r"(?P<key>[A-Z][\w ()./]+):\t+(?P<value>\d+(?:[.,]\d+)?(?:e[+-]\d+)?)(?: sec)?\s*$")
 _THREADS = re.compile(r"Using (\d+) threads\s*$")
 _SAID = re.compile(
     r"LIKWID MICRO BENCHMARK|Group: \d+ Thread |Allocate: Process |Initialization: |Running without Marker API"

@@ -144,7 +144,8 @@ class _Reader:
                 self.differences[f"{TITLE}: bandwidths whose unit is not known are left out"] = None
             else:
                 self._add("bandwidth_bytes_per_s", number(row["BW average"]) * self._unit, size, repetitions, line)
-                self._add("peak_bytes_per_s", number(row["BW peak"]) * self._unit, size, repetitions, line)
+                if "BW peak" in row:
+                    self._add("peak_bytes_per_s", number(row["BW peak"]) * self._unit, size, repetitions, line)
         if "MsgRate" in row:
             self._add("message_rate_per_s", number(row["MsgRate"], 6), size, repetitions, line)
         beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}

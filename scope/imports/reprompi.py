@@ -23,6 +23,7 @@ from scope.samples.records import Beside
 
 TITLE = "ReproMPI"
 _SETTING = re.compile(r"#@(\w+)=(.*?)\s*$")
+_NUMBERS = ("nprocs", "datatype_size_bytes")
 _COMMAND = re.compile(r"# ?Command-Line Arguments:")
 _HEAD = re.compile(r"\s*(process\s+)?test\s+(nrep\s+)?(count|msize)\s")
 _BEGAN = re.compile(r"# Benchmark started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
@@ -106,6 +107,8 @@ class _Reader:
             self.close()
             self._settings, self._columns = {}, []
         elif one := _SETTING.match(text):
+            if one[1] in _NUMBERS and not one[2].isdigit():
+                return False
             self._settings[one[1]] = one[2]
             if _REVISION.match(one[1]) and one[2] != "unknown":
                 self.revisions[one[2][:12]] = None
