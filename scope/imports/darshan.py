@@ -124,7 +124,7 @@ class _Reader:
     def _fact(self, key: str, value: str, line: int) -> None:
         with suppress(ValueError):
             if key == "nprocs":
-                self._ranks = int(value)
+                self._ranks = int(value) or None
             elif key == "start_time":
                 self.started_unix_s = min(float(value), self.started_unix_s or float(value))
             elif key == "run time":

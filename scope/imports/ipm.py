@@ -8,6 +8,7 @@ of the slowest process.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Sequence
@@ -155,6 +156,8 @@ class _Reader:
         try:
             seconds, calls, sent = float(found[2]), int(said["count"]), float(said.get("bytes", "0"))
         except (KeyError, ValueError):
+            return False
+        if not said.get("name") or not (math.isfinite(seconds) and math.isfinite(sent)):
             return False
         routines = self._tasks[-1].routines
         before = routines.get(said.get("name", ""), (0.0, 0, 0.0, line))

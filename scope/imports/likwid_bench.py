@@ -75,7 +75,8 @@ def read(lines: Sequence[Line]) -> Reading:
         elif tests and (using := _THREADS.match(line.text)):
             tests[-1].threads = int(using[1])
         elif tests and (value := _VALUE.match(line.text)):
-            if value["key"] not in (*_METRICS, *_FACTS):
+            whole = value["key"] in ("Size (Byte)", "Iterations")
+            if value["key"] not in (*_METRICS, *_FACTS) or (whole and not value["value"].isdigit()):
                 continue
             tests[-1].values[value["key"]] = (value["value"], line.number)
         elif not _SAID.match(line.text):

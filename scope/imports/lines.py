@@ -53,7 +53,8 @@ def number(text: str, exponent: int = 0) -> float:
 
     `exponent`: the power of ten from its unit to the basic one; no digit changes, as in a product it might.
     """
-    return float(f"{text.replace(',', '.')}e{exponent}")
+    plain = text.replace(",", ".")
+    return float(f"{plain}e{exponent}") if exponent else float(plain)
 
 
 def _plain(text: str) -> Iterator[Line]:

@@ -101,14 +101,18 @@ class _Reader:
             self._settings = {"test": f"{test[1].replace('_', ' ')} {test[2]}"}
             self._columns = []
         elif _HEAD.match(text):
-            self._columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
+            columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
+            self._columns = columns if {"#bytes", "#iterations"} <= set(columns) else []
             unit = re.search(r"BW average\[(\w+)/sec\]", text)
             self._unit = _UNITS.get(unit[1]) if unit else None
         elif self._columns and text.split()[0].isdigit():
             cells = text.split()
             if len(cells) != len(self._columns) or not all(_NUMBER.match(one) for one in cells):
                 return False
-            self._row(dict(zip(self._columns, cells, strict=True)), line.number)
+            row = dict(zip(self._columns, cells, strict=True))
+            if not (row["#bytes"].isdigit() and row["#iterations"].isdigit()):
+                return False
+            self._row(row, line.number)
         elif one := _JSON.match(text):
             self._json(one[1], one[2], line.number)
         elif self._settings and not self._columns and (found := _SETTING.findall(text)):
@@ -120,7 +124,7 @@ class _Reader:
     def close(self) -> None:
         """End the JSON object that was read."""
         row, self._results = self._results, {}
-        if {"MsgSize", "n_iterations"} <= set(row):
+        if all(row.get(one, "").isdigit() for one in ("MsgSize", "n_iterations")):
             size, rate = int(row["MsgSize"]), row.get("MsgRate")
             self._unit = _unit(size, rate, row.get("BW_average"))
             names = {"MsgSize": "#bytes", "n_iterations": "#iterations", "BW_peak": "BW peak"}
@@ -128,7 +132,7 @@ class _Reader:
             self._row({names.get(key, key): cell for key, cell in row.items()}, self._line)
 
     def _json(self, key: str, value: str, line: int) -> None:
-        if key in _WANTED:
+        if key in _WANTED and value:
             self._settings[_WANTED[key]] = value
         elif key in ("MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate", "t_typical", *_BESIDE):
             if key == "MsgSize":

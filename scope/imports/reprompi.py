@@ -49,6 +49,12 @@ _ROOTED = ("MPI_Bcast", "MPI_Gather", "MPI_Reduce", "MPI_Scatter")
 _DEFINITIONS: dict[str, Definition] = {"local": "max_rank", "global": "global"}
 _BESIDE: dict[str, Beside] = {"mean_sec": "mean", "min_sec": "minimum", "max_sec": "maximum"}
 _SPREAD = ("var_sec", "stddev_sec")
+_TABLES = (
+    {"test", "nrep", "runtime_sec"},
+    {"test", "total_nrep", "valid_nrep"},
+    {"process", "test", "nrep", "loc_tstart_sec", "loc_tend_sec"},
+)
+"""Columns without which a table cannot be read."""
 _WHOLE = ("process", "nrep", "count", "msize", "errorcode", "total_nrep", "valid_nrep")
 
 
@@ -115,7 +121,8 @@ class _Reader:
         elif _SAID.match(text):
             pass
         elif _HEAD.match(text):
-            self._columns = text.split()
+            columns = text.split()
+            self._columns = columns if any(one <= set(columns) for one in _TABLES) else []
         elif began := _BEGAN.match(text):
             with suppress(ValueError, OverflowError):
                 self.started_unix_s = time.mktime(time.strptime(began[1], "%a %b %d %H:%M:%S %Y"))
