@@ -122,7 +122,7 @@ class _Reader:
             return False
         for side, start in zip(_SIDES, (0, half), strict=True):
             row = dict(zip(heads[start : start + half], measured[start : start + half], strict=True))
-            beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}
+            beside = {name: _printed(row[key], 1e-6) for key, name in _BESIDE.items() if key in row}
             wrong = row.get("#wrong", "N/A")
             values = {
                 "time_s": _printed(row.get("time") or row["cputime"], 1e-6),
