@@ -122,9 +122,15 @@ def declared(
     )
 
 
-def setting(name: str, value: str, default: str = "unknown") -> Parameter:
-    """Return a parameter of a foreign benchmark that is a text; an output that lacks it has the default."""
-    return parameter(name, name.replace("_", " "), [default, value], role="call")
+def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:
+    """Return a parameter of a foreign benchmark that is a text; an output that lacks it has the default.
+
+    Labels say `window MPI_Win_create`, or with `bare` the value alone, and nothing of the default.
+    """
+    label = name.replace("_", " ")
+    one = parameter(name, label, [default, value or default], role="call")
+    words = ["" if choice == default else choice if bare else f"{label} {choice}" for choice in one.choices]
+    return one.model_copy(update={"words": words})
 
 
 def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
@@ -136,9 +142,14 @@ def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
             continue
         parameters = known.parameter
         for each in one.parameters:
-            choices = parameters[each.name].choices if each.name in parameters else []
-            every = list(dict.fromkeys([*choices, *each.choices]))
-            parameters[each.name] = parameters.get(each.name, each).model_copy(update={"choices": every})
+            before = parameters.get(each.name, each)
+            words = dict(zip(each.choices, each.words, strict=False)) | dict(
+                zip(before.choices, before.words, strict=False)
+            )
+            choices = list(dict.fromkeys([*before.choices, *each.choices]))
+            parameters[each.name] = before.model_copy(
+                update={"choices": choices, "words": [words[one] for one in choices] if words else before.words}
+            )
         update = {
             "metrics": list({**one.metric, **known.metric}.values()),
             "parameters": list(parameters.values()),

@@ -104,7 +104,7 @@ class _Reader:
             self._fact(fact[1], fact[2], line.number)
         elif module := _MODULE.match(text):
             self._module = module[1].replace("-", "")
-        elif one := _PERFORMANCE.match(text):
+        elif self._module and (one := _PERFORMANCE.match(text)):
             value = number(one["value"]) * (_MIB if one["key"] == "agg_perf_by_slowest" else 1)
             self._add(self._module, *_OTHERS[one["key"]], value, line.number)
         elif one := _RECORD.match(text):
@@ -124,7 +124,7 @@ class _Reader:
     def _fact(self, key: str, value: str, line: int) -> None:
         with suppress(ValueError):
             if key == "nprocs":
-                self._ranks = int(value)
+                self._ranks = int(value) or None
             elif key == "start_time":
                 self.started_unix_s = min(float(value), self.started_unix_s or float(value))
             elif key == "run time":
@@ -138,7 +138,7 @@ class _Reader:
 
     def _add(self, module: str, name: str, unit: str, label: str, better: str, value: float, line: int) -> None:
         measured = metric(name, unit, label, better)
-        where = [setting("module", module)]
+        where = [setting("module", module, bare=True)]
         self.benchmarks.append(declared(_NAME, TITLE, f"a program's files as {TITLE} saw them", [measured], where))
         of: dict[str, Value] = {"module": module}
         self.figures.append(Figure(_NAME, of, self._ranks, name, (value,), "each", line))

@@ -164,7 +164,7 @@ class _Reader:
         elif self._section is not None and (mode := _MODE.match(text)):
             self._section.mode = mode[1].lower()
         elif self._section is not None and _HEAD.match(text):
-            self._section.columns = text.lower().split()
+            self._section.columns, self._section.meanings = text.lower().split(), {}
         elif self._section is not None and self._section.columns and text.split()[0].isdigit():
             return self._row(self._section, line)
         elif summed := _SUMMED.match(text):
@@ -247,11 +247,13 @@ def _of_scope(section: Section, column: str) -> Meaning | None:
     if section.part != "MPI-1" or section.groups > 1 or "off_cache" in section.options:
         return None
     name = section.name
+    if ("#bytes" in section.columns) == (name == "Barrier"):
+        return None
     if name == "PingPong" and column == "t[usec]":
         return Meaning("mpi.latency", "latency_s")
     if name == "Sendrecv" and column == "t_max[usec]":
         return Meaning("mpi.shift", "time_s", {"shift": 1, "call": "sendrecv"}, "max_rank")
-    if name == "Uniband":
+    if name == "Uniband" and column in ("mbytes/sec", "msg/sec"):
         wanted: dict[str, Value] = {"window": _WINDOW}
         benchmark = "mpi.bandwidth" if section.ranks == 2 else "mpi.message_rate"
         return Meaning(benchmark, _COLUMNS[column].name, wanted)

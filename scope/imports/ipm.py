@@ -8,6 +8,7 @@ of the slowest process.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Sequence
@@ -156,6 +157,8 @@ class _Reader:
             seconds, calls, sent = float(found[2]), int(said["count"]), float(said.get("bytes", "0"))
         except (KeyError, ValueError):
             return False
+        if not said.get("name") or not (math.isfinite(seconds) and math.isfinite(sent)):
+            return False
         routines = self._tasks[-1].routines
         before = routines.get(said.get("name", ""), (0.0, 0, 0.0, line))
         # A routine stands in each region of the program.
@@ -183,7 +186,7 @@ class _Reader:
             self._add(name, "most_s", max(one[0] for one in of), of[0][3])
 
     def _add(self, routine: str, name: str, value: float, line: int) -> None:
-        where = [setting("routine", routine), setting("region", self._region, _WHOLE)]
+        where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
         self.benchmarks.append(declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where))
         of: dict[str, Value] = {"routine": routine, "region": self._region}
         self.figures.append(Figure(_NAME, of, self._ranks, name, (value,), "each", line))

@@ -17,7 +17,7 @@ from scope.imports.lines import Line, number
 TITLE = "likwid-bench"
 _NAME = "node.likwid_bench"
 _TEST = re.compile(r"Test: (\S+)\s*$")
-_VALUE = re.compile(r"(?P<key>[A-Z][\w ()./]+):\t+(?P<value>\d[\d.,e+-]*)(?: sec)?\s*$")
+_VALUE = re.compile(r"(?P<key>[A-Z][\w ()./]+):\t+(?P<value>\d+(?:[.,]\d+)?(?:e[+-]\d+)?)(?: sec)?\s*$")
 _THREADS = re.compile(r"Using (\d+) threads\s*$")
 _SAID = re.compile(
     r"LIKWID MICRO BENCHMARK|Group: \d+ Thread |Allocate: Process |Initialization: |Running without Marker API"
@@ -75,7 +75,8 @@ def read(lines: Sequence[Line]) -> Reading:
         elif tests and (using := _THREADS.match(line.text)):
             tests[-1].threads = int(using[1])
         elif tests and (value := _VALUE.match(line.text)):
-            if value["key"] not in (*_METRICS, *_FACTS):
+            whole = value["key"] in ("Size (Byte)", "Iterations")
+            if value["key"] not in (*_METRICS, *_FACTS) or (whole and not value["value"].isdigit()):
                 continue
             tests[-1].values[value["key"]] = (value["value"], line.number)
         elif not _SAID.match(line.text):
@@ -106,7 +107,7 @@ def _figure(test: Test, key: str) -> Figure:
 
 def _benchmark(test: Test, key: str) -> Benchmark:
     where = [
-        setting("test", test.name),
+        setting("test", test.name, bare=True),
         parameter("threads", "threads", [1], role="parallel"),
         parameter("size_bytes", "size", [0], "B", role="size"),
     ]

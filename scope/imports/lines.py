@@ -56,7 +56,9 @@ def number(text: str, exponent: int = 0) -> float:
 
     `exponent`: the power of ten from its unit to the basic one; no digit changes, as in a product it might.
     """
-    return float(Decimal(text.replace(",", ".")).scaleb(exponent))
+    plain = text.replace(",", ".")
+    value = float(plain)
+    return float(Decimal(plain).scaleb(exponent)) if exponent else value
 
 
 def _plain(text: str) -> Iterator[Line]:

@@ -185,12 +185,14 @@ class _Reader:
     def _named(
         self, benchmark: str, metric_name: str, what: str, value: float, line: int, size: int | None = None
     ) -> None:
-        where = [setting("operation", what)]
+        where = [setting("operation", what, bare=True)]
         of: dict[str, Value] = {"operation": what}
+        title = benchmark.partition("_")[2]
         if size is not None:
+            benchmark, title = f"{benchmark}_by_size", f"{title} by size"
             where.append(_bytes("size_bytes", "size"))
             of["size_bytes"] = size
-        self._add(benchmark, metric_name, benchmark.partition("_")[2], value, of, where, line)
+        self._add(benchmark, metric_name, title, value, of, where, line)
 
     def _add(
         self,

@@ -9,6 +9,7 @@ operation is, only newer versions print.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -94,7 +95,11 @@ class _Reader:
             self._ranks += 1
             self.hosts[rank[1]] = None
         elif _HEAD.match(text):
-            self._columns = text.lstrip("# ").split()
+            columns = text.lstrip("# ").split()
+            heads = [one for one in columns if one in _MEASURES]
+            twice = heads[: len(heads) // 2] == heads[len(heads) // 2 :]
+            known = {"algbw", "busbw"} <= set(heads) and ("time" in heads or "cputime" in heads)
+            self._columns = columns if columns[0] == "size" and twice and known else []
         elif self._columns and _ROW.match(text):
             return self._row(line)
         else:
@@ -112,16 +117,17 @@ class _Reader:
         heads = [one for one in self._columns if one in _MEASURES]
         half = len(heads) // 2
         measured = cells[len(named) : len(named) + 2 * half]
-        if not all(_NUMBER.match(one) or one == "N/A" for one in measured):
+        whole = all(_NUMBER.match(one) or one == "N/A" for one in measured)
+        if not whole or measured[0] == "N/A" or not cells[0].isdigit():
             return False
         for side, start in zip(_SIDES, (0, half), strict=True):
             row = dict(zip(heads[start : start + half], measured[start : start + half], strict=True))
-            beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}
+            beside = {name: _printed(row[key], 1e-6) for key, name in _BESIDE.items() if key in row}
             wrong = row.get("#wrong", "N/A")
             values = {
-                "time_s": number(row.get("time") or row["cputime"], -6),
-                "algorithm_bytes_per_s": number(row["algbw"], 9),
-                "bus_bytes_per_s": number(row["busbw"], 9),
+                "time_s": _printed(row.get("time") or row["cputime"], 1e-6),
+                "algorithm_bytes_per_s": _printed(row["algbw"], 1e9),
+                "bus_bytes_per_s": _printed(row["busbw"], 1e9),
             }
             made = _figures(
                 self.test,
@@ -233,6 +239,11 @@ def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[Figure], l
                 {},
                 f"{of['nwrong']:g} wrong elements" if of["nwrong"] else "",
             )
+
+
+def _printed(cell: str, unit: float) -> float:
+    """Return a cell in basic units; what is too long for its column has an exponent."""
+    return number(cell) * unit if "e" in cell else number(cell, round(math.log10(unit)))
 
 
 def _seconds(microseconds: float) -> float:

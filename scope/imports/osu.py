@@ -253,7 +253,7 @@ class _Reader:
                     statistic="mean",
                     line=line.number,
                     definition=meaning.definition,
-                    repetitions=repetitions,
+                    repetitions=repetitions or None,
                     beside=beside if meaning.metric == "latency_s" else {},
                     failure=failure,
                 )
@@ -312,7 +312,7 @@ def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
 
 def _point_to_point(table: Table, column: str) -> Meaning | None:
     """Return what a column of a program for pairs of ranks is as a case of Scope; None where it has none."""
-    if not table.plain:
+    if not table.plain or "size" not in table.columns:
         return None
     operation = table.operation
     if operation == "latency" and column in ("latency", "avg latency"):
@@ -321,7 +321,9 @@ def _point_to_point(table: Table, column: str) -> Meaning | None:
         return Meaning("mpi.persistent", "latency_s", ranks=2)
     if operation == "bandwidth" and column == "bandwidth":
         return Meaning("mpi.bandwidth", "bandwidth_bytes_per_s", {"window": 64}, 2)
-    if operation == "multiple bandwidth / message rate" and table.pairs and table.window:
+    if operation == "multiple bandwidth / message rate" and column in ("mb/s", "messages/s"):
+        if not table.pairs or not table.window:
+            return None
         # The time is the mean over the senders (calc_bw of osu_mbw_mr.c), not that of the slowest.
         wanted = {"window": table.window}
         return Meaning("mpi.message_rate", _COLUMNS[column].metric, {**wanted}, 2 * table.pairs, "mean_rank")
@@ -339,6 +341,8 @@ def _collective(table: Table, column: str) -> Meaning | None:
     benchmark = _COLLECTIVES.get(operation)
     of = "pure comm." if call == "nonblocking" else "avg latency"
     if benchmark is None or column != of or not table.plain:
+        return None
+    if ("size" in table.columns) == (operation == "barrier"):
         return None
     # Barriers follow one another: but for the first and the last, every rank has the time of the slowest.
     definition: Definition = "streaming" if operation == "barrier" and call == "blocking" else "mean_rank"

@@ -101,14 +101,18 @@ class _Reader:
             self._settings = {"test": f"{test[1].replace('_', ' ')} {test[2]}"}
             self._columns = []
         elif _HEAD.match(text):
-            self._columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
+            columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
+            self._columns = columns if {"#bytes", "#iterations"} <= set(columns) else []
             unit = re.search(r"BW average\[(\w+)/sec\]", text)
             self._unit = _UNITS.get(unit[1]) if unit else None
         elif self._columns and text.split()[0].isdigit():
             cells = text.split()
             if len(cells) != len(self._columns) or not all(_NUMBER.match(one) for one in cells):
                 return False
-            self._row(dict(zip(self._columns, cells, strict=True)), line.number)
+            row = dict(zip(self._columns, cells, strict=True))
+            if not (row["#bytes"].isdigit() and row["#iterations"].isdigit()):
+                return False
+            self._row(row, line.number)
         elif one := _JSON.match(text):
             self._json(one[1], one[2], line.number)
         elif self._settings and not self._columns and (found := _SETTING.findall(text)):
@@ -120,7 +124,7 @@ class _Reader:
     def close(self) -> None:
         """End the JSON object that was read."""
         row, self._results = self._results, {}
-        if {"MsgSize", "n_iterations"} <= set(row):
+        if all(row.get(one, "").isdigit() for one in ("MsgSize", "n_iterations")):
             size, rate = int(row["MsgSize"]), row.get("MsgRate")
             self._unit = _unit(size, rate, row.get("BW_average"))
             names = {"MsgSize": "#bytes", "n_iterations": "#iterations", "BW_peak": "BW peak"}
@@ -128,7 +132,7 @@ class _Reader:
             self._row({names.get(key, key): cell for key, cell in row.items()}, self._line)
 
     def _json(self, key: str, value: str, line: int) -> None:
-        if key in _WANTED:
+        if key in _WANTED and value:
             self._settings[_WANTED[key]] = value
         elif key in ("MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate", "t_typical", *_BESIDE):
             if key == "MsgSize":
@@ -144,7 +148,8 @@ class _Reader:
                 self.differences[f"{TITLE}: bandwidths whose unit is not known are left out"] = None
             else:
                 self._add("bandwidth_bytes_per_s", number(row["BW average"]) * self._unit, size, repetitions, line)
-                self._add("peak_bytes_per_s", number(row["BW peak"]) * self._unit, size, repetitions, line)
+                if "BW peak" in row:
+                    self._add("peak_bytes_per_s", number(row["BW peak"]) * self._unit, size, repetitions, line)
         if "MsgRate" in row:
             self._add("message_rate_per_s", number(row["MsgRate"], 6), size, repetitions, line)
         beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}
@@ -164,7 +169,7 @@ class _Reader:
         beside: dict[Beside, float] | None = None,
     ) -> None:
         settings: dict[str, Value] = dict(self._settings)
-        where = [setting(key, str(one)) for key, one in settings.items()]
+        where = [setting(key, str(one), bare=key == "test") for key, one in settings.items()]
         where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
         self.benchmarks.append(declared(_NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], where))
         self.figures.append(

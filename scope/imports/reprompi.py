@@ -23,6 +23,7 @@ from scope.samples.records import Beside
 
 TITLE = "ReproMPI"
 _SETTING = re.compile(r"#@(\w+)=(.*?)\s*$")
+_NUMBERS = ("nprocs", "datatype_size_bytes")
 _COMMAND = re.compile(r"# ?Command-Line Arguments:")
 _HEAD = re.compile(r"\s*(process\s+)?test\s+(nrep\s+)?(count|msize)\s")
 _BEGAN = re.compile(r"# Benchmark started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
@@ -48,6 +49,12 @@ _ROOTED = ("MPI_Bcast", "MPI_Gather", "MPI_Reduce", "MPI_Scatter")
 _DEFINITIONS: dict[str, Definition] = {"local": "max_rank", "global": "global"}
 _BESIDE: dict[str, Beside] = {"mean_sec": "mean", "min_sec": "minimum", "max_sec": "maximum"}
 _SPREAD = ("var_sec", "stddev_sec")
+_TABLES = (
+    {"test", "nrep", "runtime_sec"},
+    {"test", "total_nrep", "valid_nrep"},
+    {"process", "test", "nrep", "loc_tstart_sec", "loc_tend_sec"},
+)
+"""Columns without which a table cannot be read."""
 _WHOLE = ("process", "nrep", "count", "msize", "errorcode", "total_nrep", "valid_nrep")
 
 
@@ -106,13 +113,16 @@ class _Reader:
             self.close()
             self._settings, self._columns = {}, []
         elif one := _SETTING.match(text):
+            if one[1] in _NUMBERS and not one[2].isdigit():
+                return False
             self._settings[one[1]] = one[2]
             if _REVISION.match(one[1]) and one[2] != "unknown":
                 self.revisions[one[2][:12]] = None
         elif _SAID.match(text):
             pass
         elif _HEAD.match(text):
-            self._columns = text.split()
+            columns = text.split()
+            self._columns = columns if any(one <= set(columns) for one in _TABLES) else []
         elif began := _BEGAN.match(text):
             with suppress(ValueError, OverflowError):
                 self.started_unix_s = time.mktime(time.strptime(began[1], "%a %b %d %H:%M:%S %Y"))

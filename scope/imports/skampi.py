@@ -87,9 +87,8 @@ def _figure(result: str, row: re.Match[str], line: int) -> tuple[Figure, Benchma
     for loop, value in _LOOP.findall(row["loops"]):
         if loop == "nodes":
             continue
-        whole = value.isdigit()
-        settings[loop] = int(value) if whole else value
-        parameters.append(parameter(loop, loop, [0]) if whole else setting(loop, value))
+        settings[loop] = value
+        parameters.append(setting(loop, value))
     processes = len(row["processes"].split())
     nodes = re.search(r"nodes= (\d+)", row["loops"])
     ranks = int(nodes[1]) if nodes else processes if 0 < processes < _QUANTILES else None

@@ -40,13 +40,14 @@ def test_times_and_rates(results: Read) -> None:
 
 def test_pairs_below_headings(results: Read) -> None:
     rate = "bandwidth_bytes_per_s"
-    sockets = of(results, "node.lmbench_bandwidth", rate, operation="Socket bandwidth using localhost")
+    name = "node.lmbench_bandwidth_by_size"
+    sockets = of(results, name, rate, operation="Socket bandwidth using localhost")
     assert sockets == [2.07e6, 46.32e6, 252.96e6]
     # 1.05 MB are 2^20 bytes, the only power of two that is printed so.
-    copied = of(results, "node.lmbench_bandwidth", rate, operation="libc bcopy unaligned", size_bytes=2**20)
+    copied = of(results, name, rate, operation="libc bcopy unaligned", size_bytes=2**20)
     assert copied == [52402.06e6]
-    assert of(results, "node.lmbench_time", "time_s", operation="mmap", size_bytes=1048576) == [21e-6]
-    assert of(results, "node.lmbench_parallelism", "parallelism", size_bytes=1024) == [13.58]
+    assert of(results, "node.lmbench_time_by_size", "time_s", operation="mmap", size_bytes=1048576) == [21e-6]
+    assert of(results, "node.lmbench_parallelism_by_size", "parallelism", size_bytes=1024) == [13.58]
     assert of(results, "storage.lmbench_files", "create_per_s", file_bytes=10240) == [2536]
 
 

@@ -9,7 +9,7 @@ def test_results() -> None:
     found = read("skampi", data("skampi-6.0-collectives.txt"))
     by_size = found.figures("mpi.skampi_mpi_allreduce_length", "time_s")
     assert [one.values[0] for one in by_size] == [0.6e-6] * 4
-    assert by_size[3].parameters == {"count": 64, "message_bytes": 256}
+    assert by_size[3].parameters == {"count": "64", "message_bytes": 256}
     assert (by_size[3].ranks, by_size[3].repetitions, by_size[3].definition) == (2, 8, "max_rank")
     assert found.reading.program == "SKaMPI 6.0.0"
     assert found.reading.started_unix_s is not None
