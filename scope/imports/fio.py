@@ -227,8 +227,8 @@ def _benchmark(name: str, figures: Sequence[Figure]) -> Benchmark:
             metric("time_s", "s", "run time"),
         ],
         [
-            parameter("job", "job", [str(one["job"]) for one in cases]),
-            parameter("options", "options", [str(one["options"]) for one in cases]),
+            parameter("job", "job", ["unnamed", *(one["job"] for one in cases)]),
+            parameter("options", "options", ["not printed", *(one["options"] for one in cases)]),
             parameter("transfer_bytes", "transfer", [0], "B", "size"),
             parameter("process", "process", [0]),
         ],

@@ -348,7 +348,14 @@ def _benchmarks(figures: Sequence[Figure]) -> list[Benchmark]:
     for access in ACCESSES:
         name = f"storage.ior_{access}"
         cases = [one.parameters for one in figures if one.benchmark == name]
-        words = ("api", "file", "order", "tasks", "options")
+        plain = {
+            "api": "POSIX",
+            "file": "shared",
+            "order": "sequential",
+            "tasks": "no tasks offsets",
+            "options": "none",
+        }
+        sizes = {"transfer_bytes": "transfers of {} B", "block_bytes": "blocks of {} B"}
         if cases:
             found.append(
                 declared(
@@ -360,9 +367,14 @@ def _benchmarks(figures: Sequence[Figure]) -> list[Benchmark]:
                         metric("time_s", "s", "time"),
                     ],
                     [
-                        *(parameter(word, word, [str(one[word]) for one in cases]) for word in words),
-                        parameter("transfer_bytes", "transfer", [0], "B", "size"),
-                        parameter("block_bytes", "block", [0], "B", "size"),
+                        *(
+                            parameter(word, word, [usual, *(one[word] for one in cases)])
+                            for word, usual in plain.items()
+                        ),
+                        *(
+                            parameter(name, name, [0], "B", "size").model_copy(update={"words": [phrase]})
+                            for name, phrase in sizes.items()
+                        ),
                         parameter("segments", "segments", [1]),
                     ],
                 )

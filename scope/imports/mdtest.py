@@ -176,7 +176,7 @@ def _benchmarks(figures: Sequence[Figure]) -> list[Benchmark]:
             [metric(name, "1/s", label, "higher") for name, label in metrics.items()],
             [
                 parameter("files", "files", [0], role="size"),
-                parameter("options", "options", [str(one["options"]) for one in cases]),
+                parameter("options", "options", ["none", *(one["options"] for one in cases)]),
             ],
         )
     ]

@@ -26,20 +26,22 @@ def find(context: Context) -> list[Finding]:
     printed: dict[object, list[PrintedFigure]] = {}
     for one in context.samples.printed:
         if one.record.failure:
-            printed.setdefault((one.case.key, one.record.failure), []).append(one)
+            printed.setdefault((one.record.file, one.case.benchmark, one.record.failure), []).append(one)
     return [
         *(_finding(context, several) for several in groups.values()),
-        *(_of_another_program(several[0]) for several in printed.values()),
+        *(_of_another_program(several) for several in printed.values()),
     ]
 
 
-def _of_another_program(one: PrintedFigure) -> Finding:
-    """Say what the program that printed a figure says against it."""
-    record = one.record
+def _of_another_program(several: list[PrintedFigure]) -> Finding:
+    """Say what the program that printed figures says against them."""
+    one, record = several[0], several[0].record
+    more = len({each.case.key for each in several}) - 1
+    others = f" and {more} more case{'s' if more > 1 else ''}" if more else ""
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{one.case.label}: its program does not vouch for the result",
+        title=f"{one.case.label}{others}: the program does not vouch for what it printed",
         where={"benchmark": one.case.benchmark, "ranks": one.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
         advice="Its figures are shown and are no results. Run the program again where they were wrong; where its"
