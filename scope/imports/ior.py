@@ -316,6 +316,10 @@ def _others(command: str) -> str:
     for word in words:
         if word in ("-o", "-a", "-b", "-t", "-s", "-i"):
             next(words, "")
+        elif word == "-O" and (value := next(words, "")).startswith("summaryFormat="):
+            continue
+        elif word == "-O":
+            found += [word, value]
         elif word not in ("-w", "-r", "-v", "-F", "-z"):
             found.append(word)
     return " ".join(found)
