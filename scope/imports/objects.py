@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from scope.imports.lines import Line
@@ -13,6 +13,8 @@ _BEGIN = re.compile(r"\{\s*$")
 _INSIDE = re.compile(r"\s*(?:[{}\]\",]|\[\s*(?:$|[\[{\]\"])|-?\d[\d.eE+-]*\s*,?\s*$)")
 _CONTINUES = re.compile(r".*[\[,:]\s*$")
 """What may stand before an object inside another."""
+RESTARTS = 20
+"""Objects without an end in one output."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -29,6 +31,17 @@ class Printed(NamedTuple):
 
 def objects(lines: Sequence[Line]) -> Iterator[Printed]:
     """Yield the objects that begin at the beginning of a line; one that is cut is left out."""
+    rest = lines
+    for _ in range(RESTARTS):
+        cut = yield from _objects(rest)
+        if not cut:
+            return
+        # What looked like a part of an object that has no end may be the next one.
+        rest = [line for line in rest if line.number > cut[0].number]
+
+
+def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:
+    """Yield the objects; return the lines of the last one if it has no end."""
     begun: list[Line] = []
     depth = 0
     for line in lines:
@@ -42,6 +55,7 @@ def objects(lines: Sequence[Line]) -> Iterator[Printed]:
                 if (value := _parsed(begun)) is not None:
                     yield Printed(value, begun)
                 begun = []
+    return begun
 
 
 def _parsed(lines: Sequence[Line]) -> dict[str, Any] | None:

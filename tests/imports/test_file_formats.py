@@ -155,3 +155,11 @@ def test_fio_2_counts_in_kibibytes_and_microseconds() -> None:
 def test_a_job_that_ended_with_an_error_is_no_result() -> None:
     text = data("fio-3.42-seq.txt").replace('"error" : 0', '"error" : 5')
     assert {one.failure for one in read("fio", text).reading.figures} == {"the job ended with error 5"}
+
+
+@pytest.mark.parametrize("end", ['"jobs" : [', '"jobname" : "r",', '"fio version" : "fio-3', '"runtime" :'])
+def test_an_object_that_is_cut_hides_no_other(end: str) -> None:
+    text, _, _ = data("fio-3.33-direct.txt").partition(end)
+    found = read("fio", f"{text}{end}\n{data('fio-3.42-seq.txt')}")
+    assert found.values("storage.read", "time_s") == [0.850]
+    assert found.unread[0].strip() == "{" or found.unread[0].strip().startswith('"fio version"')
