@@ -158,9 +158,9 @@ class _Reader:
             name = f"{section[1] or ''}{section[2]}"
             self._section = Section(name, self._version, self._part, self._options)
         elif self._section is not None and (processes := _PROCESSES.match(text)):
-            self._section.ranks = int(processes[1])
+            self._section.ranks = int(processes[1]) or None
         elif self._section is not None and (groups := _GROUPS.match(text)):
-            self._section.groups, self._section.ranks = int(groups[1]), int(groups[1]) * int(groups[2])
+            self._section.groups, self._section.ranks = int(groups[1]), int(groups[1]) * int(groups[2]) or None
         elif self._section is not None and (mode := _MODE.match(text)):
             self._section.mode = mode[1].lower()
         elif self._section is not None and _HEAD.match(text):
