@@ -85,6 +85,8 @@ class Imported(Strict):
     files: list[ImportedFile]
     missing: list[str]
     """What the programs do not print: `the number of repetitions`, `the hosts`."""
+    differences: list[str] = []
+    """What the programs do otherwise than Scope's benchmarks of the same name, as sentences."""
     unread: list[Unread]
     """The first lines that were not understood; all of them are in the copies."""
     unread_lines: int

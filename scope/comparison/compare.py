@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,8 @@ class Side:
     """The headline figures."""
     course: Course | None
     """The states of the machine; None in runs of before they were recorded."""
+    beside: dict[Question, list[Summary]] = field(default_factory=dict)
+    """The figures under other definitions of time."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def compare(
 
 def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machines: bool) -> Comparison:
     """Compare two runs that were read; the same as `compare`."""
-    left, right = _with_common_parameters(a, b)
+    left, right = _under_printed_definitions(*_with_common_parameters(a, b))
     obstacles = machines.obstacles(left.machine, right.machine)
     factors = machines.factors(left.machine, right.machine)
     if across_machines:
@@ -170,24 +172,45 @@ def read_side(path: Path) -> Side:
         raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it from the samples")
     statistics = read_statistics(path)
     summaries = {(one.key, one.metric): one for one in statistics.summaries if one.primary}
+    beside: dict[Question, list[Summary]] = {}
+    for one in statistics.summaries:
+        if not one.primary:
+            beside.setdefault((one.key, one.metric), []).append(one)
     machine, catalog = read_json(directory.machine, Machine), read_catalog(directory.benchmarks)
-    return Side(str(path), machine, catalog, summaries, statistics.course)
+    return Side(str(path), machine, catalog, summaries, statistics.course, beside)
 
 
 def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
     """Return both sides with the parameters of both: a version that lacks one measured what is now its default."""
 
+    def question(side: Side, other: Side, metric: str, one: Summary) -> Question:
+        declared = [each.catalog.get(one.benchmark) for each in (other, side)]
+        parameters = {name: each.default for known in declared if known for name, each in known.parameter.items()}
+        return key_of(one.benchmark, {**parameters, **one.parameters}, one.batch), metric
+
     def completed(side: Side, other: Side) -> Side:
-        found: dict[Question, Summary] = {}
-        for (_, metric), one in side.summaries.items():
-            declared = [each.catalog.get(one.benchmark) for each in (other, side)]
-            parameters = {
-                name: each.default for known in declared if known for name, each in known.parameter.items()
-            }
-            found[key_of(one.benchmark, {**parameters, **one.parameters}, one.batch), metric] = one
-        return replace(side, summaries=found)
+        found = {question(side, other, metric, one): one for (_, metric), one in side.summaries.items()}
+        beside = {question(side, other, metric, of[0]): of for (_, metric), of in side.beside.items()}
+        return replace(side, summaries=found, beside=beside)
 
     return completed(a, b), completed(b, a)
+
+
+def _under_printed_definitions(a: Side, b: Side) -> tuple[Side, Side]:
+    """Return both sides; beside an imported figure stands the other side's under the same definition, if any."""
+
+    def chosen(side: Side, other: Side) -> Side:
+        found = dict(side.summaries)
+        for key, theirs in other.summaries.items():
+            own = found.get(key)
+            if theirs.origin != "imported" or own is None or own.definition == theirs.definition:
+                continue
+            found[key] = next(
+                (one for one in side.beside.get(key, []) if one.definition == theirs.definition), own
+            )
+        return replace(side, summaries=found)
+
+    return chosen(a, b), chosen(b, a)
 
 
 def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:

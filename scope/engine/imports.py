@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import platform
 import time
 from collections import Counter
@@ -41,6 +42,8 @@ LARGEST_BYTES = 256 << 20
 KEPT_LINES = 200
 """Of those that were not understood: a job's output may have millions."""
 KEPT_CHARACTERS = 200
+_CASE = {"benchmark", "parameters", "ranks", "transport", "placement", "origin", "metric", "definition"}
+"""What figures of several launches have in common."""
 PROFILES = {"mpip": mpip}
 """Formats of monitored programs."""
 
@@ -57,14 +60,26 @@ class Output:
     @property
     def figures(self) -> list[Figure]:
         """The figures in the order in which they were printed."""
-        return sorted((one for each in self.readings for one in each.figures), key=lambda one: one.line)
+        return sorted(filter(_is_possible, self._printed), key=lambda one: one.line)
+
+    @property
+    def _printed(self) -> list[Figure]:
+        return [one for each in self.readings for one in each.figures]
 
     @property
     def unread(self) -> list[Line]:
-        """The lines that no format understood."""
+        """The lines that no format understood; rulers between sections say nothing."""
         understood = {number for one in self.readings for number in one.understood}
         understood |= {one.line for one in self.figures}
-        return [line for line in self.lines if line.number not in understood]
+        understood -= {one.line for one in self._printed if not _is_possible(one)}
+        left = (line for line in self.lines if line.number not in understood)
+        return [line for line in left if any(letter.isalnum() for letter in line.text)]
+
+
+def _is_possible(one: Figure) -> bool:
+    """Return whether a figure is one that a program can have found: a line that is damaged may say others."""
+    counts = [count for count in (one.ranks, one.repetitions) if count is not None]
+    return all(map(math.isfinite, [*one.values, *one.beside.values()])) and all(count > 0 for count in counts)
 
 
 def names() -> list[str]:
@@ -86,7 +101,7 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
         return monitor.import_profile(profile[0], output)
     outputs = [_read(file, format_) for file in files]
     foreign = [one for each in outputs for reading in each.readings for one in reading.benchmarks]
-    catalog = Catalog([*declared(), *foreign])
+    catalog = Catalog([*declared(), *imports.merged(foreign)])
     records = list(_records(outputs, catalog, ranks))
     directory = new_directory("import", output)
     _write(directory, outputs, catalog, records)
@@ -104,15 +119,22 @@ def _read(file: Path, format_: str | None) -> Output:
     content = _content(file)
     all_lines = lines(decoded(str(file), content))
     formats = [imports.format_of(name) for name in ([format_] if format_ else imports.names())]
-    found = [one.read(all_lines) for one in formats if format_ or one.claims(all_lines)]
+    try:
+        found = [one.read(all_lines) for one in formats if format_ or one.claims(all_lines)]
+    except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
+        raise UsageError(f"{file}: cannot be understood: {error}") from error
     result = Output(file.name, content, all_lines, found)
+    if not all_lines:
+        raise UsageError(f"{file}: is empty; must be the output of a benchmark")
     if not found:
         known = ", ".join(names())
         raise UsageError(f"{file}: is in no format that is known; must be of one of {known}")
     if not result.figures:
-        first = f"; line {all_lines[0].number} is: {all_lines[0].text[:80]}" if all_lines else "; is empty"
         programs = " or ".join(one.program for one in found)
-        raise UsageError(f"{file}: holds no figure of {programs}{first}")
+        said = next((line for line in all_lines if any(map(str.isalnum, line.text))), all_lines[0])
+        raise UsageError(
+            f"{file}: holds no figure of {programs}; line {said.number} is: {said.text.strip()[:KEPT_CHARACTERS]}"
+        )
     return result
 
 
@@ -132,7 +154,7 @@ def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> 
         for one in each.figures:
             where = f"{each.name}:{one.line}"
             record = _record(each.name, where, one, catalog, ranks)
-            case = record.model_dump_json(include={"benchmark", "parameters", "ranks", "metric", "definition"})
+            case = record.model_dump_json(include=_CASE)
             yield record.model_copy(update={"launch": launches[case]})
             launches[case] += 1
 
@@ -162,6 +184,10 @@ def _record(file: str, where: str, one: Figure, catalog: Catalog, ranks: int | N
         repetitions=one.repetitions,
         beside=one.beside,
         failure=one.failure,
+        transport=one.transport,
+        placement=one.placement,
+        origin=one.origin,
+        summary=one.summary,
         file=file,
         line=one.line,
     )
@@ -199,6 +225,7 @@ def _write(
             imported=Imported(
                 files=[_file(one) for one in outputs],
                 missing=_missing(readings, records),
+                differences=list(dict.fromkeys(what for one in readings for what in one.differences)),
                 unread=unread[:KEPT_LINES],
                 unread_lines=len(unread),
             ),

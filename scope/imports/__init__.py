@@ -14,15 +14,18 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from scope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Value
 from scope.imports.lines import Line
-from scope.samples.records import Beside, Statistic
+from scope.plan.placement import Placement
+from scope.samples.records import Beside, Origin, Statistic
 
-_HELPERS = ("lines",)
+_HELPERS = ("exported", "lines", "objects")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Figure:
     """Further statistics of the same repetitions."""
     failure: str = ""
     """Why the program says that its result is wrong; empty where it does not."""
+    transport: str = "default"
+    placement: Placement = field(default_factory=Placement)
+    origin: Origin = "imported"
+    summary: dict[str, JsonValue] = field(default_factory=dict)
+    """Of an export of Scope: what it holds of `statistics.json`, with the same keys."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,9 @@ class Reading:
     """Numbers of the lines that were understood, those of figures included."""
     missing: list[str] = field(default_factory=list)
     """What the program does not print, as nouns: `the number of repetitions`."""
+    differences: list[str] = field(default_factory=list)
+    """What it does otherwise than Scope's benchmarks that its figures stand for, and columns that are left out, as
+    clauses: `sums are of MPI_CHAR, Scope's of MPI_DOUBLE`."""
     benchmarks: list[Benchmark] = field(default_factory=list)
     """Declarations of figures that Scope has no benchmark for."""
     hosts: list[str] = field(default_factory=list)
@@ -109,6 +120,42 @@ def declared(
         metrics=list(metrics),
         sweeps=[],
     )
+
+
+def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:
+    """Return a parameter of a foreign benchmark that is a text; an output that lacks it has the default.
+
+    Labels say `window MPI_Win_create`, or with `bare` the value alone, and nothing of the default.
+    """
+    label = name.replace("_", " ")
+    one = parameter(name, label, [default, value or default], role="call")
+    words = ["" if choice == default else choice if bare else f"{label} {choice}" for choice in one.choices]
+    return one.model_copy(update={"words": words})
+
+
+def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
+    """Return declarations with each name once: with all metrics, parameters and choices of those that share it."""
+    found: dict[str, Benchmark] = {}
+    for one in benchmarks:
+        known = found.setdefault(one.name, one)
+        if known is one:
+            continue
+        parameters = known.parameter
+        for each in one.parameters:
+            before = parameters.get(each.name, each)
+            words = dict(zip(each.choices, each.words, strict=False)) | dict(
+                zip(before.choices, before.words, strict=False)
+            )
+            choices = list(dict.fromkeys([*before.choices, *each.choices]))
+            parameters[each.name] = before.model_copy(
+                update={"choices": choices, "words": [words[one] for one in choices] if words else before.words}
+            )
+        update = {
+            "metrics": list({**one.metric, **known.metric}.values()),
+            "parameters": list(parameters.values()),
+        }
+        found[one.name] = known.model_copy(update=update)
+    return list(found.values())
 
 
 def metric(name: str, unit: str, label: str, better: str = "lower") -> Metric:

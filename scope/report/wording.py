@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from scope.statistics.summary import Summary
+
 DEFINITIONS = {
     "half_round_trip": "half round trip",
     "global": "global",
@@ -28,6 +32,14 @@ MEANINGS = {
     "observed": "A quantity that the benchmark itself records; the largest over the ranks in each repetition.",
 }
 """The meaning of each definition of time."""
+
+_STATISTICS = {
+    "": "medians",
+    "mean": "means",
+    "median": "medians",
+    "minimum": "least values",
+    "maximum": "greatest values",
+}
 
 LAYERS = {
     "limit": "Limit",
@@ -60,6 +72,20 @@ INTRODUCTIONS = {
 def definition(name: str) -> str:
     """Return the short name of a definition of time."""
     return DEFINITIONS.get(name, name.replace("_", " "))
+
+
+def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: bool = False) -> str:
+    """Return what the points of a figure are: `Medians (global) with their 95 % intervals as bands`.
+
+    Of figures that another program printed, what was printed: `Means (mean over ranks) as they were printed`.
+    """
+    among = f" ({definition_of_time})" if definition_of_time else ""
+    printed = list(dict.fromkeys(one.printed.partition(" ")[0] for one in group))
+    if not any(printed):
+        return f"Medians{among} with their 95 % intervals" + (" as bands" if bands else "")
+    return (
+        f"{sentence([_STATISTICS.get(one, 'values') for one in printed]).capitalize()}{among} as they were printed"
+    )
 
 
 def model(name: str) -> str:

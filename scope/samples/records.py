@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, FiniteFloat, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, JsonValue, model_validator
 
 from scope.catalog.benchmark import Definition, Value
 from scope.plan.case import Batch
@@ -339,6 +339,10 @@ class PrintedRecord(Line):
     beside: dict[Beside, FiniteFloat] = {}
     failure: str = ""
     """Why the program says that its result is wrong; empty where it does not."""
+    origin: Origin = "imported"
+    """Another one of an export of Scope that was read again: figures of a lab remain such."""
+    summary: dict[str, JsonValue] = {}
+    """Of an export of Scope: what it holds of `statistics.json`, with the same keys."""
     file: str
     line: Annotated[int, Field(ge=1)]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from scope.catalog.catalog import Catalog
 from scope.plan.case import Key
-from scope.samples.records import PrintedRecord
+from scope.samples.records import Origin, PrintedRecord
 from scope.samples.samples import PrintedFigure
 from scope.statistics.figures import Figures, describe
 from scope.statistics.summary import Summary
@@ -16,14 +16,15 @@ from scope.statistics.summary import Summary
 
 def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
     """Summarise printed figures, in their order: a metric's first definition of time is its headline."""
-    groups: dict[tuple[Key, str, str], list[PrintedFigure]] = {}
+    groups: dict[tuple[Key, Origin, str, str], list[PrintedFigure]] = {}
     for one in printed:
-        groups.setdefault((one.case.key, one.record.metric, one.record.definition), []).append(one)
-    headlines: set[tuple[Key, str]] = set()
+        key = one.case.key, one.record.origin, one.record.metric, one.record.definition
+        groups.setdefault(key, []).append(one)
+    headlines: set[tuple[Key, Origin, str]] = set()
     summaries = []
-    for (case, metric, _), group in groups.items():
-        summaries.append(_summary(group, (case, metric) not in headlines, catalog))
-        headlines.add((case, metric))
+    for (case, origin, metric, _), group in groups.items():
+        summaries.append(_summary(group, (case, origin, metric) not in headlines, catalog))
+        headlines.add((case, origin, metric))
     return summaries
 
 
@@ -40,13 +41,14 @@ def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) ->
             "better": metric.better,
             "definition": first.definition,
             "primary": primary,
-            "origin": "imported",
+            "origin": first.origin,
             "valid": not reason,
             "reason": reason,
             "invalid_share": 0.0,
             "converged_share": 0.0,
-            "printed": "" if each else first.words,
+            "printed": "" if each or first.summary else first.words,
             **_figures([one.record for one in group]),
+            **(first.summary if len(group) == 1 else {}),
         }
     )
 

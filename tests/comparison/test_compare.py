@@ -337,3 +337,19 @@ def test_a_run_that_cannot_be_read_is_named_in_one_line(tmp_path, damage, words)
     assert "\n" not in str(caught.value)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_an_imported_figure_is_held_against_its_own_definition(tmp_path):
+    """Another program's mean over ranks is no global time; Scope has both."""
+    case = {"benchmark": "mpi.allreduce", "metric": "time_s"}
+    other = summary(8, [3e-6], definition="mean_rank", origin="imported", printed="mean", **case)
+    own = [
+        summary(8, [9e-6], definition="global", **case),
+        summary(8, [2e-6], definition="mean_rank", primary=False, **case),
+    ]
+    for a, b in (([other], own), (own, [other])):
+        folder = tmp_path / f"{len(a)}"
+        [found] = compare(write(folder / "a", a), write(folder / "b", b), across_machines=True).cases
+        assert (found.definition, found.verdict) == ("mean_rank", "inconclusive")
+    alone = compare(write(tmp_path / "c", [other]), write(tmp_path / "d", own[:1]), across_machines=True)
+    assert alone.cases[0].reason == "definition differs: mean_rank in A, global in B"

@@ -11,6 +11,7 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
 from scope.engine.imports import imported
 from scope.errors import UsageError
+from scope.findings.finding import Findings
 from scope.imports.lines import decoded, lines
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
@@ -56,7 +57,7 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "in no format that is known"),
+        (b"", "is empty"),
         (b"hello\n", "in no format that is known"),
         (b"\x7fELF\0\0", "is no text"),
         (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "holds no figure of OSU"),
@@ -81,13 +82,20 @@ def test_an_unknown_format_is_named(latency: Path) -> None:
         lambda text: text.replace("\n", "\r\n"),
         lambda text: "".join(f"0: {line}\n" for line in text.splitlines()),
         lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
+        lambda text: "".join(f" 3: {line}\n" for line in text.splitlines()),
+        lambda text: "".join(f"[0] {line}\n" for line in text.replace("# Size", "# Size[0] ").splitlines()),
         lambda text: f"\x1b[1m{text}\x1b[0m",
         lambda text: text.replace("# Size", "  5 %\r 50 %\r# Size"),
     ],
-    ids=["CRLF", "srun --label", "mpirun --tag-output", "colours", "progress bar"],
+    ids=["CRLF", "srun", "mpirun --tag-output", "srun of ten tasks", "mpiexec -l", "colours", "progress bar"],
 )
 def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
     assert [line.text.strip() for line in lines(disguise(LATENCY))] == LATENCY.splitlines()
+
+
+def test_a_numbering_is_no_label() -> None:
+    text = "".join(f" {number}: line\n" for number in range(9))
+    assert [line.text for line in lines(text)] == text.splitlines()
 
 
 @pytest.mark.parametrize("content", ["é µs".encode(), "é µs".encode("latin-1"), "é µs".encode("utf-16")])
@@ -115,3 +123,16 @@ def test_declarations_of_foreign_benchmarks_are_valid() -> None:
     named = imports.parameter("job", "job", ["randread", "randwrite"])
     foreign = imports.declared("storage.x", "x", "", [imports.metric("rate", "1/s", "rate", "higher")], [named])
     assert Catalog([foreign]).described("storage.x", {"job": "randwrite"}) == "x, job randwrite"
+
+
+def test_single_figures_make_no_finding_and_no_interval(tmp_path: Path) -> None:
+    rows = "".join(f"{2**power:<10}{2.0 if power < 7 else 9.0 + power:.2f}\n" for power in range(14))
+    file = tmp_path / "latency.txt"
+    file.write_text(f"# OSU MPI Latency Test v7.4\n# Size  Latency (us)\n{rows}")
+    run = imported(None, [file], None, tmp_path / "run")
+    found = read_json(RunDirectory(run).findings, Findings).findings
+    assert {one.code for one in found} == {"imported"}
+    page = (run / "report.html").read_text()
+    assert "Means (half round trip) as they were printed" in page
+    assert "with their 95 % intervals" not in page
+    assert "every repetition began in time" not in page

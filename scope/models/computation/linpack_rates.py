@@ -41,8 +41,8 @@ class LinpackRates(Strict):
     origin: Origin
     rate: Estimate
     """R_max."""
-    time_s: float
-    """Of that case."""
+    time_s: float | None
+    """Of that case; None where another program did not print it with enough digits."""
     residual: float | None
     """The largest scaled residual of its repetitions."""
     n_half: Estimate | None
@@ -84,7 +84,7 @@ def linpack_rates(measurements: Measurements) -> LinpackRates | None:
         case=best.case,
         origin=best.origin,
         rate=best.estimate,
-        time_s=times[0].estimate.value,
+        time_s=times[0].estimate.value if times else None,
         residual=residuals[0].maximum if residuals else None,
         n_half=n_half,
         n_half_reason=reason,

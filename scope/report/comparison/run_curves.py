@@ -26,7 +26,7 @@ from scope.report.figure import (
 from scope.report.order import case_key, factors
 from scope.report.run.figures.curves import points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
-from scope.report.wording import count
+from scope.report.wording import count, points_shown
 from scope.statistics.summary import Summary
 
 Line = tuple[int, list[Summary]]
@@ -100,7 +100,7 @@ def _figure(
     return Figure(
         key=key,
         title=f"{label[:1].upper()}{label[1:]}: {metric}",
-        caption=f"Medians with bands of their 95 % intervals; {first.better} is better."
+        caption=f"{points_shown(summaries, bands=True)}; {first.better} is better."
         + (f" {count(left_out, 'more run')}, closer to the baseline, in the table." if left_out else ""),
         traces=[
             trace

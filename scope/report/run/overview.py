@@ -189,6 +189,8 @@ def _noise(contents: Contents) -> Iterator[Fact]:
 
 def _late(headline: list[Summary]) -> Fact:
     late = [one for one in headline if one.invalid_share > 0]
+    if headline and all(one.origin == "imported" for one in headline):
+        return Fact("Late starts", "not known: the figures are another program's", False)
     if not late:
         return Fact("Late starts", "every repetition began in time", False)
     worst = max(one.invalid_share for one in late)

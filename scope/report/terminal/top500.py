@@ -51,7 +51,7 @@ def _results(rates: LinpackRates) -> Iterator[tuple[str, str]]:
     yield "R_max", units.interval(rates.rate.value, rates.rate.low, rates.rate.high, "flop/s")
     yield "N_max", str(rates.n_max)
     yield "N_1/2", half(rates).removeprefix("= ")
-    yield "Time of N_max", units.quantity(rates.time_s, "s")
+    yield "Time of N_max", units.quantity(rates.time_s, "s") if rates.time_s is not None else "unknown"
     yield "R_peak, theoretical", f"{units.quantity(peak, 'flop/s')} ({basis})" if peak else f"{UNKNOWN} ({basis})"
     if rates.theoretical_share is not None:
         yield "R_max / R_peak, theoretical", units.share(rates.theoretical_share)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.samples.records import RankState
-from scope.samples.samples import CaseSamples
+from scope.samples.samples import CaseSamples, PrintedFigure
 
 _HAPPENED = {"failed": "returned wrong data", "crashed": "crashed", "timeout": "did not end and was terminated"}
 _ADVICE = {
@@ -23,7 +23,31 @@ def find(context: Context) -> list[Finding]:
     for failed in context.samples.failures:
         if failed.status in _HAPPENED:
             groups.setdefault((failed.key, failed.status), []).append(failed)
-    return [_finding(context, several) for several in groups.values()]
+    printed: dict[object, list[PrintedFigure]] = {}
+    for one in context.samples.printed:
+        if one.record.failure:
+            printed.setdefault((one.record.file, one.case.benchmark, one.record.failure), []).append(one)
+    return [
+        *(_finding(context, several) for several in groups.values()),
+        *(_of_another_program(several) for several in printed.values()),
+    ]
+
+
+def _of_another_program(several: list[PrintedFigure]) -> Finding:
+    """Say what the program that printed figures says against them."""
+    one, record = several[0], several[0].record
+    more = len({each.case.key for each in several}) - 1
+    others = f" and {more} more case{'s' if more > 1 else ''}" if more else ""
+    return Finding(
+        code="failed-case",
+        severity="error",
+        title=f"{one.case.label}{others}: the program does not vouch for what it printed",
+        where={"benchmark": one.case.benchmark, "ranks": one.case.ranks, "file": record.file},
+        evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
+        advice="Its figures are shown and are no results. Run the program again where they were wrong; where its"
+        " output was cut, import the whole of it.",
+        lost=1.0,
+    )
 
 
 def _finding(context: Context, several: list[CaseSamples]) -> Finding:

@@ -22,7 +22,10 @@ def find(context: Context) -> list[Finding]:
             severity="information",
             title=f"The figures were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
             where={"file": imported.files[0].name},
-            evidence=[Evidence(what=one.name, value=", ".join(one.programs)) for one in imported.files[:SHOWN]],
+            evidence=[
+                *(Evidence(what=one.name, value=", ".join(one.programs)) for one in imported.files[:SHOWN]),
+                *(Evidence(what="done otherwise", value=one) for one in imported.differences),
+            ],
             advice="Figures without repetitions have no interval: a difference may be chance."
             " Measure the same cases with `scope run` for a verdict.",
         )

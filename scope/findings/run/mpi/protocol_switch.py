@@ -20,7 +20,7 @@ def find(context: Context) -> list[Finding]:
         for fit in context.models.fits
         if fit.chosen and fit.definition != "max_rank"
         for point in fit.breakpoints
-        if point.is_jump and abs(step_share(fit, point)) >= SMALLEST_STEP
+        if point.is_jump and abs(step_share(fit, point)) >= SMALLEST_STEP and _is_known(context, fit, point)
     ]
 
 
@@ -29,6 +29,14 @@ def step_share(fit: Fit, point: Breakpoint) -> float:
     after = next(p.fitted for p in fit.points if p.x == point.first_after)
     before = after - point.jump_s.value
     return point.jump_s.value / before if before > 0 else float("inf")
+
+
+def _is_known(context: Context, fit: Fit, point: Breakpoint) -> bool:
+    """Return whether the times beside a break have intervals: single figures of another program may be chance."""
+    if context.run.imported is None:
+        return True
+    beside = [one for one in fit.points if one.x in (point.last_before, point.first_after)]
+    return all(one.measured_low < one.measured_high for one in beside)
 
 
 def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:

@@ -11,7 +11,7 @@ from scope.report.run.contents import Contents
 from scope.report.run.figures.curves import points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
 from scope.report.run.figures.side_by_side import Rows, beside
-from scope.report.wording import count
+from scope.report.wording import count, definition, points_shown, sentence
 from scope.statistics.summary import Summary
 
 _PANELS = 3
@@ -49,7 +49,7 @@ def figures(contents: Contents) -> Iterator[Figure | Comparison]:
             panels,
             key="collectives-compared",
             title=f"Collectives compared, {count(ranks, 'process', 'processes')}",
-            caption="Medians with their 95 % intervals, each size on its own axis; lower is better.",
+            caption=f"{points_shown(group)}, each size on its own axis; lower is better.",
             names=[],
         )
 
@@ -95,6 +95,14 @@ def _size(contents: Contents, one: Summary) -> int:
     return contents.catalog.size(one.benchmark, one.parameters) or 0
 
 
+def _timed(group: list[Summary]) -> str:
+    """Return the definition of the times in words."""
+    definitions = list(dict.fromkeys(one.definition for one in group))
+    if definitions == ["global"]:
+        return "from the common start to the last exit"
+    return sentence([definition(one) for one in definitions])
+
+
 def _by_size(contents: Contents, lines: dict[str, list[Summary]], ranks: int) -> Figure:
     group = [one for line in lines.values() for one in line]
     xs = [float(_size(contents, one)) for one in group]
@@ -109,8 +117,7 @@ def _by_size(contents: Contents, lines: dict[str, list[Summary]], ranks: int) ->
     return Figure(
         key="collectives-by-size",
         title=f"Time of collectives, {count(ranks, 'process', 'processes')}",
-        caption="Medians (from the common start to the last exit) with their 95 % intervals as bands; lower is "
-        "better.",
+        caption=f"{points_shown(group, _timed(group), bands=True)}; lower is better.",
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", ys, "s")},
         table=table(group, ["benchmark", *variables], contents.catalog),

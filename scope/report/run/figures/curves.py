@@ -31,7 +31,7 @@ from scope.report.figure import (
 from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import FEWEST_POINTS, panels, series, series_factors, spread, swept, values
-from scope.report.wording import definition, model, sentence
+from scope.report.wording import definition, model, points_shown, sentence
 from scope.statistics.summary import Summary
 
 _NOTE_SHARE = 0.22
@@ -116,7 +116,7 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
     return Figure(
         key=key,
         title=", ".join([title, *fixed]),
-        caption=_caption(first, drawn, bool(limits), bool(cache_shapes))
+        caption=_caption(group, drawn, bool(limits), bool(cache_shapes))
         + (" Values below -100 % are cut off." if units.is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
         traces=traces,
         layout={
@@ -358,9 +358,10 @@ def limit_line(line: Limit, xs: Sequence[float]) -> Plot:
     }
 
 
-def _caption(first: Summary, fits: Sequence[Fit], limits: bool, caches: bool) -> str:
+def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches: bool) -> str:
+    first = group[0]
     words = [
-        f"Medians ({definition(first.definition)}) with their 95 % intervals as bands; "
+        f"{points_shown(group, definition(first.definition), bands=True)}; "
         + ("higher is better." if first.better == "higher" else "lower is better.")
     ]
     models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})

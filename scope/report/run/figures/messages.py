@@ -12,7 +12,7 @@ from scope.report.figure import Figure, Plot, Table, log_axis, origins, shown, s
 from scope.report.run.contents import Contents
 from scope.report.run.figures.curves import limit_line, points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS
-from scope.report.wording import LAYERS
+from scope.report.wording import LAYERS, points_shown
 from scope.statistics.summary import Summary
 
 MOST_LINES = 6
@@ -89,8 +89,7 @@ def _figure(contents: Contents, lines: dict[str, list[Summary]], title: str, uni
     return Figure(
         key=f"messages-{metric}",
         title=f"{title} of messages between two processes",
-        caption="Medians with their 95 % intervals as bands."
-        + (" The long-dashed line is the limit." if limits else ""),
+        caption=f"{points_shown(group, bands=True)}." + (" The long-dashed line is the limit." if limits else ""),
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis(title.lower(), ys, unit)},
         table=Table(

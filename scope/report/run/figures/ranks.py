@@ -20,7 +20,7 @@ from scope.report.figure import (
 from scope.report.order import level, varying
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
-from scope.report.wording import definition
+from scope.report.wording import definition, points_shown
 from scope.statistics.summary import Summary
 
 LEVELS = ("mpi", "operation", "algorithm", "application", "storage")
@@ -70,7 +70,7 @@ def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]
     return Figure(
         key=key,
         title=", ".join([f"{metric.capitalize()} by number of processes", *apart]),
-        caption=f"Medians ({definition(first.definition)}) with their 95 % intervals. "
+        caption=f"{points_shown(group, definition(first.definition))}. "
         + (f"Lines show the chosen model: {models}." if fits else "No model was chosen; the points are joined."),
         traces=traces,
         layout={

@@ -11,7 +11,7 @@ from scope.report.order import case_key, factors, level
 from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series_factors, spread, swept, values
 from scope.report.run.figures.ranks import LEVELS
-from scope.report.wording import definition
+from scope.report.wording import definition, points_shown
 from scope.statistics.summary import Summary
 
 _PANELS = 4
@@ -103,7 +103,7 @@ def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
             [("", rows)],
             key=f"{benchmark}-{name}",
             title=contents.catalog.metric_label(name, benchmark).capitalize(),
-            caption=f"Medians ({definition(group[0].definition)}) with their 95 % intervals; {better} is better.",
+            caption=f"{points_shown(group, definition(group[0].definition))}; {better} is better.",
             names=names,
             wide=len(rows) > _HALF_ROWS,
         )
@@ -123,8 +123,9 @@ def _at_sizes(contents: Contents, group: list[Summary], variable: str, key: str,
         panels,
         key=key,
         title=what.capitalize() + ("" if transport == "default" else f", {transport_words(transport)}"),
-        caption="Medians with their 95 % intervals, each size on its own axis; intervals that do not overlap show "
-        f"a difference; {group[0].better} is better.",
+        caption=f"{points_shown(group)}, each size on its own axis; "
+        + ("" if any(one.printed for one in group) else "intervals that do not overlap show a difference; ")
+        + f"{group[0].better} is better.",
         names=[*names, variable],
     )
 

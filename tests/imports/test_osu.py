@@ -1,0 +1,126 @@
+"""OSU Micro-Benchmarks: versions 3.4, 5.3 and 7.4 as they printed on two cores, exact to the last digit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.imports.reading import data, read
+
+
+def test_version_3() -> None:
+    found = read("osu", data("osu-3.4-latency.txt"))
+    assert found.values("mpi.latency", "latency_s") == [1.62e-6, 1.89e-6, 1.88e-6, 94.09e-6, 1.68e-6, 1.65e-6]
+    first = found.reading.figures[0]
+    assert (first.parameters, first.ranks, first.statistic, first.repetitions) == (
+        {"message_bytes": 0},
+        2,
+        "mean",
+        None,
+    )
+    assert found.reading.program == "OSU Micro-Benchmarks 3.4"
+    assert not found.unread
+
+
+def test_collectives_of_version_3_are_no_cases_of_scope() -> None:
+    """Its loop has no barrier, and its time is rank 0's."""
+    found = read("osu", data("osu-3.4-alltoall.txt"))
+    [first, *_] = found.figures("mpi.osu_all_to_all_personalized_exchange_latency", "time_s")
+    assert (first.values, first.ranks, first.parameters) == ((359.94e-6,), None, {"message_bytes": 1})
+
+
+def test_bandwidth_is_in_millions_of_bytes_and_its_window_assumed() -> None:
+    found = read("osu", data("osu-5.3-bw.txt"))
+    assert found.values("mpi.bandwidth", "bandwidth_bytes_per_s") == [130e3, 250e3, 520e3, 1070e3, 2130e3]
+    assert found.reading.figures[0].parameters == {"window": 64, "message_bytes": 1}
+    assert "the window of osu_bw: its default, 64, is assumed" in found.reading.missing
+
+
+def test_overlap_of_a_non_blocking_collective() -> None:
+    found = read("osu", data("osu-5.3-ibcast.txt"))
+    name = "mpi.osu_non_blocking_broadcast_latency"
+    [first, *_] = found.figures("mpi.broadcast", "time_s")
+    assert (first.values, first.definition) == ((284.98e-6,), "mean_rank")
+    assert first.parameters == {"call": "nonblocking", "message_bytes": 1}
+    assert found.values(name, "overlap_share") == [0.9897, 0.2094, 0.0, 0.0]
+    assert found.values(name, "overall_s")[0] == 314.12e-6
+    assert found.values(name, "wait_s")[0] == 2.65e-6
+    assert not found.unread
+
+
+def test_a_failed_validation_fails_its_case_and_the_noise_behind_it_is_unread() -> None:
+    found = read("osu", data("osu-7.4-allreduce-failed.txt"))
+    times = found.figures("mpi.allreduce", "time_s")
+    assert [one.values[0] for one in times] == [5.99e-6, 5.84e-6, 10.09e-6, 5.81e-6, 5.79e-6]
+    assert [one.failure for one in times] == ["", "", "", "", "validation failed"]
+    assert {one.repetitions for one in times} == {20}
+    assert found.values("mpi.osu_allreduce_latency", "slowest_rank_s") == [
+        6.04e-6,
+        5.89e-6,
+        17.85e-6,
+        5.85e-6,
+        5.82e-6,
+    ]
+    assert found.reading.differences == ["OSU Micro-Benchmarks: sums are of MPI_CHAR, Scope's of MPI_DOUBLE"]
+    assert found.unread[0].startswith("Primary job  terminated normally")
+
+
+def test_message_rate_has_the_ranks_of_its_pairs() -> None:
+    found = read("osu", data("osu-7.4-mbw-mr.txt"))
+    [first, *_] = found.figures("mpi.message_rate", "message_rate_per_s")
+    assert (first.values, first.ranks, first.parameters["window"]) == ((669799.55,), 4, 64)
+    assert found.values("mpi.message_rate", "bandwidth_bytes_per_s")[1] == 14.24e6
+
+
+def test_percentiles_of_repetitions_stand_beside_the_mean() -> None:
+    found = read("osu", data("osu-7.4-latency-percentiles.txt"))
+    [first, *_] = found.figures("mpi.latency", "latency_s")
+    assert (first.values, first.beside) == ((1.67e-6,), {"p99": 1.81e-6})
+    assert "OSU Micro-Benchmarks: P50 tail lat is left out" in found.reading.differences
+
+
+def test_one_sided_programs_keep_their_synchronization() -> None:
+    found = read("osu", data("osu-7.4-get-latency.txt"))
+    [first, *_] = found.figures("mpi.osu_get_latency", "time_s")
+    assert first.parameters == {
+        "message_bytes": 1,
+        "window": "MPI_Win_create",
+        "synchronization": "MPI_Win_lock/unlock",
+    }
+    assert (first.values, first.ranks) == ((2.57e-6,), 2)
+
+
+def test_labels_that_mpiexec_puts_into_a_line() -> None:
+    found = read("osu", data("osu-7.4-latency-labelled.txt"))
+    assert found.values("mpi.latency", "latency_s")[:2] == [0.17e-6, 0.15e-6]
+    assert not found.unread
+
+
+def test_several_programs_in_a_file() -> None:
+    found = read("osu", data("osu-7.4-several.txt"))
+    [barrier] = found.figures("mpi.barrier", "time_s")
+    assert (barrier.values, barrier.definition) == ((189.61e-6,), "streaming")
+    assert found.values("mpi.osu_init", "slowest_rank_s") == [0.395]
+    # osu_get_mbw of 7.4 prints a column that has no head.
+    assert [one.split()[0] for one in found.unread] == ["1", "2", "4", "8"]
+
+
+def test_threads() -> None:
+    found = read("osu", data("osu-7.4-latency-mt.txt"))
+    [first, *_] = found.figures("mpi.osu_multi_threaded_latency", "time_s")
+    assert (first.parameters["sender_threads"], first.parameters["receiver_threads"]) == ("2", "2")
+    assert not found.unread
+
+
+@pytest.mark.parametrize("cut", [1, 3, 12, 30])
+def test_a_line_that_was_cut_is_no_figure(cut: int) -> None:
+    text = data("osu-5.3-bw.txt").rstrip("\n")
+    found = read("osu", text[:-cut])
+    assert found.values("mpi.bandwidth", "bandwidth_bytes_per_s") == [130e3, 250e3, 520e3, 1070e3]
+    assert len(found.unread) == (1 if cut < 30 else 0)
+
+
+def test_decimal_commas_and_noise_between_lines() -> None:
+    text = data("osu-5.3-bw.txt").replace("0.13", "0,13").replace("# Size", "Loading gcc/12\n# Size")
+    found = read("osu", text)
+    assert found.values("mpi.bandwidth", "bandwidth_bytes_per_s") == [130e3, 250e3, 520e3, 1070e3, 2130e3]
+    assert found.unread == ["Loading gcc/12"]
