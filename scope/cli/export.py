@@ -40,6 +40,7 @@ def command(
       markdown      a summary for GitHub or GitLab
       openmetrics   gauges for Prometheus or the textfile collector of node_exporter
       reframe       a check for ReFrame that measures the cases again
+      simgrid       a platform for SimGrid and SMPI
       thicket       a tree of cases for Hatchet and Thicket
 
     \b
