@@ -34,6 +34,7 @@ def command(
       bencher       Bencher's metric format
       chrome        when what was measured, for Perfetto
       code-quality  findings for a merge request on GitLab
+      data-sheet    system, LINPACK and other figures as the TOP500 list asks for them
       extrap        JSON Lines for Extra-P, of figures that vary the same parameters
       junit         JUnit XML, a test for each case
       latex         a table

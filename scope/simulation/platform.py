@@ -77,7 +77,7 @@ def platform(measurements: Measurements, topology: Topology | None = None) -> Pl
     Raises UsageError naming what was not measured, and a host that the topology does not have.
     """
     nodes = list(_nodes(measurements))
-    inside = _exchange(measurements, inside=True)
+    inside = exchange(measurements, inside=True)
     between = None
     if len(nodes) == 1:
         topology = None
@@ -85,7 +85,7 @@ def platform(measurements: Measurements, topology: Topology | None = None) -> Pl
         if missing := [one.name for one in nodes if one.name not in topology.group_of]:
             raise UsageError(f"topology.toml: has no host {missing[0]}, which the run has; discover it again")
     else:
-        between = _exchange(measurements, inside=False)
+        between = exchange(measurements, inside=False)
         if between is None:
             raise UsageError(
                 "the run has no ping-pong between two hosts; run mpi.latency with --ranks 2 on these hosts,"
@@ -137,7 +137,7 @@ def _in_double_precision(on: On) -> bool:
     return on.summary.ranks == 1 and on.summary.parameters.get("precision", "double") == "double"
 
 
-def _exchange(measurements: Measurements, inside: bool) -> Exchange | None:
+def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
     """Return what the default transport measured between two processes; None where it did not."""
     ways = [
         one

@@ -18,7 +18,7 @@ import pandas
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from scope import exports
+from scope import exports, units
 from scope.cli import dispatch
 from scope.engine.export import exported
 from scope.errors import UsageError
@@ -257,6 +257,20 @@ def test_one_file_for_extra_p_has_one_set_of_points(golden_run: Path) -> None:
     assert {one["metric"] for one in lines} == {"time_s"}
     with pytest.raises(UsageError, match=r"has no .*, which .* varies: .* choose with --only"):
         exported("extrap", [golden_run])
+
+
+def test_a_data_sheet_says_what_was_not_measured(golden_run: Path, hostile: Path) -> None:
+    lines = exported("data-sheet", [hostile]).splitlines()
+    entries = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in lines if re.match(r"  \S.*  \S", line))
+    assert entries["R_max"] == "not measured: run algorithm.linpack"
+    stream = max(
+        (one for one in figures(golden_run) if one.benchmark == "node.stream" and one.unit == "B/s"),
+        key=lambda one: (one.ranks, one.parameters["array_bytes"], one.median),
+    )
+    shown = units.interval(stream.median, stream.ci_low, stream.ci_high, "B/s")
+    assert entries["Memory bandwidth"] == f"{shown} ({stream.label})"
+    assert "µs" in entries["Latency inside a host"] or "ns" in entries["Latency inside a host"]
+    assert "\x1b" not in "".join(lines)
 
 
 def test_latex_sets_the_table(hostile: Path, tmp_path: Path) -> None:
