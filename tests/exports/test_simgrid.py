@@ -36,7 +36,7 @@ SLOW = HostException(host="node2", bandwidth_bytes_per_s=2e7, latency_s=30e-6)
 
 
 @pytest.fixture
-def cluster(golden_run: Path, tmp_path: Path) -> Path:
+def four_hosts(golden_run: Path, tmp_path: Path) -> Path:
     """The golden run on four hosts of a known topology."""
     directory = RunDirectory(Path(shutil.copytree(golden_run, tmp_path / "run")))
     machine = read_json(directory.machine, Machine)
@@ -72,8 +72,8 @@ def ways(root: Element) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def test_ways_add_up_to_the_topology(cluster: Path) -> None:
-    root = ElementTree.fromstring(exported("simgrid", [cluster]))
+def test_ways_add_up_to_the_topology(four_hosts: Path) -> None:
+    root = ElementTree.fromstring(exported("simgrid", [four_hosts]))
     links = {}
     for one in (*root.iter("link"), *root.iter("backbone")):
         figures = number(one.attrib["latency"]), number(one.attrib["bandwidth"])
@@ -92,20 +92,20 @@ def test_ways_add_up_to_the_topology(cluster: Path) -> None:
     assert found["node1", "node3"].count("bus_bus") == found["node3", "node4"].count("bus_bus") == 1
 
 
-def test_speeds_and_their_cases(cluster: Path) -> None:
-    text = exported("simgrid", [cluster])
+def test_speeds_and_their_cases(four_hosts: Path) -> None:
+    text = exported("simgrid", [four_hosts])
     root = ElementTree.fromstring(text)
     assert [one.attrib["id"] for one in root.iter("host")] == NAMES
     (speed,) = {number(one.attrib["speed"]) for one in root.iter("host")}
-    alone = [one for one in headlines(read_summaries(cluster)) if (one.ranks, one.unit) == (1, "flop/s")]
+    alone = [one for one in headlines(read_summaries(four_hosts)) if (one.ranks, one.unit) == (1, "flop/s")]
     largest = [one.median for one in alone if one.parameters.get("n") == 512]
     assert speed == pytest.approx(max(largest), rel=1e-5)
     assert "matrix" in text
     assert "topology.toml of the run (measured)" in text
 
 
-def test_what_was_not_measured_is_refused(cluster: Path) -> None:
-    run = exports.results(cluster)
+def test_what_was_not_measured_is_refused(four_hosts: Path) -> None:
+    run = exports.results(four_hosts)
     with pytest.raises(UsageError, match="no ping-pong between two hosts"):
         platform(run.measurements)
     with pytest.raises(UsageError, match="has no host node1"):
