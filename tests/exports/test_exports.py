@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,6 +23,7 @@ from scope import exports, units
 from scope.cli import dispatch
 from scope.engine.export import exported
 from scope.errors import UsageError
+from scope.plan.placement import Placement
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
@@ -224,6 +226,39 @@ def test_prometheus_reads_the_gauges(golden_run: Path) -> None:
     assert "scope_latency_low_seconds" in families
     with pytest.raises(UsageError, match="must have one run, not 2"):
         exported("openmetrics", [golden_run, golden_run])
+
+
+def test_types_of_node_and_bindings_are_series_of_their_own(golden_run: Path) -> None:
+    each = exports.results(golden_run)
+    one = next(one for one in each.figures if one.benchmark == "mpi.barrier")
+    kinds = ("core", "none", "core:type1", "core:type2", "node")
+    alike = [one.model_copy(update={"placement": Placement.parse(kind)}) for kind in kinds]
+    run = replace(each, summaries=alike)
+    lines = [
+        line
+        for line in exports.writer("openmetrics")([run]).splitlines()
+        if line.startswith("scope_time_seconds{")
+    ]
+    assert len({line.rpartition(" ")[0] for line in lines}) == len(kinds)
+    rows = csv.DictReader(io.StringIO(exports.writer("csv")([run])))
+    assert [row["placement"] for row in rows] == list(kinds)
+
+
+def test_the_dashboard_asks_for_gauges_and_labels_that_are_written(golden_run: Path) -> None:
+    families = {one.name: one for one in text_string_to_metric_families(exported("openmetrics", [golden_run]))}
+    board = json.loads(Path("docs/how-to/grafana-dashboard.json").read_text())
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked += [one["definition"] for one in board["templating"]["list"] if "definition" in one]
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) > 3
+    given = "instance"  # by Prometheus
+    for expression in asked:
+        (name,) = set(re.findall(r"scope_\w+", expression))
+        wanted = dict(re.findall(r'(\w+)=~?"([^"]*)"', expression))
+        labels = [sample.labels for sample in families[name].samples]
+        fixed = {key: value for key, value in wanted.items() if "$" not in value}
+        assert any(fixed.items() <= one.items() for one in labels), expression
+        assert set(wanted) <= {given}.union(*labels)
+        assert set(re.findall(r"label_values\(\w+, (\w+)\)", expression)) <= {given}.union(*labels)
 
 
 def test_a_test_report_tells_wrong_from_slow_from_skipped(golden_run: Path, hostile: Path) -> None:
