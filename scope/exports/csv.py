@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from scope.catalog.benchmark import Value
 from scope.exports import Results, parameter_names
 
-FACTS = ("run", "hosts", "origin", "benchmark", "case", "ranks", "transport", "placement")
+FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 SAMPLES = "samples"
 """`n` of `statistics.json`: a parameter of many benchmarks has that name."""
 FIGURES = (

@@ -23,10 +23,12 @@ from scope import exports, units
 from scope.cli import dispatch
 from scope.engine.export import exported
 from scope.errors import UsageError
+from scope.exports import csv as csv_format
 from scope.plan.placement import Placement
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
+from tests.declared import described
 
 FORMATS = [name for name in exports.names() if name != "figures"]
 """Figures are drawn by a browser: test_figures.py."""
@@ -87,6 +89,17 @@ def test_tables_hold_every_figure_to_the_last_digit(name: str, golden_run: Path)
         assert {key: str(parameters[key]) for key in one.parameters} == {
             k: str(v) for k, v in one.parameters.items()
         }
+
+
+def test_a_line_of_json_is_a_whole_summary(golden_run: Path) -> None:
+    lines = map(json.loads, exported("jsonl", [golden_run]).splitlines())
+    read = [Summary.model_validate({k: v for k, v in line.items() if k not in ("run", "hosts")}) for line in lines]
+    assert read == figures(golden_run)
+
+
+def test_no_parameter_has_the_name_of_a_column() -> None:
+    names = {one["name"] for benchmark in described() for one in benchmark["parameters"]}
+    assert not names & {*csv_format.FACTS, *csv_format.FIGURES, csv_format.SAMPLES, "instance"}
 
 
 def test_pandas_reads_typed_columns(golden_run: Path, tmp_path: Path) -> None:

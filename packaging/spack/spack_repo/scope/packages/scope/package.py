@@ -1,8 +1,7 @@
 """Scope for Spack; from a copy of its sources, as docs/how-to/packages.md says."""
 
-from spack_repo.builtin.build_systems.python import PythonPackage
-
 from spack.package import *
+from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class Scope(PythonPackage):
@@ -15,8 +14,7 @@ class Scope(PythonPackage):
     variant("arrow", default=False, description="Exports in Arrow and Parquet")
     variant("postgresql", default=False, description="An index of a shared repository in PostgreSQL")
 
-    # The native program is compiled on first use, for the MPI that is then on the PATH.
-    depends_on("cxx", type=("build", "run"))
+    # Nothing is compiled here: the native program is on first use, with the MPI's own compiler.
     depends_on("python@3.11:", type=("build", "run"))
     depends_on("py-hatchling", type="build")
     depends_on("cmake@3.25:", type="run")
