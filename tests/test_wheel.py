@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -10,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
+
+from scope.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 NATIVE = ("measure", "monitor", "collectives", "active-messages", "timer", "json")
@@ -55,3 +59,18 @@ def test_what_it_installs_finds_its_sources_inside_itself(wheel: Path, tmp_path:
     places = json.loads(done.stdout)
     assert all(place.startswith(str(tmp_path)) for place in places[:6])
     assert len(places) > 6
+
+
+def test_the_script_runs_where_no_python_stands_beside_it(tmp_path: Path) -> None:
+    """As `pip install --user` and a module of a site put it."""
+    script = Path(shutil.copy2(ROOT / "bin/scope", tmp_path))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"scope {VERSION}\n"
+    (tmp_path / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    (tmp_path / "python3").chmod(0o755)
+    environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "has no package scope" in done.stderr
+    assert done.stderr.count("\n") == 1

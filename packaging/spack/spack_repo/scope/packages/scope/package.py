@@ -1,5 +1,7 @@
 """Scope for Spack; from a copy of its sources, as docs/how-to/packages.md says."""
 
+import os
+
 from spack.package import *
 from spack_repo.builtin.build_systems.python import PythonPackage
 
@@ -21,18 +23,21 @@ class Scope(PythonPackage):
     depends_on("ninja", type="run")
     depends_on("mpi", type="run")
     depends_on("blas", type="run")
-    depends_on("py-jinja2@3.1:", type="run")
-    depends_on("py-numpy@2:", type="run")
-    depends_on("py-psutil@7:", type="run")
-    depends_on("py-pydantic@2.9:", type="run")
-    depends_on("py-rich@13:", type="run")
-    depends_on("py-scipy@1.15:", type="run")
-    depends_on("py-tomli-w", type="run")
-    depends_on("py-typer@0.15:", type="run")
+    depends_on("py-jinja2@3.1:", type=("build", "run"))
+    depends_on("py-numpy@2:", type=("build", "run"))
+    depends_on("py-psutil@7:", type=("build", "run"))
+    depends_on("py-pydantic@2.9:", type=("build", "run"))
+    depends_on("py-rich@13:", type=("build", "run"))
+    depends_on("py-scipy@1.15:", type=("build", "run"))
+    depends_on("py-tomli-w", type=("build", "run"))
+    depends_on("py-typer@0.15:", type=("build", "run"))
     depends_on("py-pyarrow", type="run", when="+arrow")
     depends_on("py-psycopg@3", type="run", when="+postgresql")
 
     @run_after("install")
     def install_manual(self):
         """Write the manual page and the completions of shells."""
-        Executable(self.prefix.bin.scope)("manual", "--install", self.prefix)
+        installed = join_path(self.prefix, self.spec["python"].package.purelib)
+        others = os.environ.get("PYTHONPATH", "")
+        found = {"PYTHONPATH": f"{installed}:{others}"}
+        python("-m", "scope", "manual", "--install", self.prefix, extra_env=found)
