@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from scope.errors import UsageError
 from scope.exports import Results
 from scope.statistics.order_statistics import median_ranks
 from scope.statistics.summary import Summary
@@ -99,7 +100,9 @@ def _benchmark(name: str, cases: dict[str, str]) -> dict[str, Any]:
 
 def _machine(each: Results) -> str:
     """Return the name of the machine, which is that of a folder, too."""
-    first, *others = each.hosts.split()
+    if not each.machine.hosts:
+        raise UsageError(f"{each.folder}/machine.json: hosts: asv needs at least one")
+    first, *others = (host.name for host in each.machine.hosts)
     plain = re.sub(r"[^\w-]+", "_", first)
     return f"{plain}+{len(others)}" if others else plain
 
