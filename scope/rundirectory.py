@@ -62,6 +62,35 @@ class Lack(Strict):
         return f"{self.found} of {self.needed} {self.resource}"
 
 
+class Unread(Strict):
+    """A line of another program's output that was not understood."""
+
+    file: str
+    line: int
+    text: str
+
+
+class ImportedFile(Strict):
+    """A file that another program wrote; the run has a copy in `imported/`."""
+
+    name: str
+    sha256: str
+    programs: list[str]
+    """With their versions where they are printed: `OSU Micro-Benchmarks 7.4`."""
+
+
+class Imported(Strict):
+    """Where the figures of an imported run come from, and what they lack."""
+
+    files: list[ImportedFile]
+    missing: list[str]
+    """What the programs do not print: `the number of repetitions`, `the hosts`."""
+    unread: list[Unread]
+    """The first lines that were not understood; all of them are in the copies."""
+    unread_lines: int
+    """How many there are."""
+
+
 class Run(Strict):
     """`run.json`."""
 
@@ -76,6 +105,8 @@ class Run(Strict):
     skipped: list[Skipped] = []
     lacks: list[Lack] = []
     """Of the minimum configuration; empty where it is met, and in runs of chosen cases."""
+    imported: Imported | None = None
+    """None where Scope measured."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +173,11 @@ class RunDirectory:
     def checksums(self) -> Path:
         """Checksums of the files that are complete; none in runs of before there were any."""
         return self.path / CHECKSUMS
+
+    @property
+    def imported(self) -> Path:
+        """The outputs of other programs from which the run was made; only of imported runs."""
+        return self.path / "imported"
 
     @property
     def job(self) -> Path:

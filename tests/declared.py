@@ -5,30 +5,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from scope.catalog.benchmark import Benchmark
-from scope.catalog.catalog import Catalog
+from scope.catalog.declared import FILE
+from scope.catalog.declared import declared as catalog
 
-FILE = Path(__file__).with_name("benchmarks.json")
-
-
-@cache
-def catalog() -> Catalog:
-    """Return the kept catalog, with every benchmark available."""
-    return Catalog(TypeAdapter(list[Benchmark]).validate_python(described()))
+__all__ = ["catalog", "described", "write"]
 
 
 def described(*names: str) -> list[dict[str, Any]]:
     """Return the kept declarations, all or those of some benchmarks."""
-    kept = json.loads(FILE.read_text())
-    return [one | {"available": True, "reason": ""} for one in kept if not names or one["name"] in names]
+    return [one.model_dump() for one in catalog() if not names or one.name in names]
 
 
 def write(described: Iterable[Benchmark], file: Path = FILE) -> None:

@@ -190,6 +190,11 @@ struct Binding {
   // Whether message_bytes is the size of the routine's buffer on a rank, or of one of the blocks of all ranks
   // in it.
   Bytes bytes = Bytes::per_block;
+  // One-sided routines: the calls that end an epoch, and those that begin one; the time of a case includes both.
+  Text ends_epoch = "";
+  Text begins_epoch = "";
+  // The parameter that is the size of a call, of which a case makes many; empty: a case is one call.
+  Text call_size = "";
 };
 
 // The place of a benchmark on a ladder.

@@ -9,8 +9,6 @@
 namespace scope {
 namespace {
 
-constexpr double calibration_s = 0.05;
-
 // A suitable register on one host may not be suitable on another; ranks of one host must use the same clock.
 TickClock calibrated_clock(ClockChoice choice, const std::string& host, const Communicator& world) {
   TickClock clock(choice);

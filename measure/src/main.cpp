@@ -1,6 +1,7 @@
 // scope-measure: runs the cases of a plan and writes their raw samples.
 //
-// With --action=probe it answers questions about the paths between ranks instead.
+// With --action=probe it answers questions about the paths between ranks instead; with --action=alone it runs one case
+// once, as a program of its own.
 //
 // Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written.
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "alone.hpp"
 #include "case_runner.hpp"
 #include "launch.hpp"
 #include "mpi/child.hpp"
@@ -71,6 +73,20 @@ int probe() {
   }
 }
 
+int alone(const Options& options) {
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  try {
+    return run_alone(options, world);
+  } catch (const std::invalid_argument& error) {  // on all ranks alike
+    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "scope-measure: rank " << world.rank() << ": " << error.what() << '\n';
+    MPI_Abort(world.handle(), 1);
+    return 1;
+  }
+}
+
 }  // namespace
 }  // namespace scope
 
@@ -92,5 +108,6 @@ int main(int argc, char** argv) {
   scope::MpiEnvironment mpi(argc, argv, threads);
   if (options.action == scope::Action::child) return scope::answer_parent();
   if (options.action == scope::Action::probe) return scope::probe();
+  if (options.action == scope::Action::alone) return scope::alone(options);
   return scope::run(options, mpi);
 }

@@ -21,8 +21,9 @@ Action action(const std::string& text) {
   if (text == "test") return Action::test;
   if (text == "list") return Action::list;
   if (text == "probe") return Action::probe;
+  if (text == "alone") return Action::alone;
   if (text == "child") return Action::child;
-  throw std::invalid_argument("--action=" + text + ": must be run, test, list or probe");
+  throw std::invalid_argument("--action=" + text + ": must be run, test, list, probe or alone");
 }
 
 std::string origin(const std::string& text) {
@@ -41,6 +42,8 @@ void set(Options& options, const std::string& name, const std::string& value) {
     options.action = action(value);
   } else if (name == "plan") {
     options.plan = value;
+  } else if (name == "case") {
+    options.alone = value;
   } else if (name == "output") {
     options.output = value;
   } else if (name == "journal") {
@@ -72,7 +75,8 @@ const char* const usage =
     "usage: mpiexec -n RANKS scope-measure [--action=run|test|list|probe] [--plan=FILE] [--output=FILE]\n"
     "         [--journal=FILE] [--progress=FILE] [--launch=N] [--attempt=N]\n"
     "         [--origin=measured|emulated|simulated] [--transport=NAME] [--placement=NAME]\n"
-    "         [--clock=automatic|clock_gettime] [--keep-ranks=N]\n";
+    "         [--clock=automatic|clock_gettime] [--keep-ranks=N]\n"
+    "       mpiexec -n RANKS scope-measure --action=alone '--case=BENCHMARK [name=value ...]'\n";
 
 Options parse_options(int argc, char** argv) {
   Options options;
@@ -86,6 +90,9 @@ Options parse_options(int argc, char** argv) {
   }
   if (options.action == Action::run && options.plan.empty()) {
     throw std::invalid_argument("--plan: must name a file when the action is run");
+  }
+  if ((options.action == Action::alone) == options.alone.empty()) {
+    throw std::invalid_argument("--case: must name the case when the action is alone, and not otherwise");
   }
   return options;
 }

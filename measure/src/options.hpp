@@ -7,11 +7,13 @@
 
 namespace scope {
 
-enum class Action { run, test, list, probe, child };  // child: a process that mpi.spawn starts
+// alone: one case as a program of its own; child: a process that mpi.spawn starts.
+enum class Action { run, test, list, probe, alone, child };
 
 struct Options {
   Action action = Action::run;
   std::string plan;      // empty: every benchmark once (test only)
+  std::string alone;     // the case of action alone, as in application.npb_lu class=W
   std::string output;    // samples are appended to this file; empty: standard output
   std::string journal;   // one short line per record is appended to this file; empty: none
   std::string progress;  // empty: no progress file

@@ -227,6 +227,14 @@ void write_ranks(Json& json, const Ranks& ranks) {
   json.end();
 }
 
+template <class Items, class Write>
+void write_list(Json& json, const char* name, const Items& items, Write&& write) {
+  json.key(name);
+  json.array();
+  for (const auto& item : items) write(item);
+  json.end();
+}
+
 void write_binding(Json& json, const Binding& binding, const Declaration& declaration) {
   for (const std::string& routine : split(binding.routines, ',')) {
     for (const Settings& settings : combinations(binding.settings, declaration)) {
@@ -234,6 +242,10 @@ void write_binding(Json& json, const Binding& binding, const Declaration& declar
       json.member("routine", routine);
       write_settings(json, settings);
       json.member("bytes", binding.bytes == Binding::Bytes::total ? "total" : "per_block");
+      const auto write_name = [&](const std::string& name) { json.value(name); };
+      write_list(json, "ends_epoch", split(binding.ends_epoch, ','), write_name);
+      write_list(json, "begins_epoch", split(binding.begins_epoch, ','), write_name);
+      json.member("call_size", binding.call_size);
       json.end();
     }
   }
@@ -322,13 +334,6 @@ void write_sweep(Json& json, const Sweep& sweep) {
 }
 
 // `write` of each item, as a list under `name`.
-template <class Items, class Write>
-void write_list(Json& json, const char* name, const Items& items, Write&& write) {
-  json.key(name);
-  json.array();
-  for (const auto& item : items) write(item);
-  json.end();
-}
 
 void write_benchmark(Json& json, const Registered& benchmark) {
   const Declaration& declaration = benchmark.declaration;

@@ -124,6 +124,11 @@ class Routine(Strict):
     """The values at which it does; a parameter that is not named has its default, except one of role `size`."""
     bytes: Literal["per_block", "total"] = "per_block"
     """Whether the routine's buffer holds `message_bytes`, or the blocks of all ranks of `message_bytes` each."""
+    ends_epoch: list[str] = []
+    """Of one-sided routines: the calls that end an epoch. The time of a case includes them, and the following."""
+    begins_epoch: list[str] = []
+    call_size: str = ""
+    """The parameter that is the size of a call, of which a case makes many; empty: a case is one call."""
 
 
 class Rung(Strict):

@@ -109,6 +109,11 @@ class Catalog:
         ]
 
     @property
+    def routine_bindings(self) -> list[Routine]:
+        """What benchmarks say of the MPI routines that they represent."""
+        return [each for one in self for each in one.routines]
+
+    @property
     def routines(self) -> list[str]:
         """The MPI routines that have a benchmark."""
         return sorted({each.routine for one in self for each in one.routines})

@@ -43,7 +43,7 @@ GROUPS = {
         "placement": "measure what it costs a program that its processes share a node",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
         "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
-        "import": "import a profile that another tool (mpiP) made",
+        "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
     },
     "cluster": {
         "topology": "discover how the hosts of a cluster are connected, by measurement",

@@ -1,4 +1,4 @@
-"""`scope import`: profiles that other tools made."""
+"""`scope import`: results of other programs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,32 @@ from scope.cli.options import Output
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A report of mpiP (*.mpiP).")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[FORMAT] FILE...", help="Outputs of other programs; by default the format is found."
+        ),
+    ],
+    ranks: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes, where the output does not say how many.")
+    ] = None,
     output: Output = None,
 ) -> None:
-    """Import a profile of another tool as a monitored run, and show it.
+    """Import what other programs printed as a run, or as a monitored run, and show it.
 
-    Quantities that the other tool does not count stay unknown. mpiP: https://github.com/LLNL/mpiP
+    Several outputs of the same cases count as launches. What a program does not print stays unknown, and is said;
+    lines that are not understood are listed with file and line. Figures are of the origin "imported".
     """
     from scope.cli.monitor import show_profile
-    from scope.engine import monitor
+    from scope.cli.show import show_run
+    from scope.engine.analysis import kind_of
+    from scope.engine.imports import imported, names
+    from scope.report.terminal import verdict
 
-    show_profile(monitor.import_profile(file, output))
+    given = files[0] if len(files) > 1 and (files[0] in names() or not Path(files[0]).exists()) else None
+    folder = imported(given, [Path(one) for one in files[given is not None :]], ranks, output)
+    if kind_of(folder) == "monitored":
+        show_profile(folder)
+    else:
+        show_run(folder)
+        verdict.show(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,12 +51,19 @@ def command(
     elif applications:
         _show_applications(run, patterns or [])
     else:
-        _show_run(run, patterns or [], every, json, verbose, hpl, top500)
+        show_run(run, patterns or [], every, json, verbose, hpl, top500)
 
 
-def _show_run(
-    run: Path, patterns: list[str], every: bool, json: bool, verbose: bool, hpl: bool, top500: bool
+def show_run(
+    run: Path,
+    patterns: Sequence[str] = (),
+    every: bool = False,
+    json: bool = False,
+    verbose: bool = False,
+    hpl: bool = False,
+    top500: bool = False,
 ) -> None:
+    """Print the results of a run that patterns choose, as tables or in another form."""
     from scope.catalog.catalog import read as read_catalog
     from scope.cli.output import print_json
     from scope.report.run.contents import located

@@ -37,6 +37,8 @@ from scope.statistics.summary import Summary
 LAUNCHES_FOR_VERDICT = 4
 """Fewer launches, on either side, are no verdict: they do not show how launches differ."""
 
+OF_REAL_HOSTS = {"measured", "imported"}
+"""Origins that may be compared with each other: both are of a real machine."""
 LEVEL = 0.01
 """The share of comparisons of equal runs that may hold a false alarm."""
 
@@ -89,9 +91,15 @@ class Pair:
         return a.launch_medians == b.launch_medians and (a.n, a.mean) == (b.n, b.mean)
 
     @property
+    def is_of_one_statistic(self) -> bool:
+        """Whether both sides are medians, or the same statistic of another program."""
+        return self.a.printed == self.b.printed
+
+    @property
     def is_testable(self) -> bool:
         """Whether its sides may differ, and have launches enough for a verdict."""
-        return not self.is_same_data and self.fewest_launches >= LAUNCHES_FOR_VERDICT
+        enough = self.fewest_launches >= LAUNCHES_FOR_VERDICT
+        return not self.is_same_data and self.is_of_one_statistic and enough
 
 
 @dataclass(frozen=True)
@@ -192,9 +200,11 @@ def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Fa
             return f"no result in {name}: {one.reason}"
         if one.median is None or min(one.median, *one.launch_medians) <= 0:
             return f"no value above zero in {name}"
-    for what in ("origin", "unit", "better", "definition"):
+    for what in ("unit", "better", "definition"):
         if getattr(a, what) != getattr(b, what):
             return f"{what} differs: {getattr(a, what)} in A, {getattr(b, what)} in B"
+    if a.origin != b.origin and {a.origin, b.origin} != OF_REAL_HOSTS:
+        return f"origin differs: {a.origin} in A, {b.origin} in B"
     if obstacles:
         return "different machine: " + ", ".join(one.name for one in obstacles)
     return ""
@@ -291,6 +301,8 @@ def _untested(pair: Pair) -> ComparedCase:
         one = {"ratio": 1.0, "ratio_low": 1.0, "ratio_high": 1.0}
         return _compared(pair.a, pair.b, verdict="no difference", reason=reason, basis="same data", **one)
     reason = f"needs {LAUNCHES_FOR_VERDICT} launches, has {pair.fewest_launches}"
+    if not pair.is_of_one_statistic:
+        reason = f"{pair.a.printed or 'median'} in A, {pair.b.printed or 'median'} in B"
     ratio = (pair.b.median or 0.0) / pair.a.median if pair.a.median else None
     return _compared(pair.a, pair.b, verdict="inconclusive", reason=reason, ratio=ratio)
 

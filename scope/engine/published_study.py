@@ -37,11 +37,11 @@ def run(
     application = _application(study, mpi) if study.application else None
     chosen = application.mpi if application else installations.find(mpi)
     scale = study.full if full else study.fitting
-    for lab in dict.fromkeys(network.lab for network in study.network):
-        networks = [network for network in study.network if network.lab == lab]
+    for place in dict.fromkeys(map(_place, study.network)):
+        networks = [network for network in study.network if _place(network) == place]
         logger.info("; ".join(f"{each.name}: {each.words}" for each in networks))
         words = _words(study, scale, networks, chosen, folder, repetitions)
-        inside = ["--lab", lab] if lab else []
+        inside = ["--lab", networks[0].lab] if networks[0].lab else []
         code = subprocess.run([sys.executable, "-m", "scope", *inside, *words], stdout=sys.stderr).returncode
         if code not in (0, 1):
             raise ScopeError(f"{folder / _place(networks[0])}: scope {words[0]} ended with {code}; see above")
@@ -64,7 +64,8 @@ def rows(reference: Reference, folder: Path) -> list[Row]:
 
 
 def _place(network: Network) -> str:
-    return network.lab or "here"
+    """Return the name of the folder of a campaign."""
+    return "-".join(filter(None, [network.lab or "here", network.program]))
 
 
 def _words(
@@ -77,13 +78,14 @@ def _words(
 ) -> list[str]:
     """Return the command of Scope that repeats the study at one place."""
     place = _place(networks[0])
-    program = _program(study, scale, mpi)
+    name = networks[0].program or study.program
+    program = _program(study, name, scale, mpi)
     options = ["--repetitions", str(repetitions or scale.repetitions), "--output", str(folder / place)]
     if study.kind == "placement":
         ranks = ["--ranks", str(max(scale.ranks))]
-        return ["placement", "--name", study.program, *options, *ranks, "--mpi", mpi.compiler, "--", *program]
+        return ["placement", "--name", name, *options, *ranks, "--mpi", mpi.compiler, "--", *program]
     asked = {
-        "name": study.program,
+        "name": name,
         "program": program,
         "ranks": scale.ranks if networks[0].lab else _with_processors(scale.ranks),
         "transport": [network.transport for network in networks],
@@ -107,10 +109,10 @@ def _application(study: StudyOf, mpi: str | None) -> Program:
     return recognise([asked.program], mpi, os.environ, Path.cwd())
 
 
-def _program(study: StudyOf, scale: StudyScale, mpi: MpiInstallation) -> list[str]:
+def _program(study: StudyOf, name: str, scale: StudyScale, mpi: MpiInstallation) -> list[str]:
     """Return the words of the program that is studied."""
     if study.application is None:
-        return [str(programs.compiled(study.program, mpi)), *scale.arguments.split()]
+        return programs.command(name, scale.arguments, mpi)
     file = beside(study.application.input)
     return [study.application.program, *scale.arguments.split(), "-i", str(file)]
 

@@ -20,6 +20,7 @@ Integers = NDArray[np.int64]
 
 UNKNOWN = "elsewhere"
 """What called MPI where the profile has no place for it."""
+OUTSIDE = "outside of regions"
 
 
 @dataclass
@@ -69,13 +70,20 @@ def gather(
     if depth <= 1 and not sample_hz:
         return None
     named = [_without_cycles([one.function for one in reversed(path)]) for path in paths]
+    in_regions = any(one.tables[name]["region"].any() for one in profiles for name in ("calls", "samples"))
     root = _Node()
+
+    def place(path: Sequence[str], region: int) -> _Node:
+        """Return the node of a path, below that of its region where the program has regions."""
+        outermost = [f"region {region}" if region else OUTSIDE] if in_regions else []
+        return _below(root, [*outermost, *path])
+
     uses: dict[str, _Use] = defaultdict(lambda: _Use(np.zeros(len(profiles)), np.zeros(len(profiles))))
     for index, (one, own) in enumerate(zip(profiles, of_sites, strict=True)):
-        for routine, number, calls, ticks, size in _rows(one, own):
+        for routine, number, region, calls, ticks, size in _rows(one, own):
             path = named[number] if number >= 0 else (UNKNOWN,)
             seconds = ticks * one.tick_s
-            node = _below(root, path).mpi.setdefault(one.routine(routine), _Node())
+            node = place(path, region).mpi.setdefault(one.routine(routine), _Node())
             use = uses[path[-1]]
             use.mpi_s[index] += seconds
             node.time_s += seconds
@@ -84,9 +92,10 @@ def gather(
             use.calls += calls
             use.bytes += size
     for index, (one, own) in enumerate(zip(profiles, of_samples, strict=True)):
-        for number, samples in zip(own.tolist(), one.tables["samples"]["samples"].tolist(), strict=True):
+        columns = (one.tables["samples"][name].tolist() for name in ("region", "samples"))
+        for number, region, samples in zip(own.tolist(), *columns, strict=True):
             seconds = samples / one.header.sample_hz
-            _below(root, named[number]).time_s += seconds
+            place(named[number], region).time_s += seconds
             uses[named[number][-1]].compute_s[index] += seconds
     kept = np.linspace(0, len(profiles) - 1, min(len(profiles), MOST_RANKS)).astype(int)
     return Functions(
@@ -111,17 +120,18 @@ def gather(
     )
 
 
-def _rows(one: Profile, paths: Integers) -> Iterator[tuple[int, int, int, float, int]]:
-    """Yield routine, path, calls, ticks and bytes of the calls of a process, one for each routine and path."""
+def _rows(one: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, float, int]]:
+    """Yield routine, path and region, and of all calls with these the number, ticks and bytes."""
     rows = one.tables["calls"]
     sites = rows["site"].astype(np.int64)
     known = (sites < min(len(paths), NOWHERE)) & (sites >= 0)
     number = np.where(known, paths[np.where(known, sites, 0)] if len(paths) else -1, -1)
-    keys, place = np.unique(np.stack([rows["routine"].astype(np.int64), number]), axis=1, return_inverse=True)
+    which = np.stack([rows["routine"].astype(np.int64), number, rows["region"].astype(np.int64)])
+    keys, place = np.unique(which, axis=1, return_inverse=True)
     sums = [np.bincount(place.ravel(), rows[name]) for name in ("calls", "ticks", "bytes")]
-    for index, (routine, path) in enumerate(keys.T.tolist()):
+    for index, (routine, path, region) in enumerate(keys.T.tolist()):
         calls, ticks, size = (float(column[index]) for column in sums)
-        yield routine, path, int(calls), ticks, int(size)
+        yield routine, path, region, int(calls), ticks, int(size)
 
 
 def _below(node: _Node, path: Sequence[str]) -> _Node:

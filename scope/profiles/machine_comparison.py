@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from math import exp, log, log2
 from pathlib import Path
 
+from scope.catalog.benchmark import Routine
 from scope.catalog.catalog import Binding, Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.errors import UsageError
 from scope.machine.machine import Machine, MpiInstallation
-from scope.profiles.records import Calls, Merged, Waits
-from scope.profiles.routines import AT_ROOT, kind, plain, starts_request
+from scope.profiles.records import Merged
+from scope.profiles.routine_sums import Sums, calls_with, of_calls, of_epochs, of_waits
+from scope.profiles.routines import kind, plain
 from scope.rundirectory import FORMAT, Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary
@@ -25,10 +27,10 @@ from scope.strict import Strict
 
 FILE = "machine-comparison.json"
 
-RECEIVED = "MPI_Recv"
-"""The routine whose benchmark shows the cost of a message that a request waits for."""
-DEFINITIONS = ("mean_rank", "max_rank", "global", "half_round_trip")
+DEFINITIONS = ("mean_rank", "max_rank", "global", "half_round_trip", "local")
 """Definitions of time, best first: a profile has the mean over the processes of the time inside a collective."""
+LEVELS = ("mpi", "storage")
+"""Levels whose benchmarks stand for routines of MPI."""
 BETTER = 1.5
 """Another message size is better where it saves more than this factor."""
 
@@ -69,6 +71,11 @@ class RoutineComparison(Strict):
     """Time of these bytes in messages of that size."""
     note: str
     """A remark on the benchmark's figure, for example that it is extrapolated."""
+
+    @property
+    def call(self) -> str:
+        """The routine that the program calls, without its waits or its synchronisation."""
+        return self.routine.removeprefix("waits for ").partition(" with ")[0]
 
 
 class MachineComparison(Strict):
@@ -140,12 +147,14 @@ def compare_with_machine(merged: Merged, run: Path) -> MachineComparison:
     known = curves(read_summaries(run), catalog, spread=len(merged.hosts) > 1)
     compared: list[RoutineComparison] = []
     without: dict[str, float] = defaultdict(float)
-    for sums in [*_sums(merged.calls), *_waits(merged.waits)]:
+    epochs, part = of_epochs(merged.calls, catalog.routine_bindings)
+    others = [one for one in merged.calls if (plain(one.routine), one.communicator_size) not in part]
+    for sums in [*of_calls(others), *epochs, *of_waits(merged.waits)]:
         one = _compared(sums, known, merged)
         if one is not None:
             compared.append(one)
         else:
-            without[sums.routine] += sums.time_s
+            without[sums.shown] += sums.time_s
     # The waits themselves are shown by the routines that made the requests.
     waited_s = sum(one.time_s for one in merged.waits)
     for name in [name for name in without if kind(name) == "wait" and waited_s > 0]:
@@ -195,17 +204,22 @@ def _has_curves(run: Path) -> bool:
 def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:
     """Return the curves of each routine by numbers of processes, of the first of its benchmarks that was measured.
 
+    One-sided routines stand there with each synchronisation, as `calls_with` names them.
+
     `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
     """
     found: dict[str, list[Curve]] = {}
     for routine in catalog.routines:
-        each = (_curves(bound, catalog, summaries, spread) for bound in catalog.bound_to(routine))
-        found[routine] = next(filter(None, each), [])
+        bindings = [bound for level in LEVELS for bound in catalog.bound_to(routine, level)]
+        for bound in bindings:
+            name = calls_with(routine, bound.routine)
+            found[name] = found.get(name) or _curves(bound, catalog, summaries, spread)
     return found
 
 
 def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spread: bool) -> list[Curve]:
     name = bound.benchmark.name
+    free = [bound.routine.call_size] if bound.routine.call_size else []
     usable = [
         one
         for one in summaries
@@ -214,15 +228,15 @@ def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spre
         and one.transport == "default"
         and one.definition in DEFINITIONS
         and one.placement.kind != "threads"
-        and bound.holds(one.parameters)
+        and bound.holds(one.parameters, free)
     ]
     preferred = [one for one in usable if one.placement.one_per_host == spread] or usable
     best = min((DEFINITIONS.index(one.definition) for one in preferred), default=0)
     points: dict[int, dict[float, float]] = defaultdict(dict)
     for one in preferred:
         if DEFINITIONS.index(one.definition) == best and one.median:
-            size = float(catalog.size(name, one.parameters) or 0)
-            points[one.ranks][size] = min(one.median, points[one.ranks].get(size, one.median))
+            size, time_s = _call(one, one.median, bound.routine, catalog)
+            points[one.ranks][size] = min(time_s, points[one.ranks].get(size, time_s))
     return [
         Curve(
             bound,
@@ -235,82 +249,17 @@ def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spre
     ]
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Calls that differ in call site and region only, or the waits for their requests.
-
-    Of routines in `AT_ROOT` all sizes are together, at their mean: `size_class` is -1.
-    """
-
-    routine: str
-    shown: str
-    """Its name on the page."""
-    communicator_size: int
-    size_class: int
-    calls: int
-    bytes: int
-    time_s: float
-    processes: int
-    waited: bool = False
-    """Whether these are waits for the requests that the routine made."""
-
-    @property
-    def measured_as(self) -> str:
-        """The routine whose benchmark shows the cost; empty for calls that only start a request."""
-        if not self.waited:
-            return "" if starts_request(self.routine) else self.routine
-        return RECEIVED if kind(self.routine) == "receive" else self.routine
-
-
-def _sums(calls: Sequence[Calls]) -> list[Sums]:
-    groups: dict[tuple[str, int, int], list[Calls]] = defaultdict(list)
-    for one in calls:
-        if not one.overflow and one.calls:
-            name = plain(one.routine)
-            # Only together do the root's bytes and everybody's calls tell the size of a block.
-            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
-    return [
-        Sums(
-            routine=name,
-            shown=name,
-            communicator_size=members,
-            size_class=size_class,
-            calls=sum(one.calls for one in alike),
-            bytes=sum(one.bytes for one in alike),
-            time_s=sum(one.time_s for one in alike),
-            processes=max(one.processes for one in alike),
-        )
-        for (name, members, size_class), alike in groups.items()
-    ]
-
-
-def _waits(waits: Sequence[Waits]) -> list[Sums]:
-    groups: dict[tuple[str, int, int], list[Waits]] = defaultdict(list)
-    for one in waits:
-        if one.requests:
-            name = plain(one.operation)
-            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
-    return [
-        Sums(
-            routine=name,
-            shown=f"waits for {name}",
-            communicator_size=members,
-            size_class=size_class,
-            calls=sum(one.requests for one in alike),
-            bytes=sum(one.bytes for one in alike),
-            time_s=sum(one.time_s for one in alike),
-            processes=max(one.processes for one in alike),
-            waited=True,
-        )
-        for (name, members, size_class), alike in groups.items()
-    ]
+def _call(one: Summary, time_s: float, bound: Routine, catalog: Catalog) -> tuple[float, float]:
+    """Return the size of a call in a case, and its time: a rank's calls follow one another."""
+    if not bound.call_size or one.work is None:
+        return float(catalog.size(one.benchmark, one.parameters) or 0), time_s
+    size = float(one.parameters[bound.call_size])
+    return size, time_s * size * one.ranks / one.work.bytes
 
 
 def _compared(sums: Sums, known: dict[str, list[Curve]], merged: Merged) -> RoutineComparison | None:
-    if sums.communicator_size < 2:
-        return None
     curve, note = _nearest(known.get(sums.measured_as, []), sums.communicator_size)
-    if curve is None:
+    if curve is None or (sums.communicator_size < 2 and kind(sums.routine) != "file"):
         return None
     blocks = sums.communicator_size if curve.bound.routine.bytes == "total" else 1
     size = sums.bytes / sums.calls / blocks

@@ -12,14 +12,31 @@ from scope.catalog.catalog import Catalog
 from scope.checksum import check
 from scope.errors import UsageError
 from scope.format1 import upgrade
-from scope.plan.case import Batch
+from scope.plan.case import Batch, Case
 from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_bytes, read_json, refuse_future
-from scope.samples.records import CaseRecord, EndRecord, LaunchRecord, Origin, Record, SentinelRecord
-from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Samples, SamplesKey, join, joined
+from scope.samples.records import (
+    CaseRecord,
+    EndRecord,
+    LaunchRecord,
+    Origin,
+    PrintedRecord,
+    Record,
+    SentinelRecord,
+)
+from scope.samples.samples import (
+    CaseSamples,
+    CutLine,
+    DamagedLine,
+    PrintedFigure,
+    Samples,
+    SamplesKey,
+    join,
+    joined,
+)
 
-AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord
+AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord
 _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 
 
@@ -37,6 +54,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     ends: list[EndRecord] = []
     sentinels: list[SentinelRecord] = []
     cases: list[CaseSamples] = []
+    printed: list[PrintedFigure] = []
     cut_line = None
     damaged: list[DamagedLine] = []
     planned = _planned(run.plan)
@@ -51,12 +69,14 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
                 ends.append(record)
             elif isinstance(record, SentinelRecord):
                 sentinels.append(record)
+            elif isinstance(record, PrintedRecord):
+                printed.append(_labelled(record, catalog))
             else:
                 cases.append(_join(record, launches, planned, catalog))
         except ValueError as error:  # also pydantic's ValidationError
             reason = explain(error) if isinstance(error, ValidationError) else str(error)
             damaged.append(DamagedLine(number, reason))
-    if damaged and not launches and not cases:
+    if damaged and not launches and not cases and not printed:
         raise UsageError(f"{run.samples}:{damaged[0].line}: {damaged[0].reason}")
     return Samples(
         launches=list(launches.values()),
@@ -64,6 +84,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
         cases=_joined(_last_that_was_ok(cases), planned, run.samples),
         failures=[case for case in cases if not case.ok],
         sentinels=sentinels,
+        printed=printed,
         cut_line=cut_line,
         damaged=damaged,
     )
@@ -121,6 +142,15 @@ def _join(
         return join(record, launch, batch, origin, catalog)
     except ValueError as error:
         raise ValueError(f"{record.benchmark}: {error}") from error
+
+
+def _labelled(record: PrintedRecord, catalog: Catalog) -> PrintedFigure:
+    """Return a printed figure with its case; ValueError where the benchmark or the metric is not declared."""
+    if catalog.metric(record.benchmark, record.metric) is None:
+        known = ", ".join(one.name for one in catalog[record.benchmark].metrics)
+        raise ValueError(f"{record.benchmark}: metric = {record.metric}: must be one of {known}")
+    batch = record.ranks, record.transport, record.placement
+    return PrintedFigure(Case.of(catalog, record.benchmark, record.parameters, batch), record)
 
 
 def _batch(

@@ -2,21 +2,23 @@
 
 A `launch` line opens every start of the native program and says where its processes ran and how good the
 clock was; a `case` line holds all raw times of one case in that launch; a `sentinel` line says how long a fixed
-workload took between two cases. Times are seconds.
+workload took between two cases. In an imported run `printed` lines hold the figures of another program. Times are
+seconds.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
-from scope.catalog.benchmark import Value
+from scope.catalog.benchmark import Definition, Value
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
 from scope.strict import Strict, Unix
 
-Origin = Literal["measured", "emulated", "simulated"]
+Origin = Literal["measured", "emulated", "simulated", "imported"]
+"""Of figures: real hosts, a lab, a simulation, the output of another program."""
 Status = Literal["ok", "failed", "unavailable", "timeout", "crashed"]
 LONGEST_S = 1e7
 """A third of a year."""
@@ -297,4 +299,62 @@ class SentinelRecord(Line):
     """Round trips of rank 0 with the next rank of its host; None where its host has no other."""
 
 
-Record = Annotated[LaunchRecord | CaseRecord | SentinelRecord | EndRecord, Field(discriminator="record")]
+Statistic = Literal["each", "mean", "median", "minimum", "maximum"]
+"""What a printed figure is of its repetitions; `each`: these are the repetitions."""
+
+Beside = Literal[
+    "ci_low",
+    "ci_high",
+    "mean",
+    "coefficient_of_variation",
+    "minimum",
+    "maximum",
+    "p05",
+    "p25",
+    "p75",
+    "p95",
+    "p99",
+]
+"""Further statistics of the same repetitions, named as in `statistics.json`."""
+
+
+class PrintedRecord(Line):
+    """A figure of a case as another program printed it, in the unit of its metric."""
+
+    record: Literal["printed"]
+    launch: Count
+    """Which of several outputs of the same case, from 0."""
+    benchmark: str
+    parameters: dict[str, Value]
+    ranks: Annotated[int, Field(ge=1)]
+    transport: str = "default"
+    placement: Placement = Placement()
+    metric: str
+    definition: Definition | Literal["observed"]
+    values: Annotated[list[FiniteFloat], Field(min_length=1)]
+    """One, or all repetitions where the statistic is `each`."""
+    statistic: Statistic
+    repetitions: Annotated[int, Field(ge=1)] | None = None
+    """Behind the statistic; None where they are not printed."""
+    beside: dict[Beside, FiniteFloat] = {}
+    failure: str = ""
+    """Why the program says that its result is wrong; empty where it does not."""
+    file: str
+    line: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> PrintedRecord:
+        """Refuse several values of one statistic."""
+        if self.statistic != "each" and len(self.values) != 1:
+            raise ValueError(f"values: {len(self.values)}: must be one where statistic = {self.statistic}")
+        return self
+
+    @property
+    def words(self) -> str:
+        """The statistic in words: `mean of 10,000 repetitions`."""
+        return f"{self.statistic} of {self.repetitions:,} repetitions" if self.repetitions else self.statistic
+
+
+Record = Annotated[
+    LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord, Field(discriminator="record")
+]

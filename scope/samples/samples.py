@@ -20,6 +20,7 @@ from scope.samples.records import (
     EndRecord,
     LaunchRecord,
     Origin,
+    PrintedRecord,
     RankState,
     SentinelRecord,
     Series,
@@ -270,6 +271,14 @@ class CaseSamples:
 
 
 @dataclass(frozen=True)
+class PrintedFigure:
+    """A figure of a case as another program printed it."""
+
+    case: Case
+    record: PrintedRecord
+
+
+@dataclass(frozen=True)
 class CutLine:
     """A last line that does not end: the run was interrupted while it was written."""
 
@@ -300,6 +309,8 @@ class Samples:
     """One for each case of each launch: of each visit the last attempt that was ok, else the last one."""
     failures: list[CaseSamples] = field(default_factory=list)
     """Every visit of every attempt that was not ok, repeated with success later or not."""
+    printed: list[PrintedFigure] = field(default_factory=list)
+    """Of an imported run, which has no launches and no cases."""
     sentinels: list[SentinelRecord] = field(default_factory=list)
     """In the order in which they were measured; none in runs of before there was a sentinel."""
     cut_line: CutLine | None = None

@@ -18,7 +18,7 @@ from scope.models.ladder.paths import paths
 from scope.models.measurements import Measurements, On, short_name
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
-from scope.topology.topology import Group, Topology
+from scope.topology.topology import Group, Origin, Topology
 
 ARITHMETIC: tuple[Layer, ...] = ("node", "limit", "algorithm")
 """Where the speed of a core is looked for, in this order."""
@@ -170,8 +170,9 @@ def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measureme
         latency_s=between.latency_s.estimate.value,
         bandwidth_bytes_per_s=between.bandwidth_bytes_per_s.estimate.value,
     )
-    origins = {one.origin for one in measurements.launches}
-    return Topology(origin=next(iter(origins), "measured"), group=[group])
+    found = {one.origin for one in measurements.launches}
+    origin: Origin = "emulated" if "emulated" in found else "simulated" if "simulated" in found else "measured"
+    return Topology(origin=origin, group=[group])
 
 
 def _figure(one: Summary) -> Figure:

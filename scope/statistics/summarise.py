@@ -18,6 +18,7 @@ from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from scope.statistics.course import Course, course_of
 from scope.statistics.definitions import comparable, grain, observed, series_of, times_under
 from scope.statistics.figures import Figures, as_rate, describe
+from scope.statistics.printed import printed_summaries
 from scope.statistics.summary import Summaries, Summary
 
 
@@ -73,7 +74,7 @@ def summarise(samples: Samples, catalog: Catalog, course: Course | None = None) 
         ordered = sorted(launches, key=lambda one: one.launch)
         for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics, course):
             summaries.extend(metric_summaries)
-    return summaries
+    return summaries + printed_summaries(samples.printed, catalog)
 
 
 def _summarise_case(launches: list[CaseSamples], metrics: list[Metric], course: Course) -> list[list[Summary]]:

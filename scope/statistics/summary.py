@@ -83,6 +83,8 @@ class Summary(Case):
     """Whether the median lies in a gap between two modes: a value that was hardly ever measured."""
     state_medians: list[float | None] = []
     """The median in each state of the machine; None where the case was not measured in it."""
+    printed: str = ""
+    """What the figure is where another program printed it: `mean of 10,000 repetitions`; empty for a median."""
     launches_dependent: bool = False
     """Whether successive launches of the run were alike: the interval then holds for the time of the run only."""
 

@@ -33,7 +33,7 @@ def figures(wall_s: float, cpu_s: float) -> dict[str, float]:
 def campaign(path: Path, kind: folders.Kind, records: list[RunRecord]) -> None:
     """A campaign that is finished."""
     path.mkdir(parents=True)
-    head = folders.head_of(kind, made({"program": "./ssor"}, "here"), ["scope"])
+    head = folders.head_of(kind, made({"program": "./lu"}, "here"), ["scope"])
     pairs = pairings([2] * 8, 1, 8)[0] if kind == "placement" else []
     folder = CampaignFolder(path)
     folders.begin(folder, head.model_copy(update={"status": "finished", "pairings": pairs, "lab": "a lab"}))
@@ -53,7 +53,9 @@ def test_studies_are_whole() -> None:
         published = load(name).study
         assert published is not None
         if published.application is None:
-            assert published.program in programs.names()
+            assert {published.program, *(each.program for each in published.network)} - {""} <= set(
+                programs.names()
+            )
         else:
             assert beside(published.application.input).is_file()
         networks = {network.name for network in published.network}
@@ -210,8 +212,10 @@ def test_placements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         {"placement": placement, "ranks": ranks}
         for placement, ranks in (("packed", 8), ("spread", 8), ("spread", 4))
     ]
-    campaign(tmp_path / "netfinity", "placement", study(points, own))
+    for program in ("application.npb_bt", "application.npb_ep"):
+        campaign(tmp_path / f"netfinity-{program}", "placement", study(points, own))
     found = rows("netfinity-placement", tmp_path, capsys)
+    assert found["EP, 128 processes on 64 nodes over 128 nodes, less one"]["measured"] == pytest.approx(0.44)
     assert found["BT, 100 processes on 50 nodes over 100 nodes, less one"]["measured"] == pytest.approx(0.44)
     assert found["of it computation (published: mainly)"]["measured"] == pytest.approx(0.6 * 0.44)
 

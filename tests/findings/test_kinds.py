@@ -10,7 +10,7 @@ import pytest
 from scope.findings.run import find_all
 from scope.findings.run.context import Context
 from scope.plan.placement import Placement
-from scope.rundirectory import Lack, Skipped
+from scope.rundirectory import Imported, ImportedFile, Lack, Skipped, Unread
 from scope.samples.records import Disturbances, LaunchRecord, OverRanks
 from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
 from tests.findings.contexts import (
@@ -195,6 +195,16 @@ def on_a_link(rate_bits_per_s: float | None, *values: float) -> Change:
 
 
 # kind: (code, contexts in which it must fire, contexts in which it must not)
+def with_imported(context: Context, unread: int = 2) -> Context:
+    imported = Imported(
+        files=[ImportedFile(name="osu.txt", sha256="0", programs=["OSU Micro-Benchmarks 7.4"])],
+        missing=["the hosts"],
+        unread=[Unread(file="osu.txt", line=1, text="Loading")] * min(unread, 1),
+        unread_lines=unread,
+    )
+    return replace(context, run=context.run.model_copy(update={"imported": imported}))
+
+
 KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     "autocorrelation": ("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
     "bandwidth_below_layer": (
@@ -213,6 +223,8 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [lambda c: with_samples(c, damaged=[DamagedLine(7, "crc32 = 1: ...")])],
         [as_it_is],
     ),
+    "imported": ("imported", [with_imported], [as_it_is]),
+    "unread_lines": ("unread-lines", [with_imported], [as_it_is, lambda c: with_imported(c, unread=0)]),
     "failed_case": ("failed-case", [as_it_is], [without_failures]),
     "governor": (
         "frequency-governor",

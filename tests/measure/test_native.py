@@ -14,9 +14,9 @@ import pytest
 
 from scope.build import registry
 from scope.machine import processors
-from scope.machine.machine import NativeBuild
+from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.samples.records import CaseRecord, SentinelRecord
-from tests.measure.conftest import Ended, Measure
+from tests.measure.conftest import Ended, Measure, start
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "measure" / "src" / "benchmarks"
 PAYLOADS = [
@@ -378,3 +378,22 @@ def test_a_full_disk_ends_with_its_own_code(measure: Measure) -> None:
     ended = measure(2, ["mpi.barrier"], "--output=/dev/full")
     assert ended.code == 3
     assert "/dev/full: cannot be written: No space left on device" in ended.errors
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "said"),
+    [
+        ("application.npb_ep class=S", 0, ""),
+        ("application.npb_lu class=Q", 2, "class=Q: must be one of S, W, A, B, C"),
+        ("mpi.barriers", 2, "unknown benchmark mpi.barriers: must be one of"),
+        ("mpi.pairs load=together now", 2, "now: must be written name=value"),
+        ("algorithm.matmul_strassen n=8", 2, "2 ranks: must be 1 or 7"),
+    ],
+)
+def test_a_case_as_a_program_of_its_own(
+    case: str, code: int, said: str, embedded: MpiInstallation, embedded_build: NativeBuild
+) -> None:
+    ended, errors = start(embedded_build.program, embedded, 2, ["--action=alone", f"--case={case}"])
+    own = [line for line in errors.splitlines() if line.startswith("scope-measure:")]
+    assert (ended, len(own)) == (code, 1 if said else 0), errors
+    assert said in "".join(own)

@@ -28,10 +28,11 @@ def summary(
     work_bytes: float = 0.0,
     unit: str = "s",
     numbers: Sequence[int] = (),
+    placement: Placement = Placement(),
     **parameters: Any,
 ) -> Summary:
     """`numbers`: of the launches in their run; without them a case shares its launches with no other."""
-    case = Case.of(catalog(), benchmark, parameters, (ranks, transport, Placement()))
+    case = Case.of(catalog(), benchmark, parameters, (ranks, transport, placement))
     return Summary.model_validate(
         case.model_dump()
         | {

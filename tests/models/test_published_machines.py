@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from scope.catalog.benchmark import Benchmark
+from scope.catalog.declared import declared
 from scope.errors import UsageError
 from scope.models.published.machines import machines, named
 
-DECLARED = Path(__file__).parents[1] / "benchmarks.json"
-
 
 def test_every_figure_is_of_a_case_that_can_be_measured() -> None:
-    declared = {one["name"]: Benchmark.model_validate(one) for one in json.loads(DECLARED.read_text())}
     for machine in machines():
         keys = [(one.label, one.metric) for one in machine.figures]
         assert len(keys) == len(set(keys)), machine.id
         for one in machine.figures:
-            benchmark = declared[one.benchmark]
+            benchmark = declared()[one.benchmark]
             metric = benchmark.metric[one.metric]
             assert (metric.unit, metric.better, one.value > 0) == (one.unit, one.better, True), one.label
             for name, value in one.parameters.items():

@@ -10,6 +10,7 @@ from scope.models.published import messages
 from scope.models.published.reference import load, names
 from scope.models.published.reproduction import Known, Row, rows
 from scope.models.scaling.speedup import speedups
+from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 from tests.models.curves import measured, noisy, summary
 from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped
@@ -34,6 +35,8 @@ def test_there_are_the_experiments() -> None:
         "grid-table2",
         "io500",
         "netfinity-lu",
+        "netfinity-messages",
+        "netfinity-messages-ethernet",
         "netfinity-nas",
         "netfinity-placement",
         "netfinity-pstswm",
@@ -185,3 +188,26 @@ def test_rates_of_messages_over_their_length() -> None:
     assert found["rate, TCP/IP, 1 KiB"].measured == pytest.approx(8 * 1024 / (9e-6 + 1024 / 118e6), rel=0.03)
     empty = messages.rows(load("gamma-figure2"), measured([], LAUNCHES))
     assert {row.origin for row in empty} == {"published"}
+
+
+def test_times_of_messages_one_way_and_both() -> None:
+    random = np.random.default_rng(6)
+    made = [
+        summary(
+            noisy(random, share * 8 * size / 1e9),
+            benchmark,
+            "time_s",
+            "half_round_trip" if benchmark == "mpi.comms1" else "local",
+            placement=Placement(place),
+            message_bytes=size,
+        )
+        for benchmark, share in (("mpi.comms1", 1.0), ("mpi.comms2", 1.5))
+        for place in ("core", "node")
+        for size in (10000, 1000000, 10000000)
+    ]
+    found = {row.row: row for row in messages.rows(load("netfinity-messages"), measured(made, LAUNCHES))}
+    assert found["remote processes, 1 MB"].measured == pytest.approx(8e-3, rel=0.03)
+    assert found["MPI_Sendrecv, 10 MB"].measured == pytest.approx(0.12, rel=0.03)
+    both = found["MPI_Sendrecv over MPI_Send and MPI_Recv, 10 MB"]
+    assert (both.measured, both.unit, both.published) == (pytest.approx(1.5, rel=0.03), "1", 2.286)
+    assert found["remote processes, 1000000 B"].unit == "bit/s"

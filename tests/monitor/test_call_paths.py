@@ -127,3 +127,11 @@ def test_a_signal_that_the_program_uses_stays_its_own(run: Run, embedded: MpiIns
     assert (ended.code, ended.output) == (0, "1 signal\n")
     assert "the program uses SIGPROF itself; its computation is not sampled" in ended.errors
     assert len(ended.profiles[0].tables["samples"]) == 0
+
+
+def test_the_tree_begins_with_the_regions_of_the_program(run: Run, embedded: MpiInstallation) -> None:
+    ended = run(embedded, RANKS, "regions", SCOPE_MONITOR_OPTIONS="depth=4")
+    assert ended.code == 0, ended.errors
+    found = functions(ended)
+    barriers = {path.partition(" < ")[0]: one.calls for path, one in paths(found) if one.name == "MPI_Barrier"}
+    assert barriers == {"outside of regions": RANKS, "region 7": 4 * RANKS, "region 9": 2 * RANKS}

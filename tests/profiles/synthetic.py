@@ -32,6 +32,10 @@ ROUTINES = (
         "MPI_Mrecv",
         "MPI_Mprobe",
         "MPI_Scatter",
+        "MPI_Get",
+        "MPI_Win_fence",
+        "MPI_Win_unlock",
+        "MPI_File_write_at_all",
     ),
 )
 ROWS = {

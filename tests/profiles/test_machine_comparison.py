@@ -12,6 +12,7 @@ from scope.errors import UsageError
 from scope.machine.machine import Machine
 from scope.profiles.machine_comparison import Curve, MachineComparison, compare_with_machine, newest
 from scope.profiles.merged import Merged, merge
+from scope.profiles.routine_sums import of_epochs
 from tests import golden_run as golden
 from tests.declared import catalog
 from tests.profiles import synthetic
@@ -140,3 +141,85 @@ def test_a_better_size() -> None:
     assert steep.better(1000) == (500, pytest.approx(2e-6))
     filled = Curve(BOUND, "mean_rank", 4, (500.0, 1000.0, 2000.0), (5e-6, 8e-6, 3e-6))
     assert filled.better(1000) == (2000, pytest.approx(3e-6))
+
+
+def one_sided(processes: int, *calls: tuple[str, float, int, int]) -> list[synthetic.Process]:
+    made = synthetic.processes(processes)
+    for one in made:
+        for routine, time_s, number, size in calls:
+            one.call(routine, time_s, number, size)
+    return made
+
+
+def test_one_sided_calls_and_their_synchronisation_are_one(tmp_path: Path) -> None:
+    """Three puts and one get in each of 100 epochs: the fences belong to them as three to one."""
+    processes = one_sided(
+        4, ("MPI_Put", 0.3, 300, 8000), ("MPI_Get", 0.1, 100, 400), ("MPI_Win_fence", 0.8, 100, 0)
+    )
+    merged = merge(synthetic.write(tmp_path / "program", processes))
+    found, part = of_epochs(merged.calls, catalog().routine_bindings)
+    get, put = found
+    assert (get.shown, put.shown) == ("MPI_Get with MPI_Win_fence", "MPI_Put with MPI_Win_fence")
+    assert (put.calls, put.bytes, put.time_s) == (300, 4 * 300 * 8000, pytest.approx(4 * (0.3 + 0.75 * 0.8)))
+    assert (get.calls, get.bytes, get.time_s) == (100, 4 * 100 * 400, pytest.approx(4 * (0.1 + 0.25 * 0.8)))
+    assert part == {("MPI_Put", 4), ("MPI_Get", 4), ("MPI_Win_fence", 4)}
+
+
+def test_windows_synchronised_in_two_ways_are_left_out(tmp_path: Path) -> None:
+    processes = one_sided(
+        4, ("MPI_Put", 0.3, 300, 8), ("MPI_Win_fence", 0.8, 100, 0), ("MPI_Win_unlock", 0.1, 50, 0)
+    )
+    merged = merge(synthetic.write(tmp_path / "program", processes))
+    assert of_epochs(merged.calls, catalog().routine_bindings) == ([], set())
+
+
+@pytest.fixture(scope="module")
+def other_run(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The golden run with its broadcast as if it were puts with fences, and writes of 4 KiB in files of 64 KiB."""
+    run = Path(shutil.copytree(golden_run, tmp_path_factory.mktemp("other") / "run"))
+    (run / "checksums.sha256").unlink()
+    summaries = json.loads((run / "statistics.json").read_text())
+    (template,) = (
+        one
+        for one in summaries["summaries"]
+        if (one["benchmark"], one["ranks"], one["parameters"].get("message_bytes"), one["definition"])
+        == ("mpi.broadcast", 4, 1024, "max_rank")
+        and one["metric"] == "time_s"
+    )
+    of_files = {
+        "benchmark": "storage.write",
+        "parameters": catalog().defaults("storage.write")
+        | {"interface": "mpiio", "access": "collective", "file_bytes": 65536, "transfer_bytes": 4096},
+        "ranks": 2,
+        "median": 3e-3,
+        "work": {"bytes": 65536.0, "flops": 0.0, "messages": 0.0, "steps": 0.0},
+    }
+    puts = {
+        "benchmark": "mpi.one_sided",
+        "parameters": {"operation": "put", "epoch": "fence", "message_bytes": 4096},
+        "definition": "local",
+        "ranks": 2,
+        "median": 5e-6,
+    }
+    summaries["summaries"] += [template | of_files, template | puts]
+    (run / "statistics.json").write_text(json.dumps(summaries))
+    (run / "benchmarks.json").write_text(json.dumps([one.model_dump() for one in catalog()]))
+    return run
+
+
+def test_an_epoch_is_held_against_one_call_of_its_bytes(other_run: Path, tmp_path: Path) -> None:
+    processes = one_sided(4, ("MPI_Put", 0.3, 200, 2048), ("MPI_Win_fence", 0.7, 100, 0))
+    (one,) = compare_with_machine(merge(synthetic.write(tmp_path / "program", processes)), other_run).routines
+    assert (one.routine, one.call, one.calls) == ("MPI_Put with MPI_Win_fence", "MPI_Put", 400)
+    assert (one.message_bytes, one.machine_s, one.mean_s) == (4096, 5e-6, pytest.approx(10e-3))
+    assert one.avoidable_s == pytest.approx(4.0 - 400 * 5e-6)
+
+
+def test_calls_of_files_are_held_against_one_of_the_case_s_many(other_run: Path, tmp_path: Path) -> None:
+    """64 KiB by two ranks in calls of 4 KiB are eight calls of each in 3 ms."""
+    for processes in (1, 2):
+        made = one_sided(processes, ("MPI_File_write_at_all", 0.1, 100, 4096))
+        folder = synthetic.write(tmp_path / f"program{processes}", made)
+        (one,) = compare_with_machine(merge(folder), other_run).routines
+        assert (one.routine, one.machine_s) == ("MPI_File_write_at_all", pytest.approx(3e-3 / 8))
+        assert one.share == pytest.approx(3e-3 / 8 / 1e-3)

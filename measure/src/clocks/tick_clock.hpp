@@ -9,6 +9,8 @@ namespace scope {
 
 enum class ClockChoice { automatic, clock_gettime };
 
+constexpr double calibration_s = 0.05;
+
 class TickClock {
  public:
   // Chooses the source; the frequency is not known before `calibrate` or `set_frequency`.

@@ -6,7 +6,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts, placed
 from scope.profiles.machine_comparison import RoutineComparison
-from scope.profiles.routines import plain
+from scope.profiles.routines import kind, plain
 
 SLOW = 0.6
 """Of the measured rate."""
@@ -53,15 +53,30 @@ def _slow(facts: Facts, one: RoutineComparison) -> Finding:
             Evidence(what="calls, all processes", value=one.calls),
             *([Evidence(what="waiting, at least", value=one.waiting_s, unit="s")] if one.waiting_s else []),
         ],
-        advice=(
-            "Messages wait for the other side, or share the path with others: check the order of sends and"
-            " receives, post receives early, and record a trace (`scope monitor --trace`)."
-            if one.pairwise
-            else "Processes arrive at different times, buffers are cold, or other traffic shares the network: "
-            "check the balance before the call, and record a trace (`scope monitor --trace`)."
-        ),
+        advice=_advice(one),
         lost=_beyond_s(one) / facts.total_s,
     )
+
+
+def _advice(one: RoutineComparison) -> str:
+    if _is_of_files(one):
+        return (
+            "Other programs use the file system, processes write to the same blocks, or the data are"
+            " on disks where the benchmark found them in memory: measure `storage.*` with --storage there."
+        )
+    if one.pairwise:
+        return (
+            "Messages wait for the other side, or share the path with others: check the order of sends and"
+            " receives, post receives early, and record a trace (`scope monitor --trace`)."
+        )
+    return (
+        "Processes arrive at different times, buffers are cold, or other traffic shares the network: "
+        "check the balance before the call, and record a trace (`scope monitor --trace`)."
+    )
+
+
+def _is_of_files(one: RoutineComparison) -> bool:
+    return kind(one.call) == "file"
 
 
 def _waiting(one: RoutineComparison) -> str:
@@ -75,24 +90,27 @@ def _waiting(one: RoutineComparison) -> str:
 def _inefficient(facts: Facts, one: RoutineComparison) -> Finding:
     saved_s = _saved_s(one)
     shorter = (one.better_bytes or 0) < one.message_bytes
+    pieces = "pieces" if shorter else "calls" if _is_of_files(one) else "messages"
     return Finding(
         code="inefficient-message-size",
         severity="advice",
         title=(
             f"{_named(one)}: faster on this machine in"
-            f" {'pieces' if shorter else 'messages'} of {units.size(one.better_bytes or 0)}:"
+            f" {pieces} of {units.size(one.better_bytes or 0)}:"
             f" {units.quantity(one.better_s, 's')} instead of {units.quantity(one.machine_s, 's')}"
         ),
         where=_where(facts, one),
         evidence=[
             Evidence(what=f"{one.benchmark} at this size", value=one.machine_s, unit="s"),
             Evidence(
-                what=f"the same bytes in messages of {one.better_bytes} B", value=one.better_s or 0.0, unit="s"
+                what=f"the same bytes in {pieces} of {one.better_bytes} B", value=one.better_s or 0.0, unit="s"
             ),
             Evidence(what="saved, all processes", value=saved_s, unit="s"),
         ],
         advice=(
-            "The library changes its algorithm or protocol in between: "
+            "Collect small accesses into long ones, or let collective calls do so."
+            if _is_of_files(one)
+            else "The library changes its algorithm or protocol in between: "
             + ("split the call" if shorter else "use longer messages")
             + ", or move the switch point (the models of the measured run name its setting)."
         ),
@@ -109,13 +127,12 @@ def _where(facts: Facts, one: RoutineComparison) -> dict[str, str | int | float]
     calls = [
         each
         for each in facts.merged.calls
-        if (plain(each.routine), each.communicator_size)
-        == (one.routine.removeprefix("waits for "), one.communicator_size)
+        if (plain(each.routine), each.communicator_size) == (one.call, one.communicator_size)
     ]
     where: dict[str, str | int | float] = {
         "routine": one.routine,
         "message_bytes": round(one.message_bytes),
         "communicator_size": one.communicator_size,
-        "layer": "messages" if one.pairwise else "collectives",
+        "layer": "files" if _is_of_files(one) else "messages" if one.pairwise else "collectives",
     }
     return placed(where, facts.site(calls))

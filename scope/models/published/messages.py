@@ -10,6 +10,8 @@ from scope.models.published.reference import MessageFigure, Reference
 from scope.models.published.reproduction import Row
 from scope.statistics.summary import Summary
 
+_UNITS = {"latency": "s", "time": "s", "asymptotic_share": "1"}
+
 BySize = Mapping[int, Summary]
 
 
@@ -26,9 +28,13 @@ def _rows(one: MessageFigure, measurements: Measurements, link_bits_per_s: float
         return
     if not times:
         yield _row(one, one.words, None, 0, None)
-    elif one.quantity == "latency":
+    elif one.quantity in ("latency", "time"):
         size = min(times)
-        yield _row(one, one.words, times[size].median, size, times[size])
+        time_s = times[size].median
+        if one.over and time_s is not None:
+            beside = _latencies(one.model_copy(update={"benchmark": one.over}), measurements).get(size)
+            time_s = time_s / beside.median if beside and beside.median else None
+        yield _row(one, one.words, time_s, size, times[size])
     else:
         size = max(times)
         rate = _rate(size, times[size])
@@ -42,6 +48,7 @@ def _latencies(one: MessageFigure, measurements: Measurements) -> BySize:
         measurements.size(s): s
         for s in measurements.headlines
         if (s.benchmark, s.metric) == (one.benchmark, one.metric)
+        and one.placement in ("", s.placement.kind)
         and one.parameters.items() <= s.parameters.items()
     }
     return dict(sorted(found.items()))
@@ -58,7 +65,7 @@ def _row(one: MessageFigure, words: str, measured: float | None, size: int, summ
         published=one.published,
         predicted=None,
         measured=measured,
-        unit={"latency": "s", "asymptotic_share": "1"}.get(one.quantity, "bit/s"),
+        unit="1" if one.over else _UNITS.get(one.quantity, "bit/s"),
         limit=None,
         origin=summary.origin if summary else "published",
         size=size,

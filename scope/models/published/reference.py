@@ -140,11 +140,15 @@ class MessageFigure(Strict):
     """A published figure of messages between two processes, or their curve over the length."""
 
     words: str
-    quantity: Literal["latency", "asymptotic_rate", "asymptotic_share", "curve"]
-    """Of the shortest messages; bit/s of the longest; that over the rate of the link; bit/s of every length."""
+    quantity: Literal["latency", "time", "asymptotic_rate", "asymptotic_share", "curve"]
+    """Of the shortest messages; of one length; bit/s of the longest; over the rate of the link; of each length."""
     benchmark: str
     metric: str = "latency_s"
     parameters: dict[str, Value] = {}
+    placement: str = ""
+    """Where the two processes stood; empty: anywhere."""
+    over: str = ""
+    """Another benchmark, whose time this one's is divided by."""
     published: float | None = None
     remark: str = ""
 
@@ -247,6 +251,8 @@ class Network(Strict):
     lab: str | None = None
     """The emulated cluster; None: this machine."""
     transport: Transport = "default"
+    program: str = ""
+    """Another one than the study's."""
 
 
 class Application(Strict):
@@ -308,7 +314,7 @@ class StudyOf(Strict):
 
     kind: Literal["campaign", "placement"]
     program: str
-    """Of those in `scope.campaign.programs`, or the name of the application."""
+    """A benchmark, one of `scope.campaign.programs`, or the name of the application."""
     application: Application | None = None
     stands_for: str
     """The differences from the published study, in one sentence."""

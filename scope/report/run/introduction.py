@@ -23,6 +23,9 @@ def cluster(contents: Contents) -> str:
     """Return one line: what this cluster is."""
     machine = contents.machine
     links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
+    if contents.run.imported is not None:
+        programs = dict.fromkeys(program for one in contents.run.imported.files for program in one.programs)
+        return f"Figures printed by {sentence(list(programs))}."
     words = [machine_kind(machine)]
     if len(machine.hosts) > 1:
         rates = [units.quantity(rate, "bit/s") if rate else "unknown rate" for _, rate in sorted(links, key=str)]
@@ -93,9 +96,13 @@ def measured(contents: Contents) -> str:
     launches = max((one.launches for one in contents.summaries), default=0)
     origins = sorted({str(one.origin) for one in contents.summaries})
     verb = sentence(origins) or "measured"
+    number = count(len(cases), "case")
+    if contents.run.imported is not None:
+        files = sentence([one.name for one in contents.run.imported.files])
+        return f"{number} imported from {files}."
     return (
         f"On {moment(contents.run.started_unix_s)} the {contents.run.module} module {verb} "
-        f"{count(len(cases), 'case')} in up to {count(launches, 'launch', 'launches')} on "
+        f"{number} in up to {count(launches, 'launch', 'launches')} on "
         f"{machine_name(contents.machine)}."
     )
 

@@ -101,6 +101,7 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
 def _remark(summary: Summary) -> str:
     remarks = [] if summary.valid else [f"no result: {summary.reason}"]
     remarks += [summary.origin] if summary.origin != "measured" else []
+    remarks += [summary.printed] if summary.printed else []
     return "; ".join(remarks)
 
 

@@ -285,11 +285,30 @@ class OneSided final : public Benchmark {
   std::uint64_t seen_ = 0;  // sum of all words that this rank looked at in it
 };
 
+// Each operation under each synchronisation mode.
+std::vector<Binding> routines() {
+  struct Epoch {
+    const char *name, *ends, *begins;
+  };
+  std::vector<Binding> all;
+  for (const auto& [routine, operation] :
+       {std::pair{"MPI_Put", "put"}, {"MPI_Get", "get"}, {"MPI_Accumulate", "accumulate"}})
+    for (const Epoch& epoch : {Epoch{"fence", "MPI_Win_fence", ""},
+                               {"lock", "MPI_Win_unlock,MPI_Win_unlock_all", "MPI_Win_lock,MPI_Win_lock_all"},
+                               {"pscw", "MPI_Win_complete", "MPI_Win_start"}})
+      all.push_back({.routines = routine,
+                     .settings = kept("operation=" + std::string(operation) + " epoch=" + epoch.name),
+                     .ends_epoch = epoch.ends,
+                     .begins_epoch = epoch.begins});
+  return all;
+}
+
 const Registration registration{{
     .name = "mpi.one_sided",
     .title = "one-sided communication",
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
     .ranks = Ranks::exactly(2),
+    .routines = routines(),
     .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
                        .worded("put,get,accumulate"),
                    call("epoch", "fence,lock,pscw", "synchronisation mode")

@@ -482,14 +482,19 @@ std::vector<Metric> metrics_of(Operation operation) {
   return metrics;
 }
 
+// A case makes many calls of `transfer_bytes`.
+Binding calls_of(Text routine, Text settings) {
+  return {.routines = routine, .settings = settings, .call_size = "transfer_bytes"};
+}
+
 Declaration declared(Operation operation) {
   Declaration declaration{
       .name = "storage.write",
       .title = "file write",
       .summary = "writing a new file by all ranks, through POSIX or MPI-IO",
       .needs = {Requirement::file_system},
-      .routines = {{"MPI_File_write_at", "interface=mpiio access=independent"},
-                   {"MPI_File_write_at_all", "interface=mpiio access=collective"}},
+      .routines = {calls_of("MPI_File_write_at", "interface=mpiio access=independent"),
+                   calls_of("MPI_File_write_at_all", "interface=mpiio access=collective")},
       .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s", "sync=fsync transfer_bytes=*"},
                 {Pattern::file_write, "bandwidth_bytes_per_s",
                  "interface=mpiio access=independent,collective sync=fsync transfer_bytes=*", "mpi"}},
@@ -520,8 +525,8 @@ Declaration declared(Operation operation) {
     declaration.name = "storage.read";
     declaration.title = "file read";
     declaration.summary = "reading a file by all ranks, through POSIX or MPI-IO";
-    declaration.routines = {{"MPI_File_read_at", "interface=mpiio access=independent"},
-                            {"MPI_File_read_at_all", "interface=mpiio access=collective"}};
+    declaration.routines = {calls_of("MPI_File_read_at", "interface=mpiio access=independent"),
+                            calls_of("MPI_File_read_at_all", "interface=mpiio access=collective")};
     declaration.rungs = {
         {Pattern::file_read, "bandwidth_bytes_per_s", "cache=dropped transfer_bytes=*"},
         {Pattern::file_read, "bandwidth_bytes_per_s",

@@ -1,0 +1,59 @@
+#include "alone.hpp"
+
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+
+#include "registry.hpp"
+#include "text/words.hpp"
+
+namespace scope {
+namespace {
+
+struct AskedCase {
+  std::string benchmark;
+  std::map<std::string, std::string> values;
+};
+
+// Of `application.npb_lu class=W`.
+AskedCase asked(const std::string& text) {
+  const auto words = split(text, ' ');
+  if (words.empty())
+    throw std::invalid_argument("--case: must name a benchmark, as in application.npb_lu class=W");
+  AskedCase found{words.front(), {}};
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto equals = words[i].find('=');
+    if (equals == std::string::npos)
+      throw std::invalid_argument("--case: " + words[i] + ": must be written name=value");
+    found.values[words[i].substr(0, equals)] = words[i].substr(equals + 1);
+  }
+  return found;
+}
+
+}  // namespace
+
+int run_alone(const Options& options, const Communicator& world) {
+  const auto [name, values] = asked(options.alone);
+  const Declaration& declaration = find_benchmark(name).declaration;
+  if (!declaration.ranks.allow(world.size()))
+    throw std::invalid_argument(name + ": " + std::to_string(world.size()) + " ranks: must be " +
+                                declaration.ranks.description());
+  const auto benchmark = declaration.make(parse_parameters(declaration, values), world);
+
+  TickClock ticks(options.clock);
+  ticks.calibrate(calibration_s);
+  GlobalClock clock(world, ticks, "");  // of no use to one process, and so of one host
+  const Setting setting{world, ticks, clock, 0, 0, false};
+  Window window(world, clock);
+  Repetition repetition(setting, window, Cadence::streaming, Synchronization::none, 1);
+  benchmark->fill(1);
+  benchmark->run(repetition);
+  const Check check = benchmark->verify(1);
+  if (!check.problem.empty()) std::fprintf(stderr, "rank %d: %s\n", world.rank(), check.problem.c_str());
+  if (world.root())
+    std::printf("%s: %.6f s, %lld values checked\n", options.alone.c_str(), repetition.times().elapsed_s,
+                static_cast<long long>(check.checks));
+  return check.problem.empty() ? 0 : 1;
+}
+
+}  // namespace scope

@@ -1,0 +1,29 @@
+"""The figures are those of another program, which does not print everything."""
+
+from __future__ import annotations
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.names import several
+
+SHOWN = 8
+
+
+def find(context: Context) -> list[Finding]:
+    """Say whose figures an imported run has, and what was not printed."""
+    imported = context.run.imported
+    if imported is None:
+        return []
+    programs = list(dict.fromkeys(program for one in imported.files for program in one.programs))
+    return [
+        Finding(
+            code="imported",
+            about="measurement",
+            severity="information",
+            title=f"The figures were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
+            where={"file": imported.files[0].name},
+            evidence=[Evidence(what=one.name, value=", ".join(one.programs)) for one in imported.files[:SHOWN]],
+            advice="Figures without repetitions have no interval: a difference may be chance."
+            " Measure the same cases with `scope run` for a verdict.",
+        )
+    ]

@@ -1,0 +1,117 @@
+"""Outputs of other programs become runs: every figure, every line, nothing added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope import imports
+from scope.catalog.catalog import Catalog
+from scope.catalog.declared import declared
+from scope.engine.imports import imported
+from scope.errors import UsageError
+from scope.imports.lines import decoded, lines
+from scope.rundirectory import Run, RunDirectory, read_json
+from scope.statistics.summarise import read_summaries
+
+LATENCY = """# OSU MPI Latency Test v5.9
+# Size          Latency (us)
+0                       0.25
+1024                    0.63
+"""
+
+
+@pytest.fixture
+def latency(tmp_path: Path) -> Path:
+    file = tmp_path / "latency.txt"
+    file.write_text(f"Loading openmpi/4.1.4\n{LATENCY}")
+    return file
+
+
+def test_a_run_says_what_was_printed_and_what_was_not(latency: Path, tmp_path: Path) -> None:
+    run = imported(None, [latency], None, tmp_path / "run")
+    first, second = read_summaries(run)
+    assert (first.benchmark, first.parameters["message_bytes"], first.ranks) == ("mpi.latency", 0, 2)
+    assert (first.median, second.median) == (pytest.approx(0.25e-6), pytest.approx(0.63e-6))
+    assert (first.origin, first.printed, first.holds_for) == ("imported", "mean", "no interval")
+    assert (first.p95, first.minimum, first.ci_low) == (None, None, None)
+    said = read_json(RunDirectory(run).run, Run).imported
+    assert said is not None
+    assert "the number of repetitions" in said.missing
+    assert [(one.line, one.text) for one in said.unread] == [(1, "Loading openmpi/4.1.4")]
+    assert (run / "imported" / "0001-latency.txt").read_bytes() == latency.read_bytes()
+    assert (run / "report.html").is_file()
+
+
+def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(LATENCY.replace("0.25", "0.35") + LATENCY.replace("0.25", "0.30"))
+    first = read_summaries(imported("osu", [latency, other], None, tmp_path / "run"))[0]
+    assert first.median == pytest.approx(0.30e-6)
+    assert first.launch_medians == pytest.approx([0.25e-6, 0.35e-6, 0.30e-6])
+    assert first.launches == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "in no format that is known"),
+        (b"hello\n", "in no format that is known"),
+        (b"\x7fELF\0\0", "is no text"),
+        (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "holds no figure of OSU"),
+    ],
+)
+def test_a_file_without_figures_is_refused_and_leaves_nothing(content: bytes, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "output.txt"
+    file.write_bytes(content)
+    with pytest.raises(UsageError, match=rf"{file}.*{reason}"):
+        imported(None, [file], None, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_format_is_named(latency: Path) -> None:
+    with pytest.raises(UsageError, match=r"acme: unknown format; must be one of .*osu"):
+        imported("acme", [latency], None, None)
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "".join(f"0: {line}\n" for line in text.splitlines()),
+        lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()),
+        lambda text: f"\x1b[1m{text}\x1b[0m",
+        lambda text: text.replace("# Size", "  5 %\r 50 %\r# Size"),
+    ],
+    ids=["CRLF", "srun --label", "mpirun --tag-output", "colours", "progress bar"],
+)
+def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
+    assert [line.text.strip() for line in lines(disguise(LATENCY))] == LATENCY.splitlines()
+
+
+@pytest.mark.parametrize("content", ["é µs".encode(), "é µs".encode("latin-1"), "é µs".encode("utf-16")])
+def test_encodings(content: bytes) -> None:
+    assert decoded("file", content) == "é µs"
+
+
+@pytest.mark.parametrize("name", imports.names())
+def test_every_format_claims_only_its_own_output(name: str) -> None:
+    format_ = imports.format_of(name)
+    assert format_.TITLE
+    assert not format_.claims(lines("Hello\n1 2 3\n# Size\n"))
+
+
+def test_figures_without_ranks_ask_for_them(tmp_path: Path) -> None:
+    figure = imports.Figure("mpi.barrier", {}, None, "time_s", (1e-6,), "mean", line=3)
+    from scope.engine.imports import _record
+
+    with pytest.raises(UsageError, match=r"x:3: barrier: .* --ranks"):
+        _record("x", "x:3", figure, declared(), None)
+    assert _record("x", "x:3", figure, declared(), 4).ranks == 4
+
+
+def test_declarations_of_foreign_benchmarks_are_valid() -> None:
+    named = imports.parameter("job", "job", ["randread", "randwrite"])
+    foreign = imports.declared("storage.x", "x", "", [imports.metric("rate", "1/s", "rate", "higher")], [named])
+    assert Catalog([foreign]).described("storage.x", {"job": "randwrite"}) == "x, job randwrite"
