@@ -9,7 +9,7 @@ from scope.catalog.benchmark import Pattern
 from scope.exports import Results, only
 from scope.models.computation.linpack_rates import BENCHMARK, theoretical
 from scope.models.measurements import Measurements
-from scope.report.data_sheet import software, system
+from scope.report.data_sheet import UNKNOWN, software, system
 from scope.report.terminal import top500
 from scope.report.terminal.top500 import section
 from scope.simulation.platform import Figure, exchange
@@ -40,7 +40,8 @@ def _lines(each: Results) -> Iterator[str]:
         yield from section("System", system(each.machine))
         missing = f"not measured: run {BENCHMARK}"
         rows = [("R_max", missing), ("N_max", missing), ("N_1/2", missing)]
-        rows += [("R_peak, theoretical", f"{units.quantity(peak, 'flop/s')} ({basis})" if peak else basis)]
+        known = f"{units.quantity(peak, 'flop/s')} ({basis})" if peak else f"{UNKNOWN} ({basis})"
+        rows += [("R_peak, theoretical", known if each.machine.hosts else UNKNOWN)]
         yield from section("Results", rows)
         yield from section("Software", software(each.machine))
     yield from section("Further results", _further(each.measurements))
@@ -61,6 +62,9 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
         alike = [one for one in found if (one.ranks, measurements.size(one)) == (most, largest)]
         best = max(alike, key=lambda one: one.median or 0.0, default=None)
         yield name, _shown(best) if best is not None else f"not measured: run {' or '.join(benchmarks)}"
+    if not measurements.machine.hosts:
+        yield "Latency and bandwidth", f"{UNKNOWN}: where the processes ran is not recorded"
+        return
     for inside, where in ((True, "inside a host"), (False, "between hosts")):
         if not inside and len(measurements.machine.hosts) == 1:
             continue
