@@ -11,7 +11,13 @@ from tests.fuzz.inputs import Answer, Complaint, Input
 
 DATA = Path(__file__).parents[1] / "imports" / "data"
 NUMBERS = (b"-1", b"nan", b"inf", b"1e400", b"0", b"99999999999999999999", b"0x1f", b"1,5", b"", b"--", b"1.2.3")
-NOISE = (b"srun: error: node7: task 3: Killed\n", b"\x1b[31mwarning\x1b[0m\r\n", b"[1,0]<stdout>:\n", b"\xff\xfe\n", b"{\n")
+NOISE = (
+    b"srun: error: node7: task 3: Killed\n",
+    b"\x1b[31mwarning\x1b[0m\r\n",
+    b"[1,0]<stdout>:\n",
+    b"\xff\xfe\n",
+    b"{\n",
+)
 
 
 def _cut(chance: random.Random, content: bytes) -> bytes:
