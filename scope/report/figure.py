@@ -174,7 +174,7 @@ def series_name(summary: Summary, names: Sequence[str], catalog: Catalog, otherw
     chosen = {name: value for name, value in factors(summary).items() if name in names}
     said = [name for name, value in chosen.items() if not _is_unsaid(catalog, summary.benchmark, name, value)]
     words = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in (said or chosen)]
-    words += [f"({summary.origin})"] if summary.origin != "measured" else []
+    words += [summary.origin] if summary.origin != "measured" else []
     return ", ".join(words) or otherwise
 
 
