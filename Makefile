@@ -30,7 +30,7 @@ check: .venv/development
 	-.venv/bin/python -m compileall -qq -j 0 -x /tests/ .venv/lib
 	touch $@
 
-.venv/development: requirements/development.txt requirements/postgresql.txt requirements/serve.txt .venv/product
+.venv/development: requirements/development.txt requirements/arrow.txt requirements/postgresql.txt requirements/serve.txt .venv/product
 	$(PIP) install -r requirements/development.txt
 	touch $@
 

@@ -29,7 +29,8 @@ from tests.fuzz.inputs import Verdict
 
 SHARES = {
     "command": 0.45,
-    "table": 0.35,
+    "table": 0.33,
+    "output": 0.02,
     "damage": 0.08,
     "folder": 0.05,
     "fault": 0.0678,

@@ -235,17 +235,24 @@ def spelt(path: Path) -> Path:
 def write_text(path: Path, text: str) -> None:
     """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
 
+    Bytes that are no UTF-8, in names of files, become escapes, which JSON reads back. Raises as `write_bytes`.
+    """
+    # A command line may have bytes that are no text; JSON spells them as backslashreplace does.
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Do so with bytes.
+
     A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no
-    file, such as /dev/null or a pipe, is written to: root could put a file in its place. Bytes that are no UTF-8,
-    in names of files, become escapes, which JSON reads back.
+    file, such as /dev/null or a pipe, is written to: root could put a file in its place.
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            path.write_bytes(content)
             return
-        # A command line may have bytes that are no text; JSON spells them as backslashreplace does.
-        with new_file(path) as made, made.open("w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        with new_file(path) as made, made.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:

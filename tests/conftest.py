@@ -23,6 +23,7 @@ ONE_RUN = {"monitor", "outside", "schemas", "tune"}
 COMPILES_OR_RUNS = {
     *("active_messages", "build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
     *("test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers", "test_large"),
+    "test_figures",
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
 MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}

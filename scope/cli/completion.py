@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 BASH = """\
-_scope() {{
+{function}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} known
   case "${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}}" in
 {subcommands}
@@ -18,7 +18,14 @@ _scope() {{
   [ "$COMP_CWORD" -eq 1 ] && known="{names}"
   COMPREPLY=($(compgen -W "$known" -- "$word"))
 }}
-complete -o default -F _scope scope
+complete -o default -F {function} scope
+"""
+ZSH = """\
+#compdef scope
+autoload -U +X bashcompinit && bashcompinit
+{bash}\
+# As a file on the fpath, this is the first call of _scope itself.
+[ "$funcstack[1]" = _scope ] && _bash_complete -o default -F _scope_words
 """
 SHELLS = ("bash", "zsh", "fish")
 
@@ -31,15 +38,17 @@ def command(
 
     if shell not in SHELLS:
         raise UsageError(f"{shell}: must be one of {', '.join(SHELLS)}")
+    print(script(shell), end="")
+
+
+def script(shell: str) -> str:
+    """Return the completion of one of `SHELLS`: to be sourced, or a file where the shell looks for it."""
     if shell == "fish":
-        print("\n".join(_fish()))
-        return
-    if shell == "zsh":
-        print("autoload -U +X bashcompinit && bashcompinit")
-    print(_bash(), end="")
+        return "\n".join(_fish()) + "\n"
+    return ZSH.format(bash=_bash("_scope_words")) if shell == "zsh" else _bash("_scope")
 
 
-def _bash() -> str:
+def _bash(function: str) -> str:
     from scope.cli import COMMANDS
     from scope.cli.grammar import commands
 
@@ -51,6 +60,7 @@ def _bash() -> str:
             inner.setdefault(first, []).append(second)
     whole = {name: " ".join(inner[name]) if name in inner else known[name] for name in COMMANDS}
     return BASH.format(
+        function=function,
         subcommands="\n".join(f'    "{full}") known="{words}" ;;' for full, words in known.items() if " " in full),
         commands="\n".join(f'      {name}) known="{words}" ;;' for name, words in whole.items()),
         names=" ".join(["help", *COMMANDS]),

@@ -14,7 +14,7 @@ MPI_AND_HOSTS = "MPI and hosts"
 PROCEDURE = "Measurement procedure"
 BATCH = "Batch system"
 JOB_PER_HOST = "A job for each host or pair of hosts"
-_of_python = re.compile(r" <(list\[str\]|str|path)>$")
+_of_python = re.compile(r" <(list\[(str|Path)\]|str|path)>$")
 """A type that says nothing to a person who calls a program."""
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

@@ -2,9 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
 
-def command() -> None:
+import typer
+
+AS_IT_STANDS = "\b\n"
+"""The mark of click."""
+COMPLETIONS = {
+    "bash": "bash-completion/completions/scope",
+    "zsh": "zsh/site-functions/_scope",
+    "fish": "fish/vendor_completions.d/scope.fish",
+}
+"""Where a shell looks for completions, below PREFIX/share."""
+
+
+def command(
+    install: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PREFIX",
+            help="Write it and the completions of bash, zsh and fish below PREFIX/share, such as ~/.local.",
+        ),
+    ] = None,
+) -> None:
     """Print the manual page in the form of man(7), as in `scope manual | man -l -`."""
+    if install is None:
+        print(page())
+        return
+    from scope.cli.completion import script
+    from scope.cli.output import written
+    from scope.errors import UsageError
+    from scope.rundirectory import write_text
+
+    share = install / "share"
+    files = {share / "man/man1/scope.1": page() + "\n"}
+    files |= {share / place: script(shell) for shell, place in COMPLETIONS.items()}
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--install {install}: {path.parent}: {error.strerror}") from error
+        write_text(path, text)
+        written(path)
+
+
+def page() -> str:
+    """Return the manual page."""
     from scope.cli import EXAMPLES, GROUPS
     from scope.cli.grammar import commands
     from scope.version import VERSION
@@ -25,19 +70,28 @@ def command() -> None:
             lines += [".TP", f".B {_plain(name)}", _plain(summary)]
     lines.append(".SH OPTIONS OF COMMANDS")
     for each in commands():
-        lines += [f".SS scope {_plain(each.name)}", *(_plain(line) for line in each.help.splitlines() if line)]
+        lines += [f".SS scope {_plain(each.name)}", *_paragraphs(each.help)]
         lines += [".PP", f".B {_plain(each.usage)}"]
         for spelling, meaning in each.options:
             lines += [".TP", f".B {_plain(spelling)}", _plain(meaning)]
     examples = [_plain(line) for line in EXAMPLES.splitlines()[1:]]
     lines += [".SH EXAMPLES", ".nf", *examples, ".fi", ".SH EXIT STATUS", *_EXIT]
-    print("\n".join(lines))
+    return "\n".join(lines)
 
 
 _EXIT = [
     "0 success; 1 a case failed, data were wrong, or a regression was asked to fail; 2 bad usage or input;",
     "124 the time limit of the job came before the end of the run; 130 Ctrl-C, SIGTERM or a closed terminal did.",
 ]
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the lines of a help text; a paragraph that is marked so stands as it is."""
+    for number, paragraph in enumerate(text.split("\n\n")):
+        marked = paragraph.startswith(AS_IT_STANDS)
+        lines = [_plain(line) for line in paragraph.removeprefix(AS_IT_STANDS).splitlines() if line.strip()]
+        yield from [".PP"] * (number > 0)
+        yield from [".nf", *lines, ".fi"] if marked else lines
 
 
 def _plain(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from scope.rundirectory import RunDirectory
 CHROME = "chrome"
 
 
-def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> str:
+def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> exports.Content:
     """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have."""
     kinds = {run: _kind(run) for run in runs}
     for run, kind in kinds.items():
@@ -28,10 +29,12 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> s
         if kind != kinds[runs[0]]:
             raise UsageError(f"{run}: must be of the kind of {runs[0]}: runs, or monitored runs")
     monitored = kinds[runs[0]] == "monitored"
-    known = [*profile_exports.names(), CHROME] if monitored else exports.names()
+    known = sorted([*profile_exports.names(), CHROME]) if monitored else exports.names()
     if name not in known:
         what = "a monitored run" if monitored else "a run"
-        raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}")
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}{hint}")
     if not monitored:
         read_all = [exports.results(run) for run in runs]
         return exports.writer(name)([replace(one, summaries=select(one.summaries, patterns)) for one in read_all])

@@ -1,14 +1,15 @@
 """Formats in which results leave Scope: one file each, found by walking this package.
 
-Each has `write(runs)`, which returns the text of one or more runs.
+Each has `write(runs)`, which returns the content of one or more runs: a text, bytes, or the files of a folder.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from scope.catalog.catalog import Catalog
@@ -17,7 +18,12 @@ from scope.errors import UsageError
 from scope.findings.finding import Finding
 from scope.findings.read import read_findings
 from scope.machine.machine import Machine
+from scope.models.derive import read_models
+from scope.models.measurements import Measurements
+from scope.models.models import Models
 from scope.rundirectory import Run, RunDirectory, read_json
+from scope.samples.reader import read as read_samples
+from scope.samples.samples import Samples
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 
@@ -26,6 +32,7 @@ from scope.statistics.summary import Summary, headlines
 class Results:
     """A run as other programs get it."""
 
+    folder: Path
     run: Run
     machine: Machine
     catalog: Catalog
@@ -36,6 +43,27 @@ class Results:
     def figures(self) -> list[Summary]:
         """The valid results under the headline definitions of their metrics, in the order of the run."""
         return headlines(self.summaries)
+
+    @property
+    def performance(self) -> list[Summary]:
+        """Those whose role is `result`: no phases, counts or conditions."""
+        declared = ((one, self.catalog.metric(one.benchmark, one.metric)) for one in self.figures)
+        return [one for one, metric in declared if metric is not None and metric.role == "result"]
+
+    @cached_property
+    def samples(self) -> Samples:
+        """All samples, which most formats do without."""
+        return read_samples(self.folder, self.catalog)
+
+    @cached_property
+    def models(self) -> Models:
+        """What was derived from all results of the run."""
+        return read_models(self.folder)
+
+    @property
+    def measurements(self) -> Measurements:
+        """The chosen results as models see them."""
+        return Measurements(self.summaries, self.machine, self.samples.launches, self.catalog)
 
     @property
     def hosts(self) -> str:
@@ -51,7 +79,9 @@ class Results:
         return list(cases.values())
 
 
-Writer = Callable[[Sequence[Results]], str]
+Content = str | bytes | Mapping[str, bytes]
+"""A text, bytes that are no text, or the files of a folder by their names."""
+Writer = Callable[[Sequence[Results]], Content]
 
 
 def names() -> list[str]:
@@ -69,6 +99,7 @@ def results(folder: Path) -> Results:
     """Read a run; UsageError names what is missing or wrong in its files."""
     directory = RunDirectory(folder)
     return Results(
+        folder=folder,
         run=read_json(directory.run, Run),
         machine=read_json(directory.machine, Machine),
         catalog=read_catalog(directory.benchmarks),

@@ -54,7 +54,7 @@ def _varied(figures: list[Summary]) -> set[str]:
 def _lines(each: Results, one: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     values = {RANKS: one.ranks, **one.parameters}
     fixed = {name: value for name, value in one.parameters.items() if name not in names}
-    words = [each.catalog.described(one.benchmark, fixed), one.transport, one.placement.kind]
+    words = [each.catalog.described(one.benchmark, fixed), one.transport, str(one.placement)]
     for value in one.launch_medians or [one.estimate.value]:
         yield {
             "params": {name: values[name] for name in names},

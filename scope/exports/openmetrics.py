@@ -56,7 +56,7 @@ def _name(one: Summary, part: str) -> str:
 
 
 def _labels(one: Summary) -> dict[str, object]:
-    where = {"ranks": one.ranks, "transport": one.transport, "placement": one.placement.kind, "origin": one.origin}
+    where = {"ranks": one.ranks, "transport": one.transport, "placement": str(one.placement), "origin": one.origin}
     return {"benchmark": one.benchmark, **where, **one.parameters}
 
 

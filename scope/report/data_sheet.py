@@ -17,12 +17,12 @@ def system(machine: Machine) -> Iterator[tuple[str, str]]:
     """Yield name and value of each fact about the hardware, as the TOP500 list asks."""
     hosts = machine.hosts
     yield "Name, site, manufacturer, year", UNKNOWN
-    yield "Nodes", str(len(hosts))
+    yield "Nodes", str(len(hosts)) if hosts else UNKNOWN
     yield "Processor", _each(host.processor.model for host in hosts)
     yield "Clock, nominal", _each(_frequency(host.processor) for host in hosts)
     yield "Cores per node, used", _each(str(used_cores(host)) for host in hosts)
     yield "Cores per node, installed", _each(str(host.processor.cores) for host in hosts)
-    yield "Cores, total used", str(sum(map(used_cores, hosts)))
+    yield "Cores, total used", str(sum(map(used_cores, hosts))) if hosts else UNKNOWN
     yield "Accelerators", "none used"
     yield "Memory per node", _each(_gigabytes(host.memory_bytes) for host in hosts)
     yield "Memory, total", _gigabytes(sum(host.memory_bytes for host in hosts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,25 @@ def plot(figure: Figure) -> dict[str, Any]:
     """Return a figure as the page's script reads it."""
     surface = {"surface": figure.surface} if figure.surface else {}
     return {"data": figure.traces, "layout": figure.layout} | surface
+
+
+def alone(figures: Iterable[Figure]) -> str:
+    """Return a page that draws figures without anything around them; printed, each is a sheet of its own size.
+
+    When its script has run, the element `written` holds them as SVG, by their keys, in JSON.
+    """
+    frame = environment()
+    frame.globals["script"] = lambda: Markup("\n".join(_template(name) for name in ("figures.js", "alone.js")))
+    words = {
+        one.key: {**plot(one), "title": one.title, "caption": one.caption, "origins": stamp(one)}
+        for one in figures
+    }
+    return frame.get_template("alone.html").render(figures=as_json(words))
+
+
+def stamp(figure: Figure) -> str:
+    """Return the origins of a figure's samples that a reader must see; empty where all were measured."""
+    return ", ".join(one for one in figure.origins if one != "measured")
 
 
 def _code(text: str) -> Markup:

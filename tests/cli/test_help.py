@@ -102,9 +102,13 @@ def test_fish_completes_commands_subcommands_and_options(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh on this machine")
-def test_zsh_completes_commands_subcommands_and_options(tmp_path: Path) -> None:
+@pytest.mark.parametrize("installed", [False, True], ids=["sourced", "installed"])
+def test_zsh_completes_commands_subcommands_and_options(tmp_path: Path, installed: bool) -> None:
     """An interactive shell gets the keys; it prints the completed line instead of carrying it out."""
     learn = f"autoload -U compinit && compinit -u -D && source <({SCOPE} completion zsh)"
+    if installed:
+        assert answer(["manual", "--install", str(tmp_path)]) == 0
+        learn = f"fpath=({tmp_path}/share/zsh/site-functions $fpath); autoload -U compinit && compinit -u -D"
     keys = [
         f"{learn}; bindkey -e; PROMPT=; print -r ready\n",
         *(f"{typed}\t\x01print -r completed: \x05\n" for typed in LINES),
@@ -138,11 +142,27 @@ def test_zsh_completes_commands_subcommands_and_options(tmp_path: Path) -> None:
     assert found == list(LINES.values()), output
 
 
+def test_a_page_and_completions_are_installed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answer(["manual", "--install", str(tmp_path)]) == 0
+    assert capsys.readouterr().err.count("written: ") == 4
+    share = tmp_path / "share"
+    assert (share / "man/man1/scope.1").read_text() == said(capsys, "manual")
+    for shell, place in (
+        ("bash", "bash-completion/completions/scope"),
+        ("fish", "fish/vendor_completions.d/scope.fish"),
+    ):
+        assert (share / place).read_text() == said(capsys, "completion", shell)
+    (tmp_path / "file").touch()
+    assert answer(["manual", "--install", str(tmp_path / "file")]) == 2
+    assert "--install" in capsys.readouterr().err
+
+
 def test_the_manual_page_has_every_command_and_option(capsys: pytest.CaptureFixture[str]) -> None:
     page = said(capsys, "manual")
     plain = page.replace("\\-", "-")
     for words in commands():
         assert f".SS scope {words.name}\n" in plain
         assert all(f".B {spelling}" in plain for spelling, _ in words.options)
+    assert all(letter == "\n" or letter.isprintable() for letter in page)
     requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
     assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".nf", ".fi"}

@@ -11,19 +11,20 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from tests import declared
-from tests.fuzz import commands, damage, faults, inputs, tables
+from tests.fuzz import commands, damage, faults, inputs, outputs, tables
 from tests.fuzz.inputs import Generator, Verdict
 
 KINDS: dict[str, Generator] = {
     "command": commands.command,
     "table": tables.table,
+    "output": outputs.output,
     "damage": damage.damaged,
     "folder": damage.other_damaged,
     "fault": faults.faulty,
     "process": faults.of_a_process,
 }
 """Those of `process` are processes of their own, all others forked children of one that has loaded everything."""
-FAULTLESS = ("command", "table", "damage", "folder")
+FAULTLESS = ("command", "table", "output", "damage", "folder")
 """Kinds that leave a process as it was: one child tries many."""
 
 

@@ -17,7 +17,7 @@ from tests.fuzz import damage, inputs, kinds
 from tests.fuzz.inputs import Input
 
 SEED = 17
-INPUTS = {"command": 60, "table": 60, "damage": 30, "folder": 20, "fault": 30, "process": 1}
+INPUTS = {"command": 60, "table": 60, "output": 30, "damage": 30, "folder": 20, "fault": 30, "process": 1}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -104,6 +104,28 @@ class Modelled:
     residuals: list[Figure | Comparison]
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What the page shows as figures, by its place."""
+
+    first: list[Figure | Comparison]
+    speedups: list[Figure]
+    collectives: list[Figure | Comparison]
+    roofline: list[Figure | Comparison]
+    levels: list[Level]
+    strip: list[Figure | Comparison]
+    distributions: list[Figure | Comparison]
+    models: list[Modelled]
+
+    @property
+    def plots(self) -> list[Figure]:
+        """Those that a script draws."""
+        sections = [figure for one in self.levels for section in one.sections for figure in section.figures]
+        listed = [*self.first, *self.speedups, *self.collectives, *self.roofline, *sections, *self.strip]
+        listed += [*self.distributions, *(figure for one in self.models for figure in one.residuals)]
+        return [figure for figure in listed if isinstance(figure, Figure)]
+
+
 def write(run: Path, output: Path | None = None, samples: Samples | None = None) -> Path:
     """Write the report of a run and return its path, by default `report.html` in the run directory.
 
@@ -121,22 +143,11 @@ def render(run: Path, samples: Samples | None = None) -> str:
     """Return the report of a run as HTML; `samples` as of `write`."""
     contents = run_contents.read(run)
     samples = samples or read_samples(run, contents.catalog)
-    levels = _levels(contents)
-    first = filled(list(messages.figures(contents)))
-    scaling = list(_speedups(contents))
-    curved = [one for one in scaling if _counts(one) >= _CURVE][:_SPEEDUPS]
+    drawn = _drawn(contents, samples)
+    curved = [one for one in drawn.speedups if _counts(one) >= _CURVE][:_SPEEDUPS]
     compared = list(speedup.compared(contents))
-    all_collectives = filled(list(collectives.figures(contents)))
-    roof = filled(list(roofline.figures(contents)))
-    shown = filled(list(distributions.figures(contents, samples)))
-    strip = filled(list(course.figures(contents, samples)))
-    models = _modelled(contents)
     tuned = tuning.chosen(contents.directory, contents.models) or storage_tuning.chosen(contents.directory)
-    trials = [tuned.figure] if tuned and tuned.figure else []
-    drawn = [figure for one in levels for section in one.sections for figure in section.figures]
-    summits = [*first, *scaling, *all_collectives, *roof]
-    listed = [*trials, *summits, *drawn, *strip, *shown, *(figure for one in models for figure in one.residuals)]
-    plots = [figure for figure in listed if isinstance(figure, Figure)]
+    trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []
     frame = environment()
     frame.globals.update(
         caption=ladders.caption,
@@ -146,18 +157,36 @@ def render(run: Path, samples: Samples | None = None) -> str:
     )
     return frame.get_template("report.html").render(
         **_head(contents, samples),
-        first=first,
+        first=drawn.first,
         tuned=tuned,
         speedups=filled([*compared, *curved]),
-        more_speedups=filled([one for one in scaling if one not in curved]),
-        collectives=all_collectives,
-        roofline=roof,
-        levels=levels,
-        strip=strip,
+        more_speedups=filled([one for one in drawn.speedups if one not in curved]),
+        collectives=drawn.collectives,
+        roofline=drawn.roofline,
+        levels=drawn.levels,
+        strip=drawn.strip,
         changed=contents.course is not None and contents.course.changes > 0,
-        distributions=shown,
-        models=models,
-        figures=as_json({figure.key: plot(figure) for figure in plots}),
+        distributions=drawn.distributions,
+        models=drawn.models,
+        figures=as_json({figure.key: plot(figure) for figure in [*trials, *drawn.plots]}),
+    )
+
+
+def figures(contents: Contents, samples: Samples) -> list[Figure]:
+    """Return the figures of the page that its script draws, in the order of the page."""
+    return _drawn(contents, samples).plots
+
+
+def _drawn(contents: Contents, samples: Samples) -> Drawn:
+    return Drawn(
+        first=filled(list(messages.figures(contents))),
+        speedups=list(_speedups(contents)),
+        collectives=filled(list(collectives.figures(contents))),
+        roofline=filled(list(roofline.figures(contents))),
+        levels=_levels(contents),
+        strip=filled(list(course.figures(contents, samples))),
+        distributions=filled(list(distributions.figures(contents, samples))),
+        models=_modelled(contents),
     )
 
 

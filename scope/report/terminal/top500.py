@@ -19,9 +19,9 @@ def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
     best = rates.case
     yield "LINPACK data sheet"
     yield "An entry of the list has to follow its rules, such as a run on the whole system."
-    yield from _section("System", system(machine))
-    yield from _section("Results", _results(rates))
-    yield from _section(
+    yield from section("System", system(machine))
+    yield from section("Results", _results(rates))
+    yield from section(
         "Settings",
         [
             ("Order of the matrix (N)", str(best.parameters["n"])),
@@ -34,12 +34,13 @@ def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
             ("Transport", best.transport),
         ],
     )
-    yield from _section(
+    yield from section(
         "Software", [*software(machine), ("Program", f"{BENCHMARK} of Scope {machine.scope_version}")]
     )
 
 
-def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+def section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a heading and its entries; those without a value are unknown."""
     yield ""
     yield title
     for name, value in rows:

@@ -1,0 +1,1 @@
+"""What a simulator needs to know of a cluster, taken from a run."""

@@ -1,0 +1,76 @@
+"""A wheel has everything that an installed Scope compiles, reads and shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from scope.version import VERSION
+
+ROOT = Path(__file__).parents[1]
+NATIVE = ("measure", "monitor", "collectives", "active-messages", "timer", "json")
+IGNORED = {"__pycache__", ".ruff_cache", ".mypy_cache", "build"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this tree."""
+    (built,) = WheelBuilder(str(ROOT)).build(
+        directory=str(tmp_path_factory.mktemp("wheel")), versions=["standard"]
+    )
+    return Path(built)
+
+
+def files(folder: Path) -> set[str]:
+    found = (one.relative_to(folder) for one in folder.rglob("*") if one.is_file())
+    return {str(one) for one in found if not IGNORED.intersection(one.parts)}
+
+
+def test_it_has_every_file_of_the_tree_that_scope_needs(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert {f"scope/{one}" for one in files(ROOT / "scope")} <= names
+    for folder in (*NATIVE, "reference", "schemas"):
+        assert {f"scope/{folder}/{one}" for one in files(ROOT / folder)} - names <= {"scope/schemas/generate.py"}
+    assert any(name.endswith(".data/scripts/scope") for name in names)
+    assert not any("__pycache__" in name or name.startswith("tests/") for name in names)
+
+
+def test_what_it_installs_finds_its_sources_inside_itself(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    script = (
+        "import json, sys; from scope.build.cmake import sources_of; from scope.models.published import reference;"
+        " from scope.lab.description import PRESETS;"
+        f" found = [str(sources_of(name, name)) for name in {NATIVE[:4]!r}];"
+        " print(json.dumps([*found, str(reference.directory()), str(PRESETS), *reference.names()]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    places = json.loads(done.stdout)
+    assert all(place.startswith(str(tmp_path)) for place in places[:6])
+    assert len(places) > 6
+
+
+def test_the_script_runs_where_no_python_stands_beside_it(tmp_path: Path) -> None:
+    """As `pip install --user` and a module of a site put it."""
+    script = Path(shutil.copy2(ROOT / "bin/scope", tmp_path))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"scope {VERSION}\n"
+    (tmp_path / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    (tmp_path / "python3").chmod(0o755)
+    environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "has no package scope" in done.stderr
+    assert done.stderr.count("\n") == 1
