@@ -17,7 +17,7 @@ from scope.imports.lines import Line
 from scope.plan.placement import Placement
 
 TITLE = "Scope"
-_FACTS = ("run", "hosts", "origin", "benchmark", "case", "ranks", "transport", "placement")
+_FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 _FIRST, _LAST = "metric", "samples"
 """Columns that stand on both sides of the figures; parameters stand before."""
 _WORDS = {"metric", "unit", "better", "definition", "interval_basis"}
@@ -68,7 +68,8 @@ def _cells(line: Line) -> list[str]:
 
 
 def _is_head(cells: Sequence[str]) -> bool:
-    return tuple(cells[: len(_FACTS)]) == _FACTS and _FIRST in cells and _LAST in cells
+    first = ["label" if name == "case" else name for name in cells[: len(_FACTS)]]  # its name before
+    return tuple(first) == _FACTS and _FIRST in cells and _LAST in cells
 
 
 def _held(head: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | None:

@@ -58,8 +58,8 @@ def test_noise_around_an_output_is_all_that_is_not_understood(file: str) -> None
     assert found.unread == [line for line in NOISE.splitlines() if line.strip("-")] * 2
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_a_line_of_noise_in_the_middle_changes_no_figure(file: str) -> None:
+@pytest.mark.parametrize("file", [file for file in FILES if file not in TABLES])
+def test_a_line_of_noise_in_a_document_changes_no_figure(file: str) -> None:
     rows = data(file).splitlines()
     rows.insert(len(rows) // 2, "[node017:1234] 3 more processes have sent help message help-mpi-btl.txt")
     assert _says(file, "\n".join(rows) + "\n") == _says(file, data(file))
