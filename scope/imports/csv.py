@@ -17,7 +17,7 @@ from scope.imports.lines import Line
 from scope.plan.placement import Placement
 
 TITLE = "Scope"
-_FACTS = ("run", "hosts", "origin", "benchmark", "case", "ranks", "transport", "placement")
+_FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 _FIRST, _LAST = "metric", "samples"
 """Columns that stand on both sides of the figures; parameters stand before."""
 _WORDS = {"metric", "unit", "better", "definition", "interval_basis"}
