@@ -81,5 +81,5 @@ def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:
     synthetic.write(tmp_path, synthetic.processes(1))
     with pytest.raises(UsageError, match="has no trace"):
         exported("chrome", [tmp_path])
-    with pytest.raises(UsageError, match="csv, extrap, files, hatchet, chrome"):
+    with pytest.raises(UsageError, match="chrome, csv, extrap, files, hatchet"):
         exported("xml", [tmp_path])
