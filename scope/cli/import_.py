@@ -26,7 +26,47 @@ def command(
 
     Several outputs of the same cases count as launches. What a program does not print stays unknown, and is said;
     lines that are not understood are listed with file and line. Figures are of the origin "imported".
-    """
+
+    \b
+    MPI and networks:
+      osu            OSU Micro-Benchmarks
+      imb            Intel MPI Benchmarks
+      reprompi       ReproMPI
+      skampi         SKaMPI
+      netpipe        NetPIPE
+      perftest       perftest (ib_write_bw, ...)
+      nccl-tests     NCCL and RCCL tests
+
+    \b
+    Nodes:
+      stream         STREAM
+      babelstream    BabelStream
+      lmbench        lmbench
+      likwid-bench   likwid-bench
+
+    \b
+    Whole programs:
+      hpl            HPL
+      hpcg           HPCG
+      hpcc           HPC Challenge
+      npb            NAS Parallel Benchmarks
+
+    \b
+    Files:
+      ior            IOR
+      mdtest         mdtest
+      fio            fio
+
+    \b
+    Profiles:
+      mpip           mpiP, as a monitored run
+      ipm            IPM
+      darshan        Darshan, as darshan-parser prints it
+
+    \b
+    Scope:
+      csv, jsonl     what scope export wrote
+    """  # noqa: D301  # paragraphs that are kept as they stand
     from scope.cli.monitor import show_profile
     from scope.cli.show import show_run
     from scope.engine.analysis import kind_of

@@ -111,7 +111,8 @@ def imported(format_: str | None, files: Sequence[Path], ranks: int | None, outp
 
 
 def _is_profile(file: Path) -> bool:
-    return file.suffix == mpip.SUFFIX
+    """Return whether a file is called like a profile, or begins like one."""
+    return file.suffix == mpip.SUFFIX or (file.is_file() and _content(file).lstrip().startswith(mpip.TITLE))
 
 
 def _read(file: Path, format_: str | None) -> Output:

@@ -22,6 +22,8 @@ from scope.profiles.routines import Kind, kind
 from scope.rundirectory import FORMAT, read_text
 
 SUFFIX = ".mpiP"
+TITLE = b"@ mpiP\n"
+"""The first line."""
 _FACT = re.compile(r"@\s*([^:]+?)\s*:\s*(.*)")
 _SECTION = re.compile(r"@---\s*([A-Za-z/ -]+?)(?:\s*[(:-].*)?$")
 _ALL = "*"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from scope import imports
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
-from scope.engine.imports import imported
+from scope.cli import dispatch
+from scope.engine.imports import imported, names
 from scope.errors import UsageError
 from scope.findings.finding import Findings
 from scope.imports.lines import decoded, lines
@@ -136,3 +138,12 @@ def test_single_figures_make_no_finding_and_no_interval(tmp_path: Path) -> None:
     assert "Means (half round trip) as they were printed" in page
     assert "with their 95 % intervals" not in page
     assert "every repetition began in time" not in page
+
+
+def test_every_format_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch("import", ["--help"]) == 0
+    said = capsys.readouterr().out
+    guide = Path("docs/how-to/exchange.md").read_text()
+    for name in names():
+        assert re.search(rf"^ +(\w+, )?{name}(, \w+)?  +\w", said, re.MULTILINE), name
+        assert re.search(rf"^\| .*`{name}`", guide, re.MULTILINE), name

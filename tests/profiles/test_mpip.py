@@ -151,3 +151,12 @@ def test_it_becomes_a_run_like_any_other(
     report.write_text("nothing")
     assert dispatch("import", [str(report), "-o", "other"]) == 1
     assert not (tmp_path / "other").exists()
+
+
+def test_a_report_is_known_by_its_first_line(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = report.rename(tmp_path / "job-4711.out")
+    assert dispatch("import", [str(other), "-o", "run"]) == 0, capsys.readouterr().err
+    assert read(tmp_path / "run").source == "mpiP 3.5.0"
