@@ -23,7 +23,7 @@ def system(machine: Machine) -> Iterator[tuple[str, str]]:
     yield "Cores per node, used", _each(str(used_cores(host)) for host in hosts)
     yield "Cores per node, installed", _each(str(host.processor.cores) for host in hosts)
     yield "Cores, total used", str(sum(map(used_cores, hosts))) if hosts else UNKNOWN
-    yield "Accelerators", "none used"
+    yield "Accelerators", "none used" if hosts else UNKNOWN
     yield "Memory per node", _each(_gigabytes(host.memory_bytes) for host in hosts)
     yield "Memory, total", _gigabytes(sum(host.memory_bytes for host in hosts))
     yield "Interconnect", _interconnect(machine)

@@ -356,6 +356,8 @@ class PrintedRecord(Line):
     @property
     def words(self) -> str:
         """The statistic in words: `mean of 10,000 repetitions`."""
+        if self.repetitions == 1:
+            return "1 repetition"
         return f"{self.statistic} of {self.repetitions:,} repetitions" if self.repetitions else self.statistic
 
 

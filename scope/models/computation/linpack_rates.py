@@ -103,6 +103,8 @@ def theoretical(machine: Machine) -> tuple[float | None, str]:
     Two vector instructions are assumed for each cycle, of the widest vectors that the processor names, with fused
     multiply-adds where it has them: most processors do, but no system reports it.
     """
+    if not machine.hosts:
+        return None, "the machine is not known"
     total, words = 0.0, []
     for host in machine.hosts:
         processor = host.processor
