@@ -122,6 +122,8 @@ def _read(file: Path, format_: str | None) -> Output:
     formats = [imports.format_of(name) for name in ([format_] if format_ else imports.names())]
     try:
         found = [one.read(all_lines) for one in formats if format_ or one.claims(all_lines)]
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from error
     except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
         raise UsageError(f"{file}: cannot be understood: {error}") from error
     result = Output(file.name, content, all_lines, found)

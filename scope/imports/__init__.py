@@ -86,7 +86,7 @@ class Format(Protocol):
     TITLE: str
 
     def claims(self, lines: Sequence[Line]) -> bool:
-        """Return whether an output holds lines of this program."""
+        """Return whether an output holds lines of this program; UsageError where it is another file of its."""
 
     def read(self, lines: Sequence[Line]) -> Reading:
         """Return the figures of an output; a line that is not understood is left out of `understood`."""

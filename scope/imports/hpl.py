@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark, Value
+from scope.errors import UsageError
 from scope.imports import Figure, Reading, declared, metric, parameter
 from scope.imports.lines import Line, number
 from scope.plan import hpl
@@ -26,6 +27,7 @@ SHORTEST_S = 1.0
 """Shorter times are rounded to one or two digits; the rate says them better."""
 ORDERS = {"R": "rows", "C": "columns", "": "columns"}
 
+_INPUT = "HPLinpack benchmark input file"
 _TITLE = re.compile(r"HPLinpack (\S+)\s+--")
 _RESULT = r"\s+(\d+[.,]\d\d)\s+(\d+[.,]\d+e[+-]\d\d)(?:\s+\(.*\))?\s*$"
 _ROW = re.compile(r"(W\w+)" + r"\s+(\d+)" * 4 + _RESULT)
@@ -61,7 +63,9 @@ class _Problem:
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether a title or a result is among the lines."""
+    """Return whether a title or a result is among the lines; UsageError where they are an input of HPL."""
+    if lines and lines[0].text.startswith(_INPUT):
+        raise UsageError("is what HPL reads, and has no results; `scope run FILE` measures what it asks for")
     return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
 
 

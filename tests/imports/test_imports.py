@@ -62,6 +62,7 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
         (b"", "is empty"),
         (b"hello\n", "in no format that is known"),
         (b"\x7fELF\0\0", "is no text"),
+        (b"HPLinpack benchmark input file\nInnovative\n", "is what HPL reads, .* `scope run FILE`"),
         (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "holds no figure of OSU"),
     ],
 )
