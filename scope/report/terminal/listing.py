@@ -80,7 +80,8 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     for name in ["", *names]:
         head = catalog.parameter_label(name, first.benchmark) if name else ""
         table.add_column(head, no_wrap=True, justify="right" if _numeric(name, group) else "left")
-    table.add_column("median [95 % interval]", no_wrap=True)
+    printed = all(one.printed for one in group)  # means, maxima, ...: the remarks say which
+    table.add_column("as printed" if printed else "median [95 % interval]", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("launches", justify="right", no_wrap=True)
     table.add_column("")
