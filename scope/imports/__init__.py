@@ -25,7 +25,7 @@ from scope.imports.lines import Line
 from scope.plan.placement import Placement
 from scope.samples.records import Beside, Origin, Statistic
 
-_HELPERS = ("exported", "lines", "objects")
+_HELPERS = ("exported", "lines", "objects", "reader")
 
 
 @dataclass(frozen=True)

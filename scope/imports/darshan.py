@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from scope.catalog.benchmark import Benchmark, Value
-from scope.imports import Figure, Reading, declared, merged, metric, setting
+from scope.catalog.benchmark import Value
+from scope.imports import Figure, Reading, declared, metric, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 
 TITLE = "Darshan"
 _NAME = "storage.darshan"
@@ -63,28 +64,13 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all logs."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    reader.close()
-    return Reading(
-        program=" ".join([TITLE, *reader.versions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        differences=[f"{TITLE}: histograms, strides, time stamps and single files are left out"],
-        benchmarks=merged(reader.benchmarks),
-        started_unix_s=reader.started_unix_s,
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.versions: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
-        self.started_unix_s: float | None = None
+        super().__init__(TITLE)
+        self.differences[f"{TITLE}: histograms, strides, time stamps and single files are left out"] = None
         self._ranks: int | None = None
         self._module = ""
         self._sums: dict[tuple[str, str], tuple[float, int]] = {}

@@ -10,14 +10,13 @@ repetitions of a collective and the root stays; before, they followed one anothe
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Benchmark, Definition, Value
-from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.imports import Figure, Reading, declared, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 
 TITLE = "Intel MPI Benchmarks"
 _TITLE = re.compile(
@@ -119,29 +118,12 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all sections."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    return Reading(
-        program=" ".join([TITLE, *reader.versions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=["the time zone: this machine's is assumed"] if reader.started_unix_s is not None else [],
-        differences=list(reader.differences),
-        benchmarks=merged(reader.benchmarks),
-        started_unix_s=reader.started_unix_s,
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.versions: dict[str, None] = {}
-        self.differences: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
-        self.started_unix_s: float | None = None
+        super().__init__(TITLE)
         self._version = self._part = ""
         self._summed = "MPI_FLOAT"
         self._options: dict[str, str] = {}
@@ -170,16 +152,11 @@ class _Reader:
         elif summed := _SUMMED.match(text):
             self._summed = summed[1]
         elif date := _DATE.match(text):
-            self._dated(date[1])
+            self.dated(date[1])
         else:
             self._options.update(_OPTIONS.findall(text) if self._section is None else [])
             return _SAID.match(text) is not None
         return True
-
-    def _dated(self, date: str) -> None:
-        with suppress(ValueError, OverflowError):
-            began = time.mktime(time.strptime(date, "%a %b %d %H:%M:%S %Y"))
-            self.started_unix_s = min(began, self.started_unix_s or began)
 
     def _row(self, section: Section, line: Line) -> bool:
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""

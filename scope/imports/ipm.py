@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from scope.catalog.benchmark import Benchmark, Value
-from scope.imports import Figure, Reading, declared, merged, metric, setting
+from scope.catalog.benchmark import Value
+from scope.imports import Figure, Reading, declared, metric, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 
 TITLE = "IPM"
 _NAME = "application.ipm"
@@ -68,33 +68,12 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of a banner, or of the tasks."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    reader.close()
-    return Reading(
-        program=" ".join([TITLE, *reader.versions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=list(reader.missing),
-        differences=list(reader.differences),
-        benchmarks=merged(reader.benchmarks),
-        hosts=list(reader.hosts),
-        started_unix_s=reader.started_unix_s,
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.versions: dict[str, None] = {}
-        self.hosts: dict[str, None] = {}
-        self.missing: dict[str, None] = {}
-        self.differences: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
-        self.started_unix_s: float | None = None
+        super().__init__(TITLE)
         self._banner = False
         self._region = _WHOLE
         self._ranks: int | None = None
@@ -128,9 +107,7 @@ class _Reader:
     def _of_banner(self, text: str, line: int) -> None:
         if start := _START.match(text):
             self.hosts[start[2]] = None
-            with suppress(ValueError, OverflowError):
-                self.started_unix_s = time.mktime(time.strptime(start[1], "%a %b %d %H:%M:%S %Y"))
-                self.missing["the time zone: this machine's is assumed"] = None
+            self.dated(start[1])
         elif stop := _STOP.match(text):
             self._wall = number(stop[1]), line
         elif tasks := _TASKS.match(text):

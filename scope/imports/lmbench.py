@@ -14,9 +14,10 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from scope.catalog.benchmark import Benchmark, Parameter, Value
-from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.catalog.benchmark import Parameter, Value
+from scope.imports import Figure, Reading, declared, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 from scope.samples.records import Statistic
 
 TITLE = "lmbench"
@@ -57,29 +58,13 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all lines."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    return Reading(
-        program=" ".join([TITLE, *reader.versions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=["the number of trials"],
-        benchmarks=merged(reader.benchmarks),
-        hosts=list(reader.hosts),
-        started_unix_s=reader.started_unix_s,
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.versions: dict[str, None] = {}
-        self.hosts: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
-        self.started_unix_s: float | None = None
+        super().__init__(TITLE)
+        self.missing["the number of trials"] = None
         self._heading = ""
         """Of the pairs that follow; `stride`, `context` and `files` for those with units of their own."""
         self._stride = self._kib = 0

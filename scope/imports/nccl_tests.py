@@ -17,6 +17,7 @@ from typing import Any
 from scope.catalog.benchmark import Benchmark, Value
 from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 from scope.samples.records import Beside
 
 TITLE = "nccl-tests"
@@ -53,34 +54,24 @@ def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of a table, or of a document."""
     if lines and lines[0].text.startswith("{"):
         return _document(lines)
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    return Reading(
-        program=" ".join([TITLE, *reader.versions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=[] if reader.test != _UNKNOWN else ["the operation"],
-        benchmarks=merged(reader.benchmarks),
-        hosts=list(reader.hosts),
-    )
+    return _Reader().read(lines)
 
 
 _UNKNOWN = "unknown"
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.versions: dict[str, None] = {}
-        self.hosts: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
+        super().__init__(TITLE)
         self.test = _UNKNOWN
         self._ranks = 0
         self._iterations: int | None = None
         self._columns: list[str] = []
+
+    def close(self) -> None:
+        """Say that no line named the operation."""
+        if self.test == _UNKNOWN:
+            self.missing["the operation"] = None
 
     def takes(self, line: Line) -> bool:
         """Read a line; return whether it was understood."""

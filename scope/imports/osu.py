@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark, Definition, Value
-from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.imports import Figure, Reading, declared, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 from scope.samples.records import Beside
 
 TITLE = "OSU Micro-Benchmarks"
@@ -149,28 +150,12 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all tables."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    return Reading(
-        program=" ".join([TITLE, *reader.versions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=list(reader.missing),
-        differences=list(reader.differences),
-        benchmarks=merged(reader.benchmarks),
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.versions: dict[str, None] = {}
-        self.missing: dict[str, None] = {}
-        self.differences: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
+        super().__init__(TITLE)
         self._table: Table | None = None
         self._workers: dict[str, str] = {}
         """Of each process; they are printed before the title."""

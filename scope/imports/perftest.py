@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from scope.catalog.benchmark import Benchmark, Value
-from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.catalog.benchmark import Value
+from scope.imports import Figure, Reading, declared, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 from scope.samples.records import Beside, Statistic
 
 TITLE = "perftest"
@@ -65,27 +66,13 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all tests."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    reader.close()
-    return Reading(
-        program=TITLE,
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=["the version"],
-        differences=list(reader.differences),
-        benchmarks=merged(reader.benchmarks),
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.differences: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
+        super().__init__(TITLE)
+        self.missing["the version"] = None
         self._settings: dict[str, str] = {}
         self._columns: list[str] = []
         self._unit: float | None = None

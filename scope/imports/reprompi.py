@@ -9,16 +9,15 @@ datatype.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from scope.catalog.benchmark import Benchmark, Definition, Value
-from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.catalog.benchmark import Definition, Value
+from scope.imports import Figure, Reading, declared, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import LineReader
 from scope.samples.records import Beside
 
 TITLE = "ReproMPI"
@@ -78,30 +77,12 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all tables."""
-    reader = _Reader()
-    for line in lines:
-        if reader.takes(line):
-            reader.understood.add(line.number)
-    reader.close()
-    return Reading(
-        program=" ".join([TITLE, *reader.revisions]),
-        figures=reader.figures,
-        understood=reader.understood,
-        missing=["the time zone: this machine's is assumed"] if reader.started_unix_s is not None else [],
-        differences=list(reader.differences),
-        benchmarks=merged(reader.benchmarks),
-        started_unix_s=reader.started_unix_s,
-    )
+    return _Reader().read(lines)
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(self) -> None:
-        self.figures: list[Figure] = []
-        self.understood: set[int] = set()
-        self.revisions: dict[str, None] = {}
-        self.differences: dict[str, None] = {}
-        self.benchmarks: list[Benchmark] = []
-        self.started_unix_s: float | None = None
+        super().__init__(TITLE)
         self._settings: dict[str, str] = {}
         self._columns: list[str] = []
         self._case: Case | None = None
@@ -117,15 +98,14 @@ class _Reader:
                 return False
             self._settings[one[1]] = one[2]
             if _REVISION.match(one[1]) and one[2] != "unknown":
-                self.revisions[one[2][:12]] = None
+                self.versions[one[2][:12]] = None
         elif _SAID.match(text):
             pass
         elif _HEAD.match(text):
             columns = text.split()
             self._columns = columns if any(one <= set(columns) for one in _TABLES) else []
         elif began := _BEGAN.match(text):
-            with suppress(ValueError, OverflowError):
-                self.started_unix_s = time.mktime(time.strptime(began[1], "%a %b %d %H:%M:%S %Y"))
+            self.dated(began[1])
         elif (
             self._columns
             and "nprocs" in self._settings

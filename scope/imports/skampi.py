@@ -16,6 +16,7 @@ from contextlib import suppress
 from scope.catalog.benchmark import Benchmark, Value
 from scope.imports import Figure, Reading, declared, merged, metric, parameter, setting
 from scope.imports.lines import Line, number
+from scope.imports.reader import ZONE
 
 TITLE = "SKaMPI"
 _TITLE = re.compile(r"# SKaMPI Version (\d[\w.]*)")
@@ -72,7 +73,7 @@ def read(lines: Sequence[Line]) -> Reading:
         program=" ".join([TITLE, *versions]),
         figures=figures,
         understood=understood,
-        missing=["the time zone: this machine's is assumed"] if started_unix_s is not None else [],
+        missing=[ZONE] if started_unix_s is not None else [],
         differences=differences if figures else [],
         benchmarks=merged(benchmarks),
         started_unix_s=started_unix_s,
