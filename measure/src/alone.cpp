@@ -4,6 +4,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "faults/faults.hpp"
 #include "registry.hpp"
 #include "text/words.hpp"
 
@@ -48,6 +49,7 @@ int run_alone(const Options& options, const Communicator& world) {
   Repetition repetition(setting, window, Cadence::streaming, Synchronization::none, 1);
   benchmark->fill(1);
   benchmark->run(repetition);
+  Faults::from_environment().corrupt_if_asked(name, world, benchmark->received());
   const Check check = benchmark->verify(1);
   if (!check.problem.empty()) std::fprintf(stderr, "rank %d: %s\n", world.rank(), check.problem.c_str());
   if (world.root())

@@ -397,3 +397,10 @@ def test_a_case_as_a_program_of_its_own(
     own = [line for line in errors.splitlines() if line.startswith("scope-measure:")]
     assert (ended, len(own)) == (code, 1 if said else 0), errors
     assert said in "".join(own)
+
+
+def test_a_case_as_a_program_tells_a_wrong_result(embedded: MpiInstallation, embedded_build: NativeBuild) -> None:
+    words = ["--action=alone", "--case=application.npb_ep class=S"]
+    fault = "wrong-result:application.npb_ep"
+    ended, errors = start(embedded_build.program, embedded, 2, words, SCOPE_FAULT=fault)
+    assert (ended, "rank 0: " in errors) == (1, True), errors
