@@ -58,4 +58,21 @@ def embedded_build(embedded: MpiInstallation) -> NativeBuild:
 @pytest.fixture(scope="session")
 def build(mpi: MpiInstallation) -> NativeBuild:
     """The native program built for every MPI installation."""
-    return native.build(mpi)
+    return built(mpi)
+
+
+def built(mpi: MpiInstallation) -> NativeBuild:
+    """Return the native program for an MPI, compiled with the flags of `compile_quickly`."""
+    with pytest.MonkeyPatch.context() as patch:
+        compile_quickly(mpi, patch)
+        return native.build(mpi)
+
+
+def compile_quickly(mpi: MpiInstallation, patch: pytest.MonkeyPatch) -> None:
+    """Let this process and its children build the native program for an MPI without optimisation.
+
+    That is half of the compiler's work, and what another MPI adds is calls. The program for the MPI that comes
+    with Scope is built as for users.
+    """
+    if Path(mpi.compiler).parent != Path(sysconfig.get_path("scripts")):
+        patch.setenv("CXXFLAGS", "-O0")

@@ -46,6 +46,40 @@ def test_the_tree_names_no_registry_and_no_home() -> None:
             assert not (found := foreign.search(text)), f"{name}: {found[0]}"
 
 
+def test_no_type_of_a_program_is_defined_twice() -> None:
+    """Two types of one name are undefined behaviour that no linker tells: one takes the functions of the other."""
+    for project in ("measure", "monitor", "collectives", "active-messages"):
+        sources = [Path(name) for name in tracked() if re.match(rf"({project}/|timer/|json/).*[.][ch]pp$", name)]
+        programs = {path for path in sources if "tests" in path.parts or "programs" in path.parts}
+        assert types_defined_twice({str(path): path.read_text() for path in sources if path not in programs}) == {}
+
+
+def test_a_type_that_is_defined_twice_is_noticed() -> None:
+    one = "namespace scope {\nclass Field {\n};\n}  // namespace scope\n"
+    hidden = "namespace scope {\nnamespace {\nstruct Field {\n};\n}  // namespace\n}  // namespace scope\n"
+    assert types_defined_twice({"a.hpp": one, "b.hpp": one}) == {"scope::Field": ["a.hpp", "b.hpp"]}
+    assert (
+        types_defined_twice({"a.hpp": one, "b.cpp": hidden, "c.hpp": one.replace("scope", "scope::other")}) == {}
+    )
+
+
+def types_defined_twice(sources: dict[str, str]) -> dict[str, list[str]]:
+    """Return the types outside of unnamed namespaces that several sources define, and which do."""
+    found: dict[str, set[str]] = {}
+    for name, text in sources.items():
+        spaces: list[str] = []
+        for line in text.splitlines():
+            if opened := re.match(r"namespace\s*([\w:]*)\s*{", line):
+                spaces.append(opened[1])
+            elif re.match(r"}\s*// namespace", line) and spaces:
+                spaces.pop()
+            elif (defined := re.match(r"(?:class|struct|enum class) (\w+)( final)?( :.*)? {$", line)) and all(
+                spaces
+            ):
+                found.setdefault("::".join([*spaces, defined[1]]), set()).add(name)
+    return {name: sorted(places) for name, places in found.items() if len(places) > 1}
+
+
 def test_output_of_other_programs_may_have_any_bytes() -> None:
     # Compilers and launchers speak the language of the site, and name files as the site does.
     for path in sorted((REPOSITORY / "scope").rglob("*.py")):

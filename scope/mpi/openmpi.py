@@ -43,9 +43,9 @@ class OpenMpiFamily:
         elif conditions.shared_kernel:
             # Fabric libraries would reach other emulated hosts through memory; this transport stays inside one.
             parameters |= {"pml": "ob1", "btl": f"tcp,self,{'sm' if conditions.major >= 5 else 'vader'}"}
-        elif conditions.major >= 5 and not conditions.fabric and not _user_chose("btl"):
-            # This transport finds no adapter, and sleeps for a second in MPI_Init before it is unloaded.
-            parameters["btl"] = "^ofi"
+        elif conditions.major >= 5 and not conditions.fabric:
+            # Without an adapter the one sleeps for a second in MPI_Init, the other looks for a fifth of it.
+            parameters |= {name: "^ofi" for name in ("btl", "mtl") if not _user_chose(name)}
         interface = conditions.interface or (LOOPBACK if conditions.tcp and conditions.one_host else None)
         if interface:
             parameters["btl_tcp_if_include"] = interface

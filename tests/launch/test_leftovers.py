@@ -12,14 +12,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scope.build import native
 from scope.launch import leftovers
 from scope.launch.launch_environment import launch_environment
 from scope.machine.machine import NativeBuild
 from scope.plan.plan import Launch
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, wait_until
-from tests.installed_mpi import NAMES, installed
+from tests.installed_mpi import NAMES, built, installed
 from tests.launch.conftest import Trial
 
 LONG = ["--case", "mpi.latency message_bytes=64Mi", "--launches", "1", "--budget", "600", "--precision", "1e-9"]
@@ -96,7 +95,7 @@ def test_an_empty_folder_around_sessions_is_removed_once_it_is_old(temporary: Pa
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "mpich-debian"])  # it unlinks at once
 def test_a_killed_launcher_leaves_nothing(name: str, folder: RunDirectory, temporary: Path, foreign: Path) -> None:
-    trial = Trial(native.build(installed(name)), folder)
+    trial = Trial(built(installed(name)), folder)
     shared: list[Path] = []
     others = psutil.Process().children(recursive=True)  # of other tests, such as their labs
 

@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
-from scope.build import native
 from scope.launch import processes
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, samples
+from tests.installed_mpi import compile_quickly
 
 HOSTS = {"scope-a": "10.79.231.1", "scope-b": "10.79.231.2"}
 FIRST, SECOND = HOSTS
@@ -118,8 +118,9 @@ def opening(run: Path) -> dict[str, Any]:
 
 
 def test_one_rank_per_host_talks_over_the_cable(
-    cluster: Cluster, build: NativeBuild, mpi: MpiInstallation, tmp_path: Path
+    cluster: Cluster, build: NativeBuild, mpi: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    compile_quickly(mpi, monkeypatch)
     before = cluster.received_bytes(SECOND)
     answer = cluster.run(
         tmp_path,
@@ -148,9 +149,11 @@ def test_one_rank_per_host_talks_over_the_cable(
     assert all(address in addresses[host] for host, address in HOSTS.items())
 
 
-def test_a_hostfile_fills_the_hosts(cluster: Cluster, ending_mpi: MpiInstallation, tmp_path: Path) -> None:
+def test_a_hostfile_fills_the_hosts(
+    cluster: Cluster, ending_mpi: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mpi = ending_mpi
-    native.build(mpi)
+    compile_quickly(mpi, monkeypatch)
     (tmp_path / "hostfile").write_text(f"# two hosts\n{FIRST} slots=2\n{SECOND}:1\n")
     answer = cluster.run(tmp_path, mpi, "--hostfile", "hostfile", "--case", "mpi.barrier transport=tcp ranks=3")
     assert answer.code == 0, answer.errors

@@ -17,6 +17,7 @@ from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan import experiment as asking
 from tests import monitored_ring
 from tests.cli.scope_command import PATIENCE_S, SCOPE, cases, planned, samples, scope, wait_until
+from tests.installed_mpi import compile_quickly
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
 
@@ -56,8 +57,14 @@ def places(run: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("kind", ["slurm", "mpiexec"])
 def test_inside_a_job_ranks_fill_its_hosts(
-    slurm: SlurmCluster, mpi: MpiInstallation, build: NativeBuild, kind: str, tmp_path: Path
+    slurm: SlurmCluster,
+    mpi: MpiInstallation,
+    build: NativeBuild,
+    kind: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    compile_quickly(mpi, monkeypatch)
     # Debian's MPICH 4.0.2 with UCX over TCP now and then hangs at the end where two ranks share a host.
     shared = not (mpi.name == "mpich" and mpi.version.startswith("4.0"))
     words = ["--case", "mpi.barrier transport=tcp ranks=4"] if shared else []

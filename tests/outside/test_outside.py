@@ -46,8 +46,9 @@ CASES = (
 
 @pytest.fixture(scope="module", autouse=True)
 def outside() -> Iterator[None]:
-    """Let everything here be built with these benchmarks."""
+    """Let everything here be built with these benchmarks, and without optimisation: half of the compiler's work."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CXXFLAGS", "-O0")
         patch.setenv(native.EXTRA_BENCHMARKS, str(BENCHMARKS))
         yield
 

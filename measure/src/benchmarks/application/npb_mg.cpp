@@ -46,8 +46,8 @@ constexpr PerClass<Problem> problems{{{32, 4, smoother_of_small, 0.5307707005734
 
 // One grid of the multigrid: the own blocks of the solution and of the residual.
 struct Level {
-  Field u;
-  Field r;
+  HaloField u;
+  HaloField r;
   Halo halo;
 };
 
@@ -63,7 +63,7 @@ class Multigrid final : public Kernel {
     const int finest = std::bit_width(static_cast<unsigned>(problem_.side)) - 1;
     depth_ = finest;
     const Extents& size = decomposition_.size();
-    const std::int64_t points = Field::count(size);
+    const std::int64_t points = HaloField::count(size);
     require((3 * points + 2 * points / 6) * static_cast<std::int64_t>(sizeof(double)));
     make_levels();
     v_.emplace(decomposition_.begin(), size);
@@ -95,7 +95,7 @@ class Multigrid final : public Kernel {
         size[d] = to - from;
       }
       levels_.push_back(
-          {Field(begin, size), Field(begin, size), Halo(decomposition_, points, bounds, finer)});
+          {HaloField(begin, size), HaloField(begin, size), Halo(decomposition_, points, bounds, finer)});
       levels_.back().r.clear();
       finer = bounds;
       for (auto& of_dimension : bounds) {
@@ -188,7 +188,7 @@ class Multigrid final : public Kernel {
   // r = v - A u.
   void find_residual() { residual_at(finest_level(), *v_); }
 
-  void residual_at(Level& level, const Field& v) {
+  void residual_at(Level& level, const HaloField& v) {
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { residual<lanes>(level.u, v, level.r, sums_); });
     level.halo.update(level.r, exchange());
   }
@@ -253,7 +253,7 @@ class Multigrid final : public Kernel {
   Decomposition decomposition_;
   int depth_ = 0;
   std::vector<Level> levels_;  // the finest first
-  std::optional<Field> v_;
+  std::optional<HaloField> v_;
   RowSums sums_;
   std::vector<double> line_;
   double norm_ = 0;

@@ -35,7 +35,7 @@ class Halo {
   }
 
   // One dimension after the other, so that edges and corners are included.
-  void update(Field& field, Exchange& exchange) {
+  void update(HaloField& field, Exchange& exchange) {
     for (int d = 0; d < 3; ++d) {
       const Line& line = lines_[d];
       const int last = field.size()[d] - 1;
@@ -89,7 +89,7 @@ class Halo {
     }
   }
 
-  void swap(Field& field, int d, Exchange& exchange) {
+  void swap(HaloField& field, int d, Exchange& exchange) {
     const Line& line = lines_[d];
     const int last = field.size()[d] - 1;
     const std::size_t points = points_in_layer(field, d);
@@ -129,13 +129,13 @@ class Halo {
   }
 
   // A layer across a dimension, with the halos of the others.
-  static std::size_t points_in_layer(const Field& field, int d) {
-    return static_cast<std::size_t>(Field::count(field.size()) / (field.size()[d] + 2));
+  static std::size_t points_in_layer(const HaloField& field, int d) {
+    return static_cast<std::size_t>(HaloField::count(field.size()) / (field.size()[d] + 2));
   }
-  static double* layer_begin(Field& field, int z) { return field.at(-1, z) - 1; }
+  static double* layer_begin(HaloField& field, int z) { return field.at(-1, z) - 1; }
 
   template <class Visit>
-  static void for_each_in_layer(Field& field, int d, int index, Visit visit) {
+  static void for_each_in_layer(HaloField& field, int d, int index, Visit visit) {
     const auto [nx, ny, nz] = field.size();
     for (int z = d == 2 ? index : -1; z <= (d == 2 ? index : nz); ++z) {
       for (int y = d == 1 ? index : -1; y <= (d == 1 ? index : ny); ++y) {
@@ -145,7 +145,7 @@ class Halo {
     }
   }
 
-  void copy(Field& field, int d, int from, int to) {
+  void copy(HaloField& field, int d, int from, int to) {
     const std::ptrdiff_t distance = (from - to) * (d == 0 ? 1 : d == 1 ? field.row() : field.plane());
     for_each_in_layer(field, d, to, [distance](double& value) { value = (&value)[distance]; });
   }

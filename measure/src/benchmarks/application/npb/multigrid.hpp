@@ -21,9 +21,9 @@ constexpr Weights restriction{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16};
 
 // Values at the points of a block, which begins at `begin` of the whole grid, with a halo of neighbours'
 // values around them: indices from -1 to size. x is contiguous.
-class Field {
+class HaloField {
  public:
-  Field(const Extents& begin, const Extents& size)
+  HaloField(const Extents& begin, const Extents& size)
       : begin_(begin), size_(size), values_(static_cast<std::size_t>(count(size)) * sizeof(double)) {}
 
   static std::int64_t count(const Extents& size) {
@@ -38,7 +38,7 @@ class Field {
 
   // Point (0, y, z).
   double* at(int y, int z) { return values_.as<double>().data() + (z + 1) * plane() + (y + 1) * row() + 1; }
-  const double* at(int y, int z) const { return const_cast<Field*>(this)->at(y, z); }
+  const double* at(int y, int z) const { return const_cast<HaloField*>(this)->at(y, z); }
   void clear() { values_.clear(); }
   std::span<const std::byte> bytes() { return values_.bytes(); }
 
@@ -89,7 +89,7 @@ class RowSums {
 
 // r = v - A u. `v` and `r` may be the same.
 template <int lanes>
-SCOPE_INLINE inline void residual(const Field& u, const Field& v, Field& r, RowSums& sums) {
+SCOPE_INLINE inline void residual(const HaloField& u, const HaloField& v, HaloField& r, RowSums& sums) {
   const auto [nx, ny, nz] = u.size();
   if (u.empty()) return;
   const double* const near = sums.near();
@@ -111,7 +111,7 @@ SCOPE_INLINE inline void residual(const Field& u, const Field& v, Field& r, RowS
 
 // u += S r, the smoother, whose weight at distance sqrt(3) is 0.
 template <int lanes>
-SCOPE_INLINE inline void smooth(const Field& r, Field& u, const Weights& smoother, RowSums& sums) {
+SCOPE_INLINE inline void smooth(const HaloField& r, HaloField& u, const Weights& smoother, RowSums& sums) {
   const auto [nx, ny, nz] = r.size();
   if (r.empty()) return;
   const double* const near = sums.near();
@@ -132,7 +132,7 @@ SCOPE_INLINE inline void smooth(const Field& r, Field& u, const Weights& smoothe
 
 // coarse = P fine. Point J of the coarse grid is point 2 J + 1 of the fine one.
 template <int lanes>
-SCOPE_INLINE inline void restrict_to(Field& coarse, const Field& fine, RowSums& sums) {
+SCOPE_INLINE inline void restrict_to(HaloField& coarse, const HaloField& fine, RowSums& sums) {
   const auto [nx, ny, nz] = coarse.size();
   if (coarse.empty()) return;
   const auto first = [&](int d) { return 2 * coarse.begin()[d] + 1 - fine.begin()[d]; };
@@ -157,7 +157,7 @@ enum class Prolongation { set, add };
 // fine = Q coarse, or fine += Q coarse, including the halo: trilinear interpolation. `line` holds a coarse
 // row.
 template <int lanes>
-SCOPE_INLINE inline void prolong(const Field& coarse, Field& fine, Prolongation how,
+SCOPE_INLINE inline void prolong(const HaloField& coarse, HaloField& fine, Prolongation how,
                                  std::vector<double>& line) {
   const auto [nx, ny, nz] = fine.size();
   if (fine.empty()) return;
@@ -200,7 +200,7 @@ SCOPE_INLINE inline void prolong(const Field& coarse, Field& fine, Prolongation 
 }
 
 // Sum over the points of the block.
-inline double sum_of_squares(const Field& field) {
+inline double sum_of_squares(const HaloField& field) {
   const auto [nx, ny, nz] = field.size();
   double sums[4] = {0, 0, 0, 0};
   for (int z = 0; z < nz; ++z) {

@@ -9,8 +9,10 @@
 
 // All code that takes or makes vectors is inlined into `in_lanes`, which is compiled for the target
 // processor; large functions and lambdas need an attribute for that. Sanitisers take minutes for code of this
-// size: they only see the narrow vectors.
-#if defined(__SANITIZE_ADDRESS__)
+// size, and without optimisation vectors would be passed between functions for different processors: both only
+// get the narrow ones.
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#define SCOPE_NARROW
 #define SCOPE_INLINE
 #define SCOPE_WHOLE
 #else
@@ -116,7 +118,7 @@ inline Width widest_vectors() {
 }
 
 // The contents of `job` are compiled as a whole for each width, whatever the build flags.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(SCOPE_NARROW)
 template <class Job>
 SCOPE_WHOLE [[gnu::target("avx2,fma"), gnu::noinline]] void by_256_bits(Job& job) {
   job.template operator()<4>();
@@ -130,7 +132,7 @@ SCOPE_WHOLE [[gnu::noinline]] void by_128_bits(Job& job) {
 // Does `job`, a lambda with a template parameter for the lanes: in_lanes(width, [&]<int lanes>() { ... }).
 template <class Job>
 void in_lanes(Width width, Job&& job) {
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(SCOPE_NARROW)
   if (width == Width::bits_256) return by_256_bits(job);
 #endif
   (void)width;
