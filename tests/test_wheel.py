@@ -16,7 +16,7 @@ from hatchling.builders.wheel import WheelBuilder
 from scope.version import VERSION
 
 ROOT = Path(__file__).parents[1]
-NATIVE = ("measure", "monitor", "collectives", "active-messages", "timer", "json")
+NATIVE = ("measure", "monitor", "collectives", "active-messages", "scope-timer", "timer", "json")
 IGNORED = {"__pycache__", ".ruff_cache", ".mypy_cache", "build"}
 
 
@@ -50,14 +50,14 @@ def test_what_it_installs_finds_its_sources_inside_itself(wheel: Path, tmp_path:
     script = (
         "import json, sys; from scope.build.cmake import sources_of; from scope.models.published import reference;"
         " from scope.lab.description import PRESETS;"
-        f" found = [str(sources_of(name, name)) for name in {NATIVE[:4]!r}];"
+        f" found = [str(sources_of(name, name)) for name in {NATIVE[:5]!r}];"
         " print(json.dumps([*found, str(reference.directory()), str(PRESETS), *reference.names()]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
     )
     places = json.loads(done.stdout)
-    assert all(place.startswith(str(tmp_path)) for place in places[:6])
+    assert all(place.startswith(str(tmp_path)) for place in places[:7])
     assert len(places) > 6
 
 

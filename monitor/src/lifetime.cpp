@@ -203,9 +203,22 @@ void control(int level) {
   if (level == 0 || level == 1) {
     counting = level == 1;
   } else {
-    enter_region(level > 1 ? level : 0, ticks_now());
+    enter_region(level > 1 ? level : 0, "", ticks_now());
   }
   if (several_threads) unlock_tables();
 }
 
+void enter_named_region(int number, const char* name) {
+  if (!recording) return;
+  if (several_threads) lock_tables();
+  enter_region(number, name, ticks_now());
+  if (several_threads) unlock_tables();
+}
+
 }  // namespace scope
+
+// scope-timer looks this function up by name in the programs that use it.
+extern "C" __attribute__((visibility("default"))) void scope_monitor_enter_region(int number,
+                                                                                  const char* name) {
+  scope::enter_named_region(number, name);
+}

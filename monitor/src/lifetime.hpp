@@ -21,5 +21,7 @@ void session_ending();
 void aborting(int code);
 // MPI_Pcontrol: 0 stops counting, 1 resumes, a larger number begins that region, its negative ends it.
 void control(int level);
+// A region with a name; the number 0 is outside of all.
+void enter_named_region(int number, const char* name);
 
 }  // namespace scope

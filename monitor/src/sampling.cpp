@@ -131,12 +131,13 @@ void count_region(u8 now) {
   region_mpi_since = in_mpi;
 }
 
-RegionRow* region_row(i4 number) {
+RegionRow* region_row(i4 number, const char* name) {
   for (u4 i = 0; i < region_capacity; ++i) {
     RegionRow& row = profile.regions[i];
     if (row.used && row.number == number) return &row;
     if (row.used) continue;
     row.number = number;
+    std::strncpy(row.name, name, sizeof row.name - 1);
     row.used = 1;
     return &row;
   }
@@ -149,7 +150,7 @@ void begin_sampling(u8 now, u8 asked_interval) {
   zero = usage_now();
   interval = asked_interval;
   last.end_tick = region_since = now;
-  current_region = region_row(0);
+  current_region = region_row(0, "");
   current_region->entries = 1;
   ask_system();
   next_sample_tick = attention_tick = now + interval;
@@ -166,8 +167,8 @@ void end_sampling(u8 now) {
   sample(now);
 }
 
-void enter_region(i4 number, u8 now) {
-  RegionRow* row = region_row(number);
+void enter_region(i4 number, const char* name, u8 now) {
+  RegionRow* row = region_row(number, name);
   if (!row) return;
   count_region(now);
   current_region = row;

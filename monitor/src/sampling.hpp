@@ -15,7 +15,7 @@ void sample(u8 now);
 // The last row, possibly shorter.
 void end_sampling(u8 now);
 
-// MPI_Pcontrol: attributes the time up to now to the ending region, and later time to `number`.
-void enter_region(i4 number, u8 now);
+// Attributes the time up to now to the ending region, and later time to `number`.
+void enter_region(i4 number, const char* name, u8 now);
 
 }  // namespace scope

@@ -127,7 +127,8 @@ struct RegionRow {
   u4 used;
   i4 number;
   u8 entries, ticks, mpi_ticks;
-  static constexpr std::string_view columns = "used:u4 number:i4 entries:u8 ticks:u8 mpi_ticks:u8";
+  char name[64];  // empty where a program numbers its regions
+  static constexpr std::string_view columns = "used:u4 number:i4 entries:u8 ticks:u8 mpi_ticks:u8 name:s64";
 };
 
 struct EventRow {

@@ -152,12 +152,24 @@ def compiled(project: Project, products: Sequence[str]) -> Path:
 
     Raises as `compile_in` does.
     """
-    directory = project.directory
-    with locked(directory):
-        if not _complete(directory, products):
-            compile_in(directory, project)
-            (directory / FINISHED).touch()
-        return linked(directory, project)
+    with locked(project.directory):
+        return linked(_made(project, products), project)
+
+
+def made(project: Project, products: Sequence[str]) -> Path:
+    """Return the folder with what a project installs (`PRODUCTS`), whatever its folders are.
+
+    Raises as `compile_in` does.
+    """
+    with locked(project.directory):
+        return _made(project, products)
+
+
+def _made(project: Project, products: Sequence[str]) -> Path:
+    if not _complete(project.directory, products):
+        compile_in(project.directory, project)
+        (project.directory / FINISHED).touch()
+    return project.directory
 
 
 def kept(project: Project, products: Sequence[str]) -> bool:

@@ -1,12 +1,14 @@
-"""`scope build`: the native program for one MPI, or the topology-aware collectives."""
+"""`scope build`: the native program for one MPI, or one of the libraries for other programs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scope.cli.options import Json, Mpi
+from scope.errors import UsageError
 
 
 def command(
@@ -18,6 +20,12 @@ def command(
     active_messages: Annotated[
         bool, typer.Option("--active-messages", help="The libfabric provider that carries MPI messages.")
     ] = False,
+    timer: Annotated[
+        bool, typer.Option("--timer", help="The clock for programs in C, C++ and Fortran (scope-timer).")
+    ] = False,
+    prefix: Annotated[
+        Path | None, typer.Option("--prefix", help="With --timer: install it below this folder, such as ~/.local.")
+    ] = None,
 ) -> None:
     """Compile the native program for an MPI, unless this very build is in the cache.
 
@@ -32,6 +40,11 @@ def command(
     if active_messages:
         _active_messages(mpi, json)
         return
+    if prefix is not None and not timer:
+        raise UsageError("--prefix: must stand beside --timer; everything else is used from the cache")
+    if timer:
+        _timer(prefix, json)
+        return
     timed = builds.build(mpi)
     build = timed.build
     if json:
@@ -44,6 +57,32 @@ def command(
     print(f"scalapack {scalapack.described(build.scalapack) if build.scalapack else 'none'}")
     print(f"compiler  {build.compiler}, {build.labelled_flags}")
     print(f"took      {timed.seconds:.1f} s")
+
+
+def _timer(asked: Path | None, json: bool) -> None:
+    """Build the clock, install it where that is asked for, and print how programs take it."""
+    from scope.build import timer
+    from scope.cli.output import print_json
+    from scope.rundirectory import expanded
+
+    if asked is None:
+        prefix = timer.build()
+    else:
+        prefix = expanded("--prefix", str(asked)).absolute()
+        timer.install(prefix)
+    packages = timer.packages(prefix)
+    if json:
+        print_json({"prefix": str(prefix), "pkg_config": str(packages)})
+        return
+    print(f"prefix    {prefix}")
+    print("usage")
+    print(f"    export PKG_CONFIG_PATH={packages}")
+    print(f"    export LD_LIBRARY_PATH={packages.parent}")
+    print("    cc program.c $(pkg-config --cflags --libs scope-timer)")
+    print("    c++ -std=c++17 program.cpp $(pkg-config --cflags scope-timer)")
+    sources = prefix / timer.INCLUDES / "scope_timer.f90"
+    print(f"    gfortran {sources} program.f90 $(pkg-config --libs scope-timer)")
+    print(f"    man -M {prefix}/share/man 3 scope_timer")
 
 
 def _active_messages(mpi: str | None, json: bool) -> None:

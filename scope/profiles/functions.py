@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from scope.profiles.profile import NOWHERE, Profile
 from scope.profiles.records import Function, Functions, PathNode
+from scope.profiles.regions import region_names
 from scope.profiles.sites import Name
 from scope.profiles.timeline import MOST_RANKS
 
@@ -71,11 +72,12 @@ def gather(
         return None
     named = [_without_cycles([one.function for one in reversed(path)]) for path in paths]
     in_regions = any(one.tables[name]["region"].any() for one in profiles for name in ("calls", "samples"))
+    names = region_names(profiles)
     root = _Node()
 
     def place(path: Sequence[str], region: int) -> _Node:
         """Return the node of a path, below that of its region where the program has regions."""
-        outermost = [f"region {region}" if region else OUTSIDE] if in_regions else []
+        outermost = [names.get(region, f"region {region}") if region else OUTSIDE] if in_regions else []
         return _below(root, [*outermost, *path])
 
     uses: dict[str, _Use] = defaultdict(lambda: _Use(np.zeros(len(profiles)), np.zeros(len(profiles))))

@@ -13,6 +13,7 @@ from scope.profiles import folder as folders
 from scope.profiles.balance import spreads
 from scope.profiles.profile import Profile
 from scope.profiles.records import Calls, Collective, Merged, Process, Region, Spread, Usage, Waits
+from scope.profiles.regions import regions
 from scope.profiles.routines import Kind, kind
 from scope.profiles.sites import Sites
 from scope.profiles.timeline import timeline
@@ -70,7 +71,7 @@ def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
         traffic=traffic(profiles, job.ranks),
         files=files.gather(profiles),
         timeline=timeline(profiles),
-        regions=_regions(profiles),
+        regions=regions(profiles),
         events=sum(len(one.tables["events"]) for one in profiles),
         window=window(profiles),
         late=late(gather(profiles)) if any(len(one.tables["events"]) for one in profiles) else None,
@@ -133,26 +134,6 @@ _FACTS = (
     *("resident_bytes", "peak_resident_bytes", "threads"),
 )
 """Columns of the process's row that are taken as they are."""
-
-
-def _regions(profiles: Sequence[Profile]) -> list[Region]:
-    found: dict[int, list[tuple[int, float, float, int]]] = defaultdict(list)
-    for one in profiles:
-        for row in one.tables["regions"]:
-            time_s, mpi_s = (float(row[name]) * one.tick_s for name in ("ticks", "mpi_ticks"))
-            found[int(row["number"])].append((int(row["entries"]), time_s, mpi_s, one.rank))
-    return [
-        Region(
-            number=number,
-            processes=len(rows),
-            entries=sum(entries for entries, *_ in rows),
-            time_s=sum(time_s for _, time_s, *_ in rows),
-            mpi_s=sum(mpi_s for _, _, mpi_s, _ in rows),
-            most_s=max(time_s for _, time_s, *_ in rows),
-            most_rank=max(rows, key=lambda row: row[1])[3],
-        )
-        for number, rows in sorted(found.items())
-    ]
 
 
 def _hidden(profiles: Sequence[Profile]) -> list[str]:

@@ -100,7 +100,11 @@ COLUMNS: dict[str, dict[str, str]] = {
         "system_s": "f8",
         "resident_bytes": "u8",
     },
-    "regions": {"used": "u4", "number": "i4", **dict.fromkeys(("entries", "ticks", "mpi_ticks"), "u8")},
+    "regions": {
+        **{"used": "u4", "number": "i4"},
+        **dict.fromkeys(("entries", "ticks", "mpi_ticks"), "u8"),
+        "name": "s64",
+    },
     "files": {
         **dict.fromkeys(("used", "layer"), "u4"),
         **dict.fromkeys(

@@ -349,9 +349,11 @@ class FileUse(Strict):
 
 
 class Region(Strict):
-    """The time between MPI_Pcontrol(n) and the next one, over all processes."""
+    """The time that processes spent in a part of the program that MPI_Pcontrol(n) or scope-timer begins."""
 
     number: int
+    name: str = ""
+    """Empty where the program numbers its regions."""
     processes: int
     entries: int
     time_s: float

@@ -46,7 +46,7 @@ CASES = (
 
 @pytest.fixture(scope="module", autouse=True)
 def outside() -> Iterator[None]:
-    """Let everything here be built with these benchmarks, and without optimisation: half of the compiler's work."""
+    """Let everything here be built with these benchmarks, in half the time: without optimisation."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CXXFLAGS", "-O0")
         patch.setenv(native.EXTRA_BENCHMARKS, str(BENCHMARKS))

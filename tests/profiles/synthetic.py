@@ -48,7 +48,7 @@ STRIDES = {
         "modules": 512,
         "places": 512,
         "timeline": 128,
-        "regions": 64,
+        "regions": 128,
         "events": 128,
         "files": 1024,
         "samples": 512,

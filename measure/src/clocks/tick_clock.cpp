@@ -1,9 +1,6 @@
 #include "clocks/tick_clock.hpp"
 
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <numeric>
+#include "timer/quality.hpp"
 
 namespace scope {
 namespace {
@@ -34,27 +31,9 @@ void TickClock::calibrate(double duration_s) {
                       static_cast<double>(last.ticks - first.ticks);
 }
 
-// The largest step of which all others are multiples; where reads are faster than the clock, the smallest.
 ClockQuality assess(const TickClock& clock) {
-  constexpr int reads = 20'000;
-  Ticks smallest = std::numeric_limits<Ticks>::max();
-  Ticks divisor = 0;
-  bool monotonic = true;
-  bool faster = false;
-  std::array<Ticks, reads> steps;
-  Ticks previous = clock.now();
-  for (auto& step : steps) {
-    const Ticks now = clock.now();
-    step = now - previous;
-    previous = now;
-    monotonic = monotonic && step >= 0;
-    faster = faster || step == 0;
-    if (step <= 0) continue;
-    smallest = std::min(smallest, step);
-    divisor = std::gcd(divisor, step);
-  }
-  std::nth_element(steps.begin(), steps.begin() + reads / 2, steps.end());
-  return {clock.seconds(faster ? smallest : divisor), clock.seconds(steps[reads / 2]), monotonic};
+  const auto [resolution, pair, monotonic] = quality_of<20'000>([&clock] { return clock.now(); });
+  return {clock.seconds(resolution), clock.seconds(pair), monotonic};
 }
 
 }  // namespace scope

@@ -265,12 +265,12 @@ def _seconds(value: float) -> str:
 
 
 def regions(merged: Merged) -> Table:
-    """Return the regions marked with MPI_Pcontrol."""
+    """Return the regions that the program marks."""
     return Table(
         ["region", "processes", "entries", "time", "in MPI", "longest"],
         [
             [
-                str(one.number),
+                one.name or str(one.number),
                 str(one.processes),
                 str(one.entries),
                 units.quantity(one.time_s, "s"),
