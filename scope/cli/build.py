@@ -79,7 +79,7 @@ def _timer(asked: Path | None, json: bool) -> None:
     print(f"    export PKG_CONFIG_PATH={packages}")
     print(f"    export LD_LIBRARY_PATH={packages.parent}")
     print("    cc program.c $(pkg-config --cflags --libs scope-timer)")
-    print("    c++ -std=c++17 program.cpp $(pkg-config --cflags scope-timer)")
+    print("    c++ -std=c++17 program.cpp $(pkg-config --cflags scope-timer) -ldl")
     sources = prefix / timer.INCLUDES / "scope_timer.f90"
     print(f"    gfortran {sources} program.f90 $(pkg-config --libs scope-timer)")
     print(f"    man -M {prefix}/share/man 3 scope_timer")

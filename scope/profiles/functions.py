@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scope.profiles.profile import NOWHERE, Profile
 from scope.profiles.records import Function, Functions, PathNode
-from scope.profiles.regions import region_names
+from scope.profiles.regions import OUTSIDE, region_names
 from scope.profiles.sites import Name
 from scope.profiles.timeline import MOST_RANKS
 
@@ -21,7 +21,6 @@ Integers = NDArray[np.int64]
 
 UNKNOWN = "elsewhere"
 """What called MPI where the profile has no place for it."""
-OUTSIDE = "outside of regions"
 
 
 @dataclass

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from scope.profiles.profile import Profile
 from scope.profiles.records import Region
 
+OUTSIDE = "outside of regions"
+"""As people read the number 0."""
+
 
 def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
     """Return the names of the regions that have one, by number."""
@@ -20,14 +23,16 @@ def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
 
 
 def regions(profiles: Sequence[Profile]) -> list[Region]:
-    """Return the time of each region over all processes, in the order of their numbers."""
+    """Return the time of each region over all processes, what is outside first, then the longest; none without marks."""
     found: dict[int, list[tuple[int, float, float, int]]] = defaultdict(list)
     for one in profiles:
         for row in one.tables["regions"]:
             time_s, mpi_s = (float(row[name]) * one.tick_s for name in ("ticks", "mpi_ticks"))
             found[int(row["number"])].append((int(row["entries"]), time_s, mpi_s, one.rank))
     names = region_names(profiles)
-    return [
+    if not any(found):
+        return []  # all time is outside
+    listed = [
         Region(
             number=number,
             name=names.get(number, ""),
@@ -38,5 +43,6 @@ def regions(profiles: Sequence[Profile]) -> list[Region]:
             most_s=max(time_s for _, time_s, *_ in rows),
             most_rank=max(rows, key=lambda row: row[1])[3],
         )
-        for number, rows in sorted(found.items())
+        for number, rows in found.items()
     ]
+    return sorted(listed, key=lambda one: (one.number != 0, -one.time_s))

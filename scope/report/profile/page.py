@@ -282,7 +282,7 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
         yield Section(
             "regions",
             "Regions",
-            "Regions that the program marks with MPI_Pcontrol.",
+            "Parts of the program that it marks with MPI_Pcontrol or scope-timer; time belongs to the innermost.",
             table=tables.regions(merged),
         )
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from scope import units
 from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.records import Calls, FileLayer, FileUse, Merged, Spread
+from scope.profiles.regions import OUTSIDE
 from scope.report.figure import Table
 from scope.report.profile.figures import size_range
 
@@ -270,7 +271,7 @@ def regions(merged: Merged) -> Table:
         ["region", "processes", "entries", "time", "in MPI", "longest"],
         [
             [
-                one.name or str(one.number),
+                (one.name or str(one.number)) if one.number else OUTSIDE,
                 str(one.processes),
                 str(one.entries),
                 units.quantity(one.time_s, "s"),

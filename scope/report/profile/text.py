@@ -53,6 +53,9 @@ def parts(contents: ProfileContents, blocks: bool = True) -> Iterator[Renderable
         yield _grid(_shortened(tables.sites(merged, _SITES, frames=1)))
         for text in wrapped(merged):
             yield Text(text, style="dim")
+    if merged.regions:
+        yield Text()
+        yield _grid(tables.regions(merged))
     if merged.functions is not None:
         yield Text()
         yield _grid(_shortened(by_function.functions(merged, _ROUTINES)))
