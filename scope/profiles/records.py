@@ -354,6 +354,12 @@ class Region(Strict):
     number: int
     name: str = ""
     """Empty where the program numbers its regions."""
+
+    @property
+    def label(self) -> str:
+        """The name, or else the number."""
+        return self.name or str(self.number)
+
     processes: int
     entries: int
     time_s: float

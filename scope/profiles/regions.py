@@ -23,7 +23,7 @@ def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
 
 
 def regions(profiles: Sequence[Profile]) -> list[Region]:
-    """Return the time of each region over all processes, what is outside first, then the longest; none without marks."""
+    """Return the time of each region over all processes: the one outside, then the longest; [] without marks."""
     found: dict[int, list[tuple[int, float, float, int]]] = defaultdict(list)
     for one in profiles:
         for row in one.tables["regions"]:

@@ -33,7 +33,7 @@ COLUMNS = [
     ("place", False),
     ("communicator", True),
     ("size", True),
-    ("region", True),
+    ("region", False),
     ("time", True),
     ("calls", True),
     ("mean", True),
@@ -91,7 +91,8 @@ def render(contents: ProfileContents) -> str:
     merged = contents.merged
     sections = list(_sections(contents))
     figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
-    listed = [_row(merged, one) for one in merged.calls[:MOST_ROWS]]
+    regions = {one.number: one.label for one in merged.regions if one.number}
+    listed = [_row(merged, one, regions.get(one.region, "")) for one in merged.calls[:MOST_ROWS]]
     return template().render(
         title=drawn.described(merged),
         when=moment(contents.monitored.started_unix_s),
@@ -302,7 +303,7 @@ def _machine_comparison(found: MachineComparison) -> Section:
     )
 
 
-def _row(merged: Merged, one: Calls) -> Row:
+def _row(merged: Merged, one: Calls, region: str) -> Row:
     times = one.times
     place = " < ".join(merged.sites[one.site].frames) if one.site is not None else ""
     cells: list[tuple[str, float | None]] = [
@@ -310,7 +311,7 @@ def _row(merged: Merged, one: Calls) -> Row:
         (place, None),
         (str(one.communicator_size), float(one.communicator_size)),
         (drawn.size_range(one.size_class), float(one.size_class)),
-        (str(one.region), float(one.region)),
+        (region, None),
         (units.quantity(one.time_s, "s"), number(one.time_s)),
         (str(one.calls), float(one.calls)),
         *(_seconds(value) for value in (times.mean_s, times.median_s, times.p99_s)),

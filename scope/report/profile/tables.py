@@ -271,7 +271,7 @@ def regions(merged: Merged) -> Table:
         ["region", "processes", "entries", "time", "in MPI", "longest"],
         [
             [
-                (one.name or str(one.number)) if one.number else OUTSIDE,
+                one.label if one.number else OUTSIDE,
                 str(one.processes),
                 str(one.entries),
                 units.quantity(one.time_s, "s"),
