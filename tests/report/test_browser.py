@@ -49,6 +49,7 @@ def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
     assert seen.dom.count('class="drawn turning"') == surfaces
     assert seen.dom.count('class="drawn"') == len(keys) - surfaces
     assert seen.dom.count('class="facet"') >= 4 * surfaces
+    assert seen.dom.count('class="level"') >= surfaces
     assert "NaN" not in seen.dom[: seen.dom.index('id="figures"')]
     for part in ("stack s", "ecdf s", "break-strip", "area", "axis"):
         assert f'class="{part}' in seen.dom or f"shape {part}" in seen.dom, part

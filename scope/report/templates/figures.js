@@ -327,10 +327,23 @@ const drawing = (() => {
         if (heights.includes(null)) continue;
         const placed = around.map(([r, c], index) => project(surface.x[c], surface.y[r], heights[index]));
         const mean = heights.reduce((sum, value) => sum + value, 0) / 4;
+        const depth = placed.reduce((sum, point) => sum + point[2], 0) / 4;
         parts.push({
-          depth: placed.reduce((sum, point) => sum + point[2], 0) / 4,
+          depth,
           drawn: element("path", { class: "facet", style: `fill:${shade((mean - surface.cmin) / (surface.cmax - surface.cmin || 1))}`, d: polygon(placed.map((point) => point.slice(0, 2))) }),
         });
+        // Where a side of the facet crosses the height of a tick begins or ends a level line: two points or, on a saddle, four.
+        const levels = zaxis.tickvals.flatMap((level) => {
+          const crossings = around.flatMap(([r, c], side) => {
+            const [nr, nc] = around[(side + 1) % 4];
+            const [from, to] = [heights[side], heights[(side + 1) % 4]];
+            if (from > level === to > level) return [];
+            const part = (level - from) / (to - from);
+            return [[surface.x[c] + part * (surface.x[nc] - surface.x[c]), surface.y[r] + part * (surface.y[nr] - surface.y[r]), level]];
+          });
+          return crossings.length === 4 ? [crossings.slice(0, 2), crossings.slice(2)] : crossings.length === 2 ? [crossings] : [];
+        });
+        for (const [from, to] of levels) parts.push({ depth: depth - 1e-6, drawn: element("path", { class: "level", d: line(from, to) }) });
       }
     }
     const targets = points.x.map((x, at) => {

@@ -188,11 +188,13 @@ def _log10(value: float | None) -> float | None:
 def _caption(first: Summary, fit: Fit | None) -> str:
     head = f"Medians ({definition(first.definition)}); colours on a logarithmic scale. "
     if fit is None:
-        return head + "No model of both was chosen; the surface in three dimensions joins the measured points."
-    return head + (
-        f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
-        f"{fit.equation} ({fit.source})."
-    )
+        drawn = "No model of both was chosen; the surface in three dimensions joins the measured points."
+    else:
+        drawn = (
+            f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
+            f"{fit.equation} ({fit.source})."
+        )
+    return f"{head}{drawn} Its level lines join equal times, those of the axis."
 
 
 def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
