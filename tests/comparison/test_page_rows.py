@@ -10,7 +10,10 @@ from scope.comparison.compare import compare
 from scope.report.comparison.figures import figures
 from scope.report.comparison.page import render
 from scope.report.comparison.rows import axis, groups, place
+from scope.statistics.summary import Summary
 from tests.comparison.runs import summary, write
+
+NOISE = (1.0, 1.01, 1.0, 0.99, 1.0, 1.01, 1.0, 0.99)
 
 
 def rate(number: int, medians: list[float]) -> object:
@@ -61,7 +64,7 @@ def test_the_page_folds_what_did_not_change(runs: tuple[Path, Path]) -> None:
 def test_ratios_are_drawn_over_the_size(golden_run: Path) -> None:
     drawn = figures(compare(golden_run, golden_run, across_machines=True))
     assert len(drawn) > 3
-    for figure in drawn:
+    for figure in [one for one in drawn if "surface" not in one.key]:
         points = [trace for trace in figure.traces if trace["meta"]["role"] == "points"]
         bands = [trace for trace in figure.traces if trace["meta"]["role"] == "band"]
         assert len(points) == len(bands) <= 6
@@ -69,3 +72,26 @@ def test_ratios_are_drawn_over_the_size(golden_run: Path) -> None:
         assert all(value == pytest.approx(1) for trace in points for value in trace["y"]), "a run over itself"
     page = render(compare(golden_run, golden_run, across_machines=True))
     assert page.index('id="curves"') < page.index('id="filter"') < page.index('class="verdict-group"')
+
+
+def test_two_surfaces_are_compared(tmp_path: Path) -> None:
+    def swept(factor: float) -> list[Summary]:
+        return [
+            summary(
+                size, [1e-6 * size * ranks * each * (factor if ranks == 8 else 1) for each in NOISE], ranks=ranks
+            )
+            for size in (8, 64, 512)
+            for ranks in (2, 4, 8)
+        ]
+
+    a, b = write(tmp_path / "a", swept(1)), write(tmp_path / "b", swept(1.5))
+    (surface,) = [one for one in figures(compare(a, b)) if "surface" in one.key]
+    (cells,) = surface.traces
+    assert [[float(text) for text in row] for row in cells["text"]] == [[1.0] * 3, [1.0] * 3, [1.5] * 3]
+    assert surface.layout["yaxis"]["ticktext"] == ["2", "4", "8"]
+    assert surface.table is not None
+    assert len(surface.table.rows) == 9
+    assert "1.50" in surface.table.rows[-1][-1]
+    missing = write(tmp_path / "c", swept(1)[:-1])
+    (surface,) = [one for one in figures(compare(a, missing)) if "surface" in one.key]
+    assert surface.traces[0]["z"][2][2] is None

@@ -1,4 +1,4 @@
-"""B over A by size, a figure for each benchmark: medians of the ratio with bands of their intervals."""
+"""B over A by size, a figure for each benchmark: medians of the ratio with bands, and surfaces over processes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import median
 from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison
 from scope.report.comparison.rows import groups
+from scope.report.comparison.surfaces import surfaces
 from scope.report.figure import Figure, Plot, Table, count_axis, log_axis, number, place, size_axis
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
 
@@ -20,8 +21,11 @@ def figures(comparison: Comparison) -> list[Figure]:
         for row in group.rows:
             if row.case.ratio:
                 cases[row.case.benchmark].append(row.case)
-    found = [(_change(alike), figure) for alike in cases.values() if (figure := _figure(alike)) is not None]
-    return [figure for _, figure in sorted(found, key=lambda each: -each[0])]
+    found: list[Figure] = []
+    for alike in sorted(cases.values(), key=_change, reverse=True):
+        curves = _figure(alike)
+        found.extend([*([curves] if curves else []), *surfaces(alike)])
+    return found
 
 
 def _change(cases: list[ComparedCase]) -> float:

@@ -70,8 +70,8 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         traces=[_cells(grid, sizes, counts, fitted)],
         layout={
             "height": max(260, 110 + 30 * len(counts)),
-            "xaxis": _places(by, range(len(sizes)), ticks),
-            "yaxis": _places("processes", range(len(counts)), [str(count) for count in counts]),
+            "xaxis": places(by, range(len(sizes)), ticks),
+            "yaxis": places("processes", range(len(counts)), [str(count) for count in counts]),
         },
         surface=_surface(grid, sizes, counts, fitted, ticks, variable, by),
         table=table(group, ["ranks", variable], contents.catalog),
@@ -79,13 +79,14 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
     )
 
 
-def _places(title: str, places: Sequence[float], texts: Sequence[str]) -> Plot:
+def places(title: str, at: Sequence[float], texts: Sequence[str]) -> Plot:
+    """Return an axis whose ticks are names: the texts at these places."""
     return {
         "title": {"text": title},
         "role": "category",
-        "tickvals": list(places),
+        "tickvals": list(at),
         "ticktext": list(texts),
-        "range": [places[0] - 0.5, places[-1] + 0.5],
+        "range": [at[0] - 0.5, at[-1] + 0.5],
     }
 
 
