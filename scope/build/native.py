@@ -9,6 +9,7 @@ from pathlib import Path
 from scope.build import blas, cmake, fabrics, scalapack
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.mpi import registry
 from scope.rundirectory import expanded, read_json, write_json
 
 PROGRAMS = "programs"
@@ -86,7 +87,8 @@ def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
 
 def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
     algebra = blas.find(mpi.compiler)
-    libraries = fabrics.find(mpi.compiler)
+    # No adapter carries simulated messages, and SimGrid's headers replace names that those of fabrics have, too.
+    libraries = [] if registry.named(mpi.name).simulates else fabrics.find(mpi.compiler)
     solver = scalapack.find(mpi)
     facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
     links = {"blas": algebra.library if algebra else "", "scalapack": solver.library if solver else ""}
