@@ -32,6 +32,13 @@ def command(
             " factor. May be repeated.",
         ),
     ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(metavar="NETWORK", help="fat-tree, dragonfly or torus, of links like those of the run."),
+    ] = None,
+    cost: Annotated[
+        float | None, typer.Option(help="Of the change, in any currency: adds what a percent of each gain costs.")
+    ] = None,
     collectives: Annotated[
         str | None,
         typer.Option(
@@ -59,6 +66,7 @@ def command(
         hosts=hosts,
         changes=_changes(choose or []),
         only=patterns or [],
+        topology=topology,
         collectives=collectives,
         case_limit_s=case_limit,
         output=output,
@@ -74,7 +82,7 @@ def command(
 
         screen = console()
         screen.print(simulation.validated(made.record, every))
-        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged))
+        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, cost))
         print(f"run: {spelt(made.directory.path)}")
     if not made.well:
         raise typer.Exit(1)

@@ -35,6 +35,7 @@ from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json,
 from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
+from scope.simulation.network import networked
 from scope.simulation.platform import platform
 from scope.simulation.record import Simulation, beside, time_metric
 from scope.simulation.start import SELECTORS, Simulator
@@ -63,6 +64,8 @@ class SimulateOptions:
     """Numbers of ranks beside those of the run."""
     hosts: int | None = None
     changes: Mapping[str, float] = field(default_factory=dict)
+    topology: str | None = None
+    """A network in place of the measured one."""
     only: Sequence[str] = ()
     """Patterns of benchmarks; empty: all that the run measured."""
     collectives: str | None = None
@@ -153,12 +156,16 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
 
 def calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
     """Return the calibration with the platform that the options ask for."""
-    return replace(own, platform=changed(own.platform, options.changes, options.hosts))
+    platform_asked = changed(own.platform, options.changes, options.hosts)
+    if options.topology is not None:
+        platform_asked = networked(platform_asked, options.topology)
+    return replace(own, platform=platform_asked)
 
 
 def _words(options: SimulateOptions) -> list[str]:
     hosts = [f"--hosts {options.hosts}"] if options.hosts is not None else []
-    return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts]
+    network = [f"--topology {options.topology}"] if options.topology is not None else []
+    return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts, *network]
 
 
 def _collectives(known: Run, asked: str | None) -> str:

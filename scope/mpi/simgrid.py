@@ -12,6 +12,7 @@ SIMGRID = MpiImplementation(
     banner=r"SimGrid version ([\d.]+)",
     banner_differs=True,
     compiler="smpicxx",
+    compiler_version="-compiler-version",
     launchers=("smpirun",),
     simulates=True,
 )

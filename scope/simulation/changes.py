@@ -33,7 +33,7 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
     if topology is None:
         raise UsageError(f"{where}: the run has one host; how it would be connected to others was not measured")
     if len(topology.group) > 1:
-        raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must be one, or --topology")
+        raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must be one")
     first = platform.nodes[0]
     known = platform.nodes[:count]
     nodes = [*known, *(replace(first, name=f"{first.name}-{n}") for n in range(len(known) + 1, count + 1))]

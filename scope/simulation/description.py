@@ -10,7 +10,7 @@ from itertools import combinations, takewhile
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Comment, Element, SubElement
 
-from scope.simulation.platform import CLUSTER, Exchange, Node, Platform
+from scope.simulation.platform import CLUSTER, Exchange, Network, Node, Platform
 from scope.topology.topology import Group, HostException, Topology
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -29,7 +29,9 @@ def write(made: Platform, comments: Sequence[str], settings: Mapping[str, str] =
     config = SubElement(root, "config")
     for name, value in settings.items():
         SubElement(config, "prop", id=name, value=value)
-    if made.topology is None:
+    if made.network is not None:
+        _add_network(root, made, made.network)
+    elif made.topology is None:
         zone = SubElement(root, "zone", id=CLUSTER, routing="Full")
         _add_hosts(zone, made.nodes)
         _add_loops(zone, made.nodes, made.inside)
@@ -38,6 +40,30 @@ def write(made: Platform, comments: Sequence[str], settings: Mapping[str, str] =
         _zones(root, made, made.topology)
     ElementTree.indent(root)
     return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_network(root: Element, made: Platform, network: Network) -> None:
+    """Add equal hosts in a network of SimGrid's own making; those that are too many stay idle."""
+    node = made.nodes[0]
+    inside = (
+        {
+            "loopback_bw": f"{made.inside.bandwidth_bytes_per_s.estimate.value:.6g}Bps",
+            "loopback_lat": f"{made.inside.latency_s.estimate.value:.6g}s",
+        }
+        if made.inside is not None
+        else {}
+    )
+    SubElement(
+        root,
+        "cluster",
+        {
+            **{"id": CLUSTER, "prefix": "host", "suffix": "", "radical": f"0-{network.room - 1}"},
+            **{"speed": f"{node.flops_per_s.estimate.value:.6g}f", "core": str(node.cores)},
+            **{"bw": f"{network.link_bytes_per_s:.6g}Bps", "lat": f"{network.link_latency_s:.6g}s"},
+            **{"topology": network.kind, "topo_parameters": network.parameters, "sharing_policy": "SPLITDUPLEX"},
+            **inside,
+        },
+    )
 
 
 def _zones(root: Element, made: Platform, topology: Topology) -> None:

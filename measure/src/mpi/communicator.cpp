@@ -92,8 +92,10 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
   std::vector<int> lengths(size_);
   MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, handle_);
   std::string all(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}), '\0');
-  MPI_Allgatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets_of(lengths).data(),
-                 MPI_CHAR, handle_);
+  // By way of one rank: from each to each, some libraries send as many messages as the square of the ranks.
+  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets_of(lengths).data(), MPI_CHAR,
+              0, handle_);
+  MPI_Bcast(all.data(), static_cast<int>(all.size()), MPI_CHAR, 0, handle_);
   return parts_of(all, lengths);
 }
 

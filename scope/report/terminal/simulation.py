@@ -40,8 +40,13 @@ def validated(record: Simulation, every: bool = False) -> RenderableType:
     return Group(*parts, *(Text(f"note: {note}") for note in record.notes), Text(""))
 
 
-def simulated(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> RenderableType:
-    """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing."""
+def simulated(
+    record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary], cost: float | None = None
+) -> RenderableType:
+    """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing.
+
+    `cost`: of what was changed; a percent of gain costs its part.
+    """
     measured = {(one.label, one.metric) for one in record.validation} if not record.changes else set()
     new = [one for one in summaries if (one.label, one.metric) not in measured]
     if not new:
@@ -49,12 +54,15 @@ def simulated(record: Simulation, summaries: Sequence[Summary], unchanged: Seque
     before = {one.key: one for one in unchanged}
     notes = list(dict.fromkeys(filter(None, map(record.beyond, new))))
     letters = dict(zip(notes, _letters(), strict=False))
-    columns = ["case", "simulated", *(["unchanged", "change"] if record.changes else []), "error", "beyond"]
+    priced = ["cost of a percent"] if cost is not None and record.changes else []
+    changed = ["unchanged", "change", *priced] if record.changes else []
+    columns = ["case", "simulated", *changed, "error", "beyond"]
     table = _table(*columns)
     for one in new:
         own = record.error_of(one.benchmark)
         old = before.get(one.key)
         gain = [units.quantity(old.median, old.unit), _ratio(one, old)] if old else ["", ""]
+        gain += [_cost_of_a_percent(one, old, cost)] if cost is not None else []
         table.add_row(
             one.label,
             units.quantity(one.median, one.unit),
@@ -88,6 +96,14 @@ def _error_words(error: ErrorOf) -> list[str]:
 
 def _ratio(one: Summary, old: Summary) -> str:
     return units.change(one.median / old.median - 1) if one.median and old.median else ""
+
+
+def _cost_of_a_percent(one: Summary, old: Summary | None, cost: float) -> str:
+    """Return the cost over the percent by which more is done in the same time; `no gain` where it is not more."""
+    if old is None or not one.median or not old.median:
+        return ""
+    gained = (old.median / one.median if one.better == "lower" else one.median / old.median) - 1
+    return units.digits(cost / (100 * gained)) if gained > 0 else "no gain"
 
 
 def _letters() -> Iterator[str]:
