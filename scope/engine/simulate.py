@@ -139,6 +139,7 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         simulator=f"SimGrid {build.mpi.version}",
         collectives=collectives,
         changes=changes,
+        inputs=own.inputs,
         notes=list(_notes(known, own)),
         validation=validation,
     )

@@ -8,7 +8,7 @@ https://simgrid.org/doc/latest/Configuring_SimGrid.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scope import units
@@ -22,6 +22,10 @@ EAGER_BYTES = 65536
 """Where a run does not say up to which size its library sends without waiting: the default of SMPI."""
 SHORTEST_S = 1e-9
 """SimGrid resolves no less."""
+ENVELOPE_BYTES = 16
+"""SMPI adds as much to every message, for tag, destination and communicator, before it looks for its factors."""
+LEAST = 1e-6
+"""Of a factor: SMPI takes none that is zero or below."""
 OVERHEADS = "loggp"
 
 
@@ -33,6 +37,8 @@ class Calibration:
     settings: dict[str, str]
     comments: list[str]
     """Where each figure comes from, with its interval."""
+    inputs: list[str]
+    """Benchmarks whose times it was made of, which prove nothing of it."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,13 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     route = _route(platform, measurements, lines, inside) if lines else None
     if lines is None or route is None:
         comments.append("one latency and one rate for all sizes: the run has no fit of a ping-pong over its sizes")
-        return Calibration(platform, settings, comments)
+        return Calibration(platform, settings, comments, [])
     overhead_s, more, told = _overheads(busy)
     empty_s = max(lines.segments[0].latency_s.value, SHORTEST_S)
-    settings |= _factors(lines.segments, empty_s, route.bytes_per_s, overhead_s) | more
+    settings |= _factors(lines, empty_s, route.bytes_per_s, overhead_s) | more
     comments += [*(_told(lines, segment) for segment in lines.segments), *told]
-    return Calibration(_with_latency(platform, empty_s / route.latency_s, inside), settings, comments)
+    inputs = [lines.subject.benchmark, *([busy.subject.benchmark] if more and busy else [])]
+    return Calibration(_with_latency(platform, empty_s / route.latency_s, inside), settings, comments, inputs)
 
 
 def _on_default_path(fit: Fit, measurements: Measurements, inside: bool) -> bool:
@@ -123,15 +130,42 @@ def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
     return send.value + receive.value, {name: f"0:{value:.6g}:0" for name, value in costs.items()}, words
 
 
-def _factors(segments: Sequence[Segment], empty_s: float, bytes_per_s: float, overhead_s: float) -> dict[str, str]:
-    """Return the factors of each segment. They hold from the size that stands before them."""
-    starts = [0, *(int(one.high) + 1 for one in segments[:-1])]
-    latencies = [max((max(one.latency_s.value, 0) - overhead_s) / empty_s, 1e-6) for one in segments]
-    rates = [1 / max(one.per_byte_s.value * bytes_per_s, 1e-6) for one in segments]
-    return {
-        name: ";".join(f"{start}:{value:.6g}" for start, value in zip(starts, values, strict=True))
-        for name, values in (("smpi/lat-factor", latencies), ("smpi/bw-factor", rates))
-    }
+@dataclass(frozen=True)
+class Line:
+    """t(n) = latency + n per_byte above a size, up to where the next line begins."""
+
+    above: float
+    latency_s: float
+    per_byte_s: float
+
+
+def _lines(fit: Fit) -> Iterator[Line]:
+    """Yield the lines of a fit as SMPI can have them: no message takes longer for a byte than the longest.
+
+    A rate would hold for all messages between two hosts together. Where short messages take longer for each byte,
+    bytes that follow each other do not: the excess is latency, in a step for each size that was measured.
+    """
+    wire_s = max(fit.segments[-1].per_byte_s.value, 0.0)
+    above = 0.0
+    for one in fit.segments:
+        excess_s = one.per_byte_s.value - wire_s
+        sizes = [point.x for point in fit.points if one.low <= point.x <= one.high] if excess_s > 0 else []
+        for size in sizes or [one.high]:
+            more_s = max(excess_s, 0.0) * size if sizes else 0.0
+            yield Line(above, one.latency_s.value + more_s, min(one.per_byte_s.value, wire_s))
+            above = size
+
+
+def _factors(fit: Fit, empty_s: float, bytes_per_s: float, overhead_s: float) -> dict[str, str]:
+    """Return the factors of each line. They hold above the size that stands before them."""
+    latencies: list[str] = []
+    rates: list[str] = []
+    for one in _lines(fit):
+        start = int(one.above) + ENVELOPE_BYTES if latencies else 0
+        latency_s = one.latency_s - ENVELOPE_BYTES * max(one.per_byte_s, 0.0) - overhead_s
+        latencies.append(f"{start}:{max(latency_s / empty_s, LEAST):.6g}")
+        rates.append(f"{start}:{1 / max(one.per_byte_s * bytes_per_s, LEAST):.6g}")
+    return {"smpi/lat-factor": ";".join(latencies), "smpi/bw-factor": ";".join(rates)}
 
 
 def _told(lines: Fit, segment: Segment) -> str:

@@ -17,8 +17,8 @@ KINDS = ("fat-tree", "dragonfly", "torus")
 def networked(platform: Platform, kind: str) -> Platform:
     """Return the hosts of a platform in another network, whose links are like the port of the first host.
 
-    A link has half of the latency between two hosts of one switch, which is that of two links. Raises UsageError for
-    an unknown kind and for a run without a network.
+    A link has half of the latency between two hosts of one switch, which is that of two links. Raises UsageError
+    for an unknown kind and for a run without a network.
     """
     if kind not in KINDS:
         raise UsageError(f"--topology {kind}: must be one of {', '.join(KINDS)}")

@@ -60,14 +60,17 @@ class Simulation(Strict):
     """The library whose choice of algorithms was simulated."""
     changes: list[str]
     """To the platform, as they were asked for; empty where it is as it was measured."""
+    inputs: list[str]
+    """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
     notes: list[str]
     """What else must be known of its figures."""
     validation: list[Beside]
     """On the platform as it was measured."""
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
-        """Return the error of a benchmark, or of all; None where nothing was simulated beside a measurement."""
-        found = [one for one in self.validation if benchmark in (None, one.benchmark)]
+        """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
+        proofs = [one for one in self.validation if one.benchmark not in self.inputs]
+        found = proofs if benchmark is None else [one for one in self.validation if one.benchmark == benchmark]
         if not found:
             return None
         errors = np.array([one.error for one in found])

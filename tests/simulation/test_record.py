@@ -16,7 +16,14 @@ from scope.statistics.estimate import Estimate
 
 def record(*errors: float, changes: list[str] | None = None) -> Simulation:
     return Simulation(
-        **{"format": 2, "of": "a", "simulator": "SimGrid 3.32", "collectives": "openmpi", "notes": []},
+        **{
+            "format": 2,
+            "of": "a",
+            "simulator": "SimGrid 3.32",
+            "collectives": "openmpi",
+            "notes": [],
+            "inputs": [],
+        },
         changes=changes or [],
         validation=[
             Beside(
@@ -41,6 +48,7 @@ def test_the_error_keeps_both_ends_and_has_no_sign_in_its_median() -> None:
     assert (error.smallest, error.largest) == (pytest.approx(-0.3), pytest.approx(0.2))
     assert "20 %" in record(-0.3, 0.1, 0.2).accuracy
     assert record().error_of() is None
+    assert record(0.1).model_copy(update={"inputs": ["mpi.barrier"]}).error_of() is None
     assert "no figure is validated" in record().accuracy
 
 

@@ -32,8 +32,9 @@ def validated(record: Simulation, every: bool = False) -> RenderableType:
     for name in dict.fromkeys(one.benchmark for one in record.validation):
         own = record.error_of(name)
         assert own is not None
-        table.add_row(name, *_error_words(own))
-    table.add_row("all", *_error_words(whole))
+        given = " (input)" if name in record.inputs else ""
+        table.add_row(f"{name}{given}", *_error_words(own))
+    table.add_row("all" if not record.inputs else "all others", *_error_words(whole))
     parts: list[RenderableType] = [head, Text(record.accuracy), table]
     if every:
         parts += [Text(""), _cases(record.validation)]
