@@ -83,6 +83,8 @@ def command(
         screen = console()
         screen.print(simulation.validated(made.record, every))
         screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, cost))
+        for line in made.left_out:
+            screen.print(f"no figure: {line}", soft_wrap=True)
         print(f"run: {spelt(made.directory.path)}")
     if not made.well:
         raise typer.Exit(1)
@@ -115,6 +117,7 @@ def _print_json(made: Simulated) -> None:
             "run": str(made.directory.path),
             "record": made.record.model_dump(),
             "error": error.model_dump() if error else None,
+            "left_out": made.left_out,
             "simulated": [
                 row | {"beyond": made.record.beyond(one)}
                 for row, one in zip(rows(made.summaries), made.summaries, strict=True)

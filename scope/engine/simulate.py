@@ -49,7 +49,8 @@ COMPUTING = ("operation", "algorithm", "application")
 """Levels whose benchmarks compute in what they time."""
 REPETITIONS = 3
 """Simulated times hardly differ."""
-BUDGET_S = 30.0
+BUDGET_S = 5.0
+"""Real seconds of a case, beyond which no further repetition begins."""
 SHARE_OF_MEMORY = 0.8
 SEED = 1
 
@@ -83,6 +84,8 @@ class Simulated:
     record: Simulation
     summaries: list[Summary]
     """The simulated times, in the order of the cases."""
+    left_out: list[str]
+    """Cases without a figure, and why."""
     unchanged: list[Summary]
     """Of the same cases on the platform as it was measured; empty where nothing was changed."""
     well: bool
@@ -127,10 +130,11 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         selector=SELECTORS[collectives],
     )
     changes = _words(options)
+    _refuse_too_many(request, other)
     directory = new_directory("simulate", options.output)
     first = RunDirectory(directory.path / "unchanged") if changes else directory
     first.path.mkdir(exist_ok=True)
-    well = _simulated(first, request, progress)
+    well = _simulated(first, replace(request, plan=_fitting(request)), progress)
     analyze(first.path)
     validation = beside(measured, Run(first.path).statistics, catalog)
     record = Simulation(
@@ -147,12 +151,13 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     unchanged: list[Summary] = []
     if changes:
         unchanged = _times(first, catalog)
-        well = _simulated(directory, replace(request, calibration=other, hosts_of={}), progress) and well
+        asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
+        well = _simulated(directory, asked, progress) and well
         write_json(directory.simulation, record)
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
-    return Simulated(directory, record, _times(directory, catalog), unchanged, well)
+    return Simulated(directory, record, _times(directory, catalog), _left_out(directory), unchanged, well)
 
 
 def calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
@@ -167,6 +172,32 @@ def _words(options: SimulateOptions) -> list[str]:
     hosts = [f"--hosts {options.hosts}"] if options.hosts is not None else []
     network = [f"--topology {options.topology}"] if options.topology is not None else []
     return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts, *network]
+
+
+def _refuse_too_many(request: Request, other: Calibration) -> None:
+    """Raise UsageError where the platform that was asked for takes fewer ranks than were asked for."""
+    room = len(_filled(replace(request, calibration=other)))
+    if too_many := [count for count in request.options.ranks if count > room]:
+        hosts = len(other.platform.nodes)
+        raise UsageError(
+            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; --hosts gives it more"
+        )
+
+
+def _fitting(request: Request) -> Plan:
+    """Return the part of the plan for which the platform as it was measured has room."""
+    room = len(_filled(request))
+    known = set(request.hosts_of)
+    fits = (each for each in request.plan.launches if each.batch in known or each.ranks <= room)
+    return replace(request.plan, launches=tuple(fits))
+
+
+def _changed(request: Request) -> Plan:
+    """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts."""
+    options = request.options
+    only_larger = not options.changes and options.topology is None
+    further = [each for each in request.plan.launches if each.batch not in request.hosts_of]
+    return replace(request.plan, launches=tuple(further)) if only_larger and further else request.plan
 
 
 def _collectives(known: Run, asked: str | None) -> str:
@@ -379,6 +410,12 @@ def _notes(known: Run, own: Calibration) -> Iterator[str]:
     yield from (
         one for one in own.comments if one.startswith(("one latency", "sender and receiver are busy for no"))
     )
+
+
+def _left_out(directory: RunDirectory) -> list[str]:
+    return [
+        f"{one.case.label}: {one.reason}" for one in Run(directory.path).raw_samples.cases if one.status != "ok"
+    ]
 
 
 def _times(directory: RunDirectory, catalog: Catalog) -> list[Summary]:

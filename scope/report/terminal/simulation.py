@@ -57,7 +57,7 @@ def simulated(
     letters = dict(zip(notes, _letters(), strict=False))
     priced = ["cost of a percent"] if cost is not None and record.changes else []
     changed = ["unchanged", "change", *priced] if record.changes else []
-    columns = ["case", "simulated", *changed, "error", "beyond"]
+    columns = ["case", "simulated", *changed, "median error", "beyond"]
     table = _table(*columns)
     for one in new:
         own = record.error_of(one.benchmark)
