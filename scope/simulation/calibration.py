@@ -56,7 +56,7 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     """
     inside = len(platform.nodes) == 1
     mine = [one for one in fits if one.variable == "message_bytes" and _on_default_path(one, measurements, inside)]
-    lines = next((one for one in mine if one.chosen and one.segments and _plain(one, measurements)), None)
+    lines = next((one for one in mine if one.chosen and _segments(one) and _plain(one, measurements)), None)
     busy = next((one for one in mine if one.model == OVERHEADS), None)
     eager, eager_from = _eager_limit(lines)
     thresholds = ("smpi/async-small-thresh", "smpi/send-is-detached-thresh")
@@ -67,11 +67,20 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
         comments.append("one latency and one rate for all sizes: the run has no fit of a ping-pong over its sizes")
         return Calibration(platform, settings, comments, [])
     overhead_s, more, told = _overheads(busy)
-    empty_s = max(lines.segments[0].latency_s.value, SHORTEST_S)
+    empty_s = max(_segments(lines)[0].latency_s.value, SHORTEST_S)
     settings |= _factors(lines, empty_s, route.bytes_per_s, overhead_s) | more
-    comments += [*(_told(lines, segment) for segment in lines.segments), *told]
+    comments += [*(_told(lines, segment) for segment in _segments(lines)), *told]
     inputs = [lines.subject.benchmark, *([busy.subject.benchmark] if more and busy else [])]
     return Calibration(_with_latency(platform, empty_s / route.latency_s, inside), settings, comments, inputs)
+
+
+def _segments(fit: Fit) -> list[Segment]:
+    """Return the lines of a fit; that of Hockney's model is one."""
+    known = {one.name: one for one in fit.parameters}
+    if not fit.segments and {"latency_s", "per_byte_s"} <= set(known):
+        whole = {"latency_s": known["latency_s"], "per_byte_s": known["per_byte_s"]}
+        return [Segment(low=fit.low, high=fit.high, **whole)]
+    return fit.segments
 
 
 def _on_default_path(fit: Fit, measurements: Measurements, inside: bool) -> bool:
@@ -145,9 +154,9 @@ def _lines(fit: Fit) -> Iterator[Line]:
     A rate would hold for all messages between two hosts together. Where short messages take longer for each byte,
     bytes that follow each other do not: the excess is latency, in a step for each size that was measured.
     """
-    wire_s = max(fit.segments[-1].per_byte_s.value, 0.0)
+    wire_s = max(_segments(fit)[-1].per_byte_s.value, 0.0)
     above = 0.0
-    for one in fit.segments:
+    for one in _segments(fit):
         excess_s = one.per_byte_s.value - wire_s
         sizes = [point.x for point in fit.points if one.low <= point.x <= one.high] if excess_s > 0 else []
         for size in sizes or [one.high]:
