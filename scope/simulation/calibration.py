@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scope import units
+from scope.catalog.benchmark import Layer
 from scope.models.fitting.fit import Fit, Segment
 from scope.models.ladder.paths import paths
 from scope.models.measurements import Measurements, short_name
@@ -56,7 +57,8 @@ def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fi
     """
     inside = len(platform.nodes) == 1
     mine = [one for one in fits if one.variable == "message_bytes" and _on_default_path(one, measurements, inside)]
-    lines = next((one for one in mine if one.chosen and _segments(one) and _plain(one, measurements)), None)
+    straight = [one for one in mine if one.chosen and _segments(one)]
+    lines = next((one for layer in LIBRARY for one in straight if _plain(one, measurements, layer)), None)
     busy = next((one for one in mine if one.model == OVERHEADS), None)
     eager, eager_from = _eager_limit(lines)
     thresholds = ("smpi/async-small-thresh", "smpi/send-is-detached-thresh")
@@ -84,13 +86,18 @@ def _segments(fit: Fit) -> list[Segment]:
 
 
 def _on_default_path(fit: Fit, measurements: Measurements, inside: bool) -> bool:
-    ways = paths(measurements.machine, measurements.launches)
-    return any(way.inside == inside and way.transport == "default" and way.carries(fit.subject) for way in ways)
+    return any(
+        way.inside == inside
+        and way.transport == "default"
+        and way.carries(fit.subject)
+        and fit.subject.parameters.get("protocol", way.protocols[0]) in way.protocols
+        for way in paths(measurements.machine, measurements.launches)
+    )
 
 
-def _plain(fit: Fit, measurements: Measurements) -> bool:
-    """Return whether a fit is of a ping-pong as a plain program does it."""
-    places = [place for layer in LIBRARY for place in measurements.catalog.standing("ping_pong", layer)]
+def _plain(fit: Fit, measurements: Measurements, layer: Layer) -> bool:
+    """Return whether a fit is of a ping-pong of a layer as a plain program does it."""
+    places = measurements.catalog.standing("ping_pong", layer)
     return any(
         place.benchmark.name == fit.subject.benchmark
         and place.shows(fit.metric)
