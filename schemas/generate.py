@@ -23,6 +23,7 @@ from scope.profiles.monitored_run import Monitored
 from scope.profiles.records import Merged
 from scope.rundirectory import Run
 from scope.samples.records import Record
+from scope.simulation.record import Simulation
 from scope.statistics.summary import Summaries
 from scope.tune.record import Tuning
 from scope.tune.storage.record import StorageTuning
@@ -35,6 +36,10 @@ FILES: dict[str, tuple[Any, str]] = {
     "statistics": (Summaries, "statistics.json: the figures of each metric of each case"),
     "models": (Models, "models.json: fits and ladders"),
     "findings": (Findings, "findings.json: the findings, worst first"),
+    "simulation": (
+        Simulation,
+        "simulation.json: what was simulated, and its error where it was measured; seconds",
+    ),
     "monitor": (Monitored, "monitor.json: a command that ran under the monitor, and how it ended"),
     "profile": (Merged, "profile.json: the profiles of a monitored program, merged; seconds and bytes"),
     "campaign": (Head, "campaign.json: what a campaign, placement study or soak was asked for, and its status"),

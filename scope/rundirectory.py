@@ -182,6 +182,16 @@ class RunDirectory:
         return self.path / "imported"
 
     @property
+    def simulation(self) -> Path:
+        """What was simulated, and how wrong such simulations are; only of simulated runs."""
+        return self.path / "simulation.json"
+
+    @property
+    def platform(self) -> Path:
+        """The platform as the simulator read it; only of simulated runs."""
+        return self.path / "platform.xml"
+
+    @property
     def job(self) -> Path:
         """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
         return self.path / "job"

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <optional>
 
 #include "memory/available.hpp"
 #include "text/words.hpp"
@@ -39,15 +40,18 @@ Preparation prepare_here(const PlannedCase& item, const Communicator& world) {
   return preparation;
 }
 
-// The first rank with a problem reports for all; a benchmark runs only when every rank has prepared it.
+// The first rank with a problem, who reports for all; none where there is none.
+std::optional<int> first_with_problem(bool problem_here, const Communicator& world) {
+  int first = problem_here ? world.rank() : world.size();
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world.handle());
+  return first < world.size() ? std::optional(first) : std::nullopt;
+}
+
+// A benchmark runs only when every rank has prepared it.
 void agree(Preparation& mine, const Communicator& world) {
-  const auto reasons = world.all_gather(mine.reason);
-  const auto statuses = world.all_gather(mine.status);
-  for (int rank = 0; rank < world.size(); ++rank) {
-    if (statuses[rank] == "ok") continue;
-    mine = {nullptr, statuses[rank], reasons[rank]};
-    return;
-  }
+  const auto first = first_with_problem(mine.status != "ok", world);
+  if (!first) return;
+  mine = {nullptr, world.broadcast(mine.status, *first), world.broadcast(mine.reason, *first)};
 }
 
 Preparation prepare(const PlannedCase& item, const Communicator& world) {
@@ -66,18 +70,13 @@ Preparation prepare(const PlannedCase& item, const Communicator& world) {
 
 // One verdict from the checks of all ranks.
 void agree(Verification& verification, const Communicator& world) {
-  const auto messages =
-      world.all_gather(verification.passed ? "" : where(world.rank(), verification.message));
   std::int64_t checks = 0;
   MPI_Allreduce(&verification.checks, &checks, 1, MPI_INT64_T, MPI_SUM, world.handle());
   verification.checks = checks;
-  for (const auto& message : messages) {
-    if (!message.empty()) {
-      verification.passed = false;
-      verification.message = message;
-      return;
-    }
-  }
+  const auto first = first_with_problem(!verification.passed, world);
+  if (!first) return;
+  verification.passed = false;
+  verification.message = world.broadcast(where(world.rank(), verification.message), *first);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mpi/simulated.hpp"
 #include "processors/processors.hpp"
 #include "sampling/repetition.hpp"
 
@@ -30,8 +31,9 @@ ClockQuality worst_quality(const TickClock& clock, const Communicator& world) {
   return {worst[0], worst[1], worst[2] == 0.0};
 }
 
-// Whether ranks share a processor on some host.
+// Whether ranks share a processor on some host; simulated ranks never do.
 bool oversubscribed(const Communicator& world) {
+  if (mpi_simulates) return false;
   int any = must_share_processors(allowed_on_host(world), processor_quota()) ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, world.handle());
   return any != 0;
@@ -46,7 +48,7 @@ double median_of(std::vector<double> values) {
 // How the ranks leave the wait for a common start at which nothing is done.
 std::optional<CommonStart> common_start(const Setting& setting) {
   if (setting.world.size() == 1 || setting.oversubscribed) return std::nullopt;
-  constexpr int starts = 101;
+  constexpr int starts = mpi_simulates ? 5 : 101;
   Window window(setting.world, setting.clock);
   std::vector<double> first(starts);
   std::vector<double> last(starts);

@@ -13,6 +13,7 @@
 #include "case_runner.hpp"
 #include "launch.hpp"
 #include "mpi/child.hpp"
+#include "mpi/simulated.hpp"
 #include "options.hpp"
 #include "probing/probe.hpp"
 #include "registry.hpp"
@@ -32,7 +33,9 @@ int run(const Options& options, MpiEnvironment& mpi) {
 
     samples.write_launch(launch.facts(), launch.ticks(), launch.clock());
     std::optional<Sentinel> sentinel;
-    if (options.action == Action::run) sentinel.emplace(launch.setting(), launch.facts().host);
+    // The state of a simulated machine does not change.
+    if (options.action == Action::run && !mpi_simulates)
+      sentinel.emplace(launch.setting(), launch.facts().host);
     const auto watch_machine = [&] {
       if (!sentinel) return;
       progress.enter(Stage::sentinel);

@@ -25,6 +25,7 @@ from scope.build import identity
 from scope.build.compiler import system_compiler
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
+from scope.mpi import registry
 from scope.private import home, refuse_foreign_programs
 from scope.rundirectory import expanded
 
@@ -272,7 +273,11 @@ def tool(name: str) -> str:
 def compiler_version(mpi: MpiInstallation) -> str:
     """Return the first line that the compiler behind the wrapper says of itself."""
     answer = subprocess.run(
-        [mpi.compiler, "--version"], capture_output=True, text=True, errors="replace", timeout=60
+        [mpi.compiler, registry.named(mpi.name).compiler_version],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
     )
     return (answer.stdout or answer.stderr).partition("\n")[0].strip()
 

@@ -16,6 +16,8 @@ from scope.mpi import registry
 from scope.rundirectory import expanded
 
 TIMEOUT_S = 30
+HEADERS = "#include <mpi.h>\n#ifdef SMPI_H\n#include <simgrid/version.h>\n#endif\n"
+"""What defines the macros of an MPI's name and version; SimGrid has the latter beside its mpi.h."""
 EMBEDDED = "embedded"
 """The name, and the origin, of the MPI that comes as a wheel."""
 
@@ -44,7 +46,7 @@ def find(asked: str | None = None) -> MpiInstallation:
     for found in _identified():
         if isinstance(found, Broken):
             broken.append(found)
-        elif asked not in (None, found.name, found.origin):
+        elif asked not in _answers_to(found):
             others.append(found)
         elif not found.launcher:
             without_launcher.append(found)
@@ -58,6 +60,13 @@ def find(asked: str | None = None) -> MpiInstallation:
     raise UsageError(
         f"{what}; usable here: {allowed}{failures}; also allowed: the folder of an installation, or its mpicxx"
     )
+
+
+def _answers_to(installation: MpiInstallation) -> tuple[str | None, ...]:
+    """Return what may be asked for where this is found; one that simulates must be asked for by name."""
+    if registry.named(installation.name).simulates:
+        return (installation.name,)
+    return None, installation.name, installation.origin
 
 
 def survey() -> tuple[list[MpiInstallation], list[Broken]]:
@@ -124,9 +133,10 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         directory = Path(folder)
         if folder and directory != embedded and os.access(directory, os.R_OK | os.X_OK):
-            for compiler in [directory / "mpicxx", *sorted(directory.glob("mpicxx.*"))]:
-                if os.access(compiler, os.X_OK):
-                    yield compiler, "path"
+            for name in registry.compilers():
+                for compiler in [directory / name, *sorted(directory.glob(f"{name}.*"))]:
+                    if os.access(compiler, os.X_OK):
+                        yield compiler, "path"
     if os.access(embedded / "mpicxx", os.X_OK):
         yield embedded / "mpicxx", EMBEDDED
 
@@ -137,7 +147,7 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
     try:
         answer = subprocess.run(
             command,
-            input="#include <mpi.h>\n",
+            input=HEADERS,
             capture_output=True,
             text=True,
             errors="replace",
@@ -153,8 +163,10 @@ def _ask_header(compiler: Path) -> tuple[str, str, str]:
 
 def _launcher(compiler: Path, name: str, version: str) -> str:
     """Return the mpiexec beside the wrapper that is of the same MPI; empty when there is none."""
-    suffix = compiler.name.removeprefix("mpicxx")
-    for candidate in (f"mpiexec{suffix}", f"mpirun{suffix}", "mpiexec", "mpiexec.hydra", "mpirun"):
+    implementation = registry.named(name)
+    suffix = compiler.name.removeprefix(implementation.compiler)
+    plain = implementation.launchers
+    for candidate in dict.fromkeys([*(f"{each}{suffix}" for each in plain), *plain]):
         launcher = compiler.parent / candidate
         if os.access(launcher, os.X_OK) and _belongs(launcher, name, version):
             return str(launcher)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from scope.build import blas, cmake, fabrics, scalapack
 from scope.errors import UsageError
-from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapack
+from scope.mpi import registry
 from scope.rundirectory import expanded, read_json, write_json
 
 PROGRAMS = "programs"
@@ -33,8 +34,7 @@ def build(mpi: MpiInstallation) -> NativeBuild:
     """
     project = _project(mpi, source_directory())
     directory = project.directory
-    algebra = blas.find(mpi.compiler)
-    solver = scalapack.find(mpi)
+    algebra, solver, _ = _found(mpi)
     with cmake.locked(directory):
         made = _known(directory)
         if made is None:
@@ -85,9 +85,7 @@ def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
 
 
 def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
-    algebra = blas.find(mpi.compiler)
-    libraries = fabrics.find(mpi.compiler)
-    solver = scalapack.find(mpi)
+    algebra, solver, libraries = _found(mpi)
     facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
     links = {"blas": algebra.library if algebra else "", "scalapack": solver.library if solver else ""}
     extra = extra_benchmarks()
@@ -112,6 +110,17 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
         ),
         links={name: library for name, library in links.items() if library},
     )
+
+
+def _found(mpi: MpiInstallation) -> tuple[Blas | None, Scalapack | None, tuple[fabrics.Fabric, ...]]:
+    """Return the libraries of this host that the program uses.
+
+    A simulated rank uses none: no adapter carries its messages, no ScaLAPACK knows its MPI, and each rank runs
+    a copy of the program that finds nothing beside itself.
+    """
+    if registry.named(mpi.name).simulates:
+        return None, None, ()
+    return blas.find(mpi.compiler), scalapack.find(mpi), fabrics.find(mpi.compiler)
 
 
 def _known(directory: Path) -> NativeBuild | None:

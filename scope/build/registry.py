@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -14,9 +15,12 @@ from scope.rundirectory import explain
 TIMEOUT_S = 60
 
 
-def load(program: str) -> Catalog:
-    """Return the catalog of a native program; raises ScopeError when it does not run or answers anything else."""
-    command = [program, "--action=list"]
+def load(program: str, start: Sequence[str] = ()) -> Catalog:
+    """Return the catalog of a native program; raises ScopeError when it does not run or answers anything else.
+
+    `start`: the words before it where it does not start by itself.
+    """
+    command = [*start, program, "--action=list"]
     try:
         answer = subprocess.run(
             command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, stdin=subprocess.DEVNULL

@@ -25,7 +25,7 @@ _MPI_NAMES = {"openmpi": r"libmpi\.so\.\d\d", "mpich": r"libmpi(ch)?\.so\.12"}
 
 def find(mpi: MpiInstallation) -> Scalapack | None:
     """Return the first ScaLAPACK that was made for an MPI of this kind; None when there is none."""
-    return _find(mpi.name, mpi.compiler)
+    return None if registry.named(mpi.name).simulates else _find(mpi.name, mpi.compiler)
 
 
 def definitions(found: Scalapack) -> list[str]:

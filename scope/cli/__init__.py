@@ -35,6 +35,7 @@ GROUPS = {
         "site": "write the runs of a repository as a folder of web pages",
         "serve": "serve these pages from this host, and show runs in progress",
         "predict": "predict an algorithm on more processes, with the measured error of such predictions",
+        "simulate": "simulate a run on more ranks, hosts or other links, with the measured error of such figures",
         "analyze": "derive statistics, models, findings and report of a run again, without MPI",
     },
     "your program": {

@@ -49,7 +49,7 @@ def command(
     options = predict.PredictOptions(
         algorithm=algorithm,
         n=_integer(n),
-        ranks=_counts(ranks),
+        ranks=counts(ranks),
         grid_rows=grid_rows,
         transport=transport,
         parameters=_parameters(choose or [], variant),
@@ -90,7 +90,7 @@ def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
     return given
 
 
-def _counts(text: str) -> list[int]:
+def counts(text: str) -> list[int]:
     """Read `2,4,8`, or `1..64`: its ends and the powers of two between them; UsageError for anything else."""
     from scope.errors import UsageError
     from scope.units import whole

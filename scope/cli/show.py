@@ -81,8 +81,13 @@ def show_run(
     elif top500:
         _print_top500(run)
     else:
+        from scope.report.terminal import simulation
         from scope.report.terminal.console import console
+        from scope.simulation.record import read as read_simulation
 
+        simulated = read_simulation(directory)
+        if simulated is not None:
+            console().print(simulation.validated(simulated))
         console().print(listing(shown, read_catalog(directory.benchmarks), verbose))
 
 

@@ -13,6 +13,7 @@ from scope.models.derive import derive
 from scope.plan.plan import read as read_plan
 from scope.rundirectory import OutdatedError, Run, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
+from scope.simulation.record import read as read_simulation
 from scope.statistics.course import course_of
 from scope.statistics.summarise import summarise
 from scope.topology.topology import read as read_topology
@@ -44,5 +45,6 @@ def context_of(run: Path) -> Context:
         machine=machine,
         catalog=catalog,
         plan=read_plan(directory.plan) if directory.plan.exists() else None,
+        simulation=read_simulation(directory),
         topology=read_topology(directory.topology) if directory.topology.exists() else None,
     )

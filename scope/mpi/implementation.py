@@ -81,3 +81,11 @@ class MpiImplementation:
     """Whether launcher and header spell one version differently, so that only the name can be compared."""
     sonames: tuple[str, ...] = ()
     """Names of its library beside those of its family."""
+    compiler: str = "mpicxx"
+    """Name of its compiler wrapper for C++."""
+    compiler_version: str = "--version"
+    """How the wrapper is asked for the version of the compiler behind it."""
+    launchers: tuple[str, ...] = ("mpiexec", "mpirun", "mpiexec.hydra")
+    """Names of its launcher, beside the compiler."""
+    simulates: bool = False
+    """Its ranks run in a simulation: nothing is measured with it unless it is asked for."""

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from scope.mpi.implementation import MpiFamily, MpiImplementation
 from scope.mpi.mpich import INTEL_MPI, MPICH, MPICH_FAMILY, MVAPICH
 from scope.mpi.openmpi import OPEN_MPI, OPEN_MPI_FAMILY
+from scope.mpi.simgrid import SIMGRID
 
-IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH)
+IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH, SIMGRID)
 """Derivatives of MPICH define its macros too and come before it."""
 FAMILIES: tuple[MpiFamily, ...] = (OPEN_MPI_FAMILY, MPICH_FAMILY)
 SHARED_MEMORY = tuple(sorted({pattern for family in FAMILIES for pattern in family.shared_memory}))
@@ -22,6 +23,11 @@ UNKNOWN = "unknown"
 def named(name: str) -> MpiImplementation:
     """Return the implementation of this name; one without a family where the name is not known."""
     return next((each for each in IMPLEMENTATIONS if each.name == name), MpiImplementation(name, name, None))
+
+
+def compilers() -> tuple[str, ...]:
+    """Return the names of all compiler wrappers for C++."""
+    return tuple(dict.fromkeys(each.compiler for each in IMPLEMENTATIONS))
 
 
 def of_header(macros: Mapping[str, str]) -> tuple[str, str]:

@@ -58,6 +58,20 @@ class Node:
 
 
 @dataclass(frozen=True)
+class Network:
+    """A network that nobody measured, of equal links."""
+
+    kind: str
+    """As SimGrid spells it: `FAT_TREE`."""
+    parameters: str
+    """As SimGrid reads them."""
+    room: int
+    """Hosts that it has place for."""
+    link_bytes_per_s: float
+    link_latency_s: float
+
+
+@dataclass(frozen=True)
 class Platform:
     """A cluster as simulators see it."""
 
@@ -68,7 +82,9 @@ class Platform:
     between: Exchange | None
     """Between two hosts; None of a single host, and where the topology says it."""
     topology: Topology | None
-    """None of a single host."""
+    """None of a single host, and in another network."""
+    network: Network | None = None
+    """In place of the topology."""
 
 
 def platform(measurements: Measurements, topology: Topology | None = None) -> Platform:

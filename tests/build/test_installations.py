@@ -11,6 +11,7 @@ import pytest
 
 from scope.build import installations
 from scope.errors import UsageError
+from scope.launch.launchers import choose
 from scope.machine.machine import MpiInstallation
 
 
@@ -90,6 +91,21 @@ def test_intel_mpi_is_not_taken_for_mpich(tmp_path: Path) -> None:
     compiler = wrapper(tmp_path, "mpicxx", '#define MPICH_VERSION "3.4"\n#define I_MPI_VERSION "2021.18.1"\n')
     found = installations.find(str(compiler))
     assert (found.name, found.version) == ("intelmpi", "2021.18.1")
+
+
+@needs_compiler
+def test_what_simulates_must_be_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = wrapper(tmp_path, "smpicxx", "#define SMPI_H\n")
+    version = compiler.parent / "include-smpicxx" / "simgrid" / "version.h"
+    version.parent.mkdir()
+    version.write_text("#define SIMGRID_VERSION_MAJOR 4\n#define SIMGRID_VERSION_MINOR 1\n")
+    launcher(tmp_path, "smpirun", "SimGrid version 4.1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert installations.find().name != "simgrid"
+    found = installations.find("simgrid")
+    assert (found.version, found.launcher) == ("4.1", str(tmp_path / "smpirun"))
+    with pytest.raises(UsageError, match="no launcher for simgrid"):
+        choose(found)
 
 
 @needs_compiler

@@ -13,6 +13,7 @@ from scope.plan.placement import Placement
 from scope.rundirectory import Imported, ImportedFile, Lack, Skipped, Unread
 from scope.samples.records import Disturbances, LaunchRecord, OverRanks
 from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
+from scope.simulation.record import Simulation, beside
 from tests.findings.contexts import (
     Change,
     between_hosts,
@@ -205,6 +206,17 @@ def with_imported(context: Context, unread: int = 2) -> Context:
     return replace(context, run=context.run.model_copy(update={"imported": imported}))
 
 
+def with_simulation(context: Context) -> Context:
+    """Return the context of a run whose barrier takes twice the time in a simulation."""
+    measured = [one for one in context.headlines if one.benchmark == "mpi.barrier"]
+    twice = [one.model_copy(update={"median": 2 * (one.median or 0)}) for one in measured]
+    record = Simulation(
+        **{"format": 2, "of": "golden", "simulator": "SimGrid 3.32", "collectives": "openmpi", "changes": []},
+        **{"inputs": [], "notes": [], "validation": beside(measured, twice, context.catalog)},
+    )
+    return replace(context, simulation=record)
+
+
 KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     "autocorrelation": ("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
     "bandwidth_below_layer": (
@@ -224,6 +236,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [as_it_is],
     ),
     "imported": ("imported", [with_imported], [as_it_is]),
+    "simulated": ("simulated", [with_simulation], [as_it_is]),
     "unread_lines": ("unread-lines", [with_imported], [as_it_is, lambda c: with_imported(c, unread=0)]),
     "failed_case": ("failed-case", [as_it_is], [without_failures]),
     "governor": (

@@ -27,6 +27,7 @@ OTHERS = (
     "campaign",
     "campaign-run",
     "analysis",
+    "simulation",
     "tune",
     "tune-storage",
 )

@@ -7,17 +7,20 @@
 #include <limits>
 #include <map>
 
+#include "mpi/simulated.hpp"
+
 namespace scope {
 namespace {
 
 constexpr int tag = 1;
-constexpr int exchanges_per_offset = 20;
-constexpr int exchanges_of_error = 60;
 constexpr int fewest_exchanges = 3;
+// Simulated exchanges all take the same time, and simulating many takes long.
+constexpr int exchanges_per_offset = mpi_simulates ? fewest_exchanges : 20;
+constexpr int exchanges_of_error = mpi_simulates ? fewest_exchanges : 60;
 // Long distances use fewer exchanges: a fixed number would take a minute for tens of hosts on a WAN.
 constexpr double longest_synchronisation_s = 1.0;
-constexpr int points_at_start = 50;
-constexpr int points_per_refresh = 4;
+constexpr int points_at_start = mpi_simulates ? 3 : 50;
+constexpr int points_per_refresh = mpi_simulates ? 1 : 4;
 // The first points are spread over 0.2 s: the longer the base, the better the slope.
 constexpr useconds_t pause_at_start_us = 4000;
 constexpr std::size_t points_kept = 400;

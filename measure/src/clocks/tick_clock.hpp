@@ -1,8 +1,13 @@
-// The clock of one host, calibrated; no instruction of the timed part can move across a read.
+// The clock of one host, calibrated; no instruction of the timed part can move across a read. Under an MPI that
+// simulates, the clock of the simulation.
 #pragma once
 
+#include <mpi.h>
+
+#include <cmath>
 #include <string>
 
+#include "mpi/simulated.hpp"
 #include "timer/timer.hpp"
 
 namespace scope {
@@ -16,7 +21,10 @@ class TickClock {
   // Chooses the source; the frequency is not known before `calibrate` or `set_frequency`.
   explicit TickClock(ClockChoice choice);
 
-  Ticks now() const { return register_ ? serialised_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC); }
+  Ticks now() const {
+    if constexpr (mpi_simulates) return std::llround(MPI_Wtime() * 1e9);
+    return register_ ? serialised_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
+  }
   double seconds(Ticks ticks) const { return static_cast<double>(ticks) * seconds_per_tick_; }
 
   bool uses_register() const { return register_; }
@@ -24,7 +32,7 @@ class TickClock {
   const std::string& fallback_reason() const { return fallback_reason_; }
   double frequency_hz() const { return 1.0 / seconds_per_tick_; }
 
-  // Compares the register with the raw monotonic clock over `duration_s`.
+  // Compares the register, where it is used, with the raw monotonic clock over `duration_s`.
   void calibrate(double duration_s);
   void set_frequency(double frequency_hz) { seconds_per_tick_ = 1.0 / frequency_hz; }
 

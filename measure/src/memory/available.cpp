@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "mpi/simulated.hpp"
 #include "processors/control_groups.hpp"
 #include "text/words.hpp"
 #include "unavailable.hpp"
@@ -55,14 +56,24 @@ bool questioned = false;
 // When the first large claim was made; none before it.
 std::optional<double> available_before;
 
+// The ranks that share a memory with this one.
+MPI_Comm sharing_memory(const Communicator& communicator) {
+  MPI_Comm together = MPI_COMM_NULL;
+  if (mpi_simulates) {
+    MPI_Comm_dup(communicator.handle(), &together);
+  } else {
+    MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &together);
+  }
+  return together;
+}
+
 // Throws Unavailable where the bytes of all ranks of this host exceed what is `available()` there.
 template <class Available>
 void require_on_host(std::int64_t bytes, Available&& available, const Communicator& communicator) {
   std::int64_t largest = 0;
   MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
   if (largest <= unquestioned) return;
-  MPI_Comm host = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  MPI_Comm host = sharing_memory(communicator);
   auto needed = static_cast<double>(bytes);
   double left = available();
   MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host);

@@ -45,6 +45,10 @@ class Communicator {
 
   // Gathers one text of every rank on every rank, in rank order.
   std::vector<std::string> all_gather(const std::string& text) const;
+  // The same on the root only, and nothing on the others.
+  std::vector<std::string> gather(const std::string& text) const;
+  // The text of one rank, on all. Collective.
+  std::string broadcast(std::string text, int root) const;
 
  private:
   explicit Communicator(MPI_Comm handle);

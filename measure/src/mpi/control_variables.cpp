@@ -11,6 +11,7 @@
 #include <utility>
 
 namespace scope {
+#ifdef SCOPE_HAS_TOOLS_INTERFACE
 namespace {
 
 constexpr std::size_t most_settings = 100;
@@ -168,4 +169,15 @@ std::vector<ControlVariable> ToolsInterface::settings() const {
   return found;
 }
 
+#else
+
+ToolsInterface::ToolsInterface() : open_(false) {}
+
+ToolsInterface::~ToolsInterface() = default;
+
+std::vector<ControlVariable> ToolsInterface::settings() const {
+  return {};
+}
+
+#endif
 }  // namespace scope

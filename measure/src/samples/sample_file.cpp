@@ -322,7 +322,7 @@ void SampleFile::write_journal(const Json& line) {
 }
 
 void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, const GlobalClock& clock) {
-  const auto processes = world_.all_gather(process_json(world_.rank(), facts.host));
+  const auto processes = world_.gather(process_json(world_.rank(), facts.host));
   const auto drifts = clock.drifts();
   Json json = begin("launch");
   json.member("format", format_version);

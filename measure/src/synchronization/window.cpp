@@ -1,5 +1,6 @@
 #include "synchronization/window.hpp"
 
+#include "mpi/simulated.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {
@@ -10,8 +11,7 @@ double Window::wait() {
   double start_s = clock_.now() + margin_s_;
   broadcast(start_s);
   late_ = clock_.now() > start_s;
-  while (clock_.now() < start_s) {
-  }
+  while (clock_.now() < start_s) let_simulated_time_pass(start_s - clock_.now());
   return start_s;
 }
 

@@ -17,6 +17,7 @@ from scope.plan.case import Case, Key
 from scope.plan.plan import Plan
 from scope.rundirectory import Run
 from scope.samples.samples import Samples
+from scope.simulation.record import Simulation
 from scope.statistics.course import Course
 from scope.statistics.ratio import chance, of_launches, ratio
 from scope.statistics.summary import Summary, headlines
@@ -40,6 +41,8 @@ class Context:
     catalog: Catalog
     plan: Plan | None = None
     """None for a run that has no plan, for example an imported one."""
+    simulation: Simulation | None = None
+    """Of a simulated run: how wrong its figures are."""
     topology: Topology | None = None
     """The groups of hosts and their speeds, where the run was given them."""
 

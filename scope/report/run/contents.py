@@ -16,6 +16,8 @@ from scope.models.models import Models
 from scope.plan.case import Case
 from scope.report.order import case_key, level
 from scope.rundirectory import Run, RunDirectory, read_json, read_text
+from scope.simulation.record import Simulation
+from scope.simulation.record import read as read_simulation
 from scope.statistics.course import Course
 from scope.statistics.summarise import read_statistics
 from scope.statistics.summary import Summary
@@ -40,6 +42,8 @@ class Contents:
     """The states of the machine along the run; None in runs of before they were recorded."""
     models: Models
     findings: list[Finding]
+    simulation: Simulation | None = None
+    """Of a simulated run: how wrong its figures are."""
 
     @property
     def headline(self) -> list[Summary]:
@@ -109,6 +113,7 @@ def read(path: Path) -> Contents:
         course=statistics.course,
         models=read_models(path),
         findings=read_findings(path),
+        simulation=read_simulation(directory),
     )
 
 

@@ -50,6 +50,8 @@ class Caution:
 def cautions(contents: Contents) -> list[Caution]:
     """Return what must be known before figures are compared with those of other clusters."""
     found: list[Caution] = []
+    if contents.simulation is not None:
+        found.append(Caution(f"Simulated, not measured: {contents.simulation.accuracy}.", grave=True))
     build = contents.machine.build
     if build and build.optimized:
         text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."

@@ -1,0 +1,126 @@
+"""`scope simulate`: a run in SimGrid, validated where it was measured."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scope.cli.options import Json, Output, RunFolder
+
+if TYPE_CHECKING:
+    from scope.engine.simulate import Simulated
+
+
+def command(
+    run: RunFolder,
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BENCHMARK", help="Benchmarks of the run: mpi.broadcast, 'mpi.*'; default: all."),
+    ] = None,
+    ranks: Annotated[
+        str | None, typer.Option(help="Further numbers of ranks: a list such as 16,64, or 16..1024.")
+    ] = None,
+    hosts: Annotated[int | None, typer.Option(help="So many hosts, like those of the run.")] = None,
+    choose: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="link.port.bandwidth or link.trunk.bandwidth in bytes per second; link.latency or host.speed as a"
+            " factor. May be repeated.",
+        ),
+    ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(metavar="NETWORK", help="fat-tree, dragonfly or torus, of links like those of the run."),
+    ] = None,
+    cost: Annotated[
+        float | None, typer.Option(help="Of the change, in any currency: adds what a percent of each gain costs.")
+    ] = None,
+    collectives: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIBRARY",
+            help="Whose choice of algorithms: openmpi, mpich, mvapich or intelmpi; default: the run's.",
+        ),
+    ] = None,
+    case_limit: Annotated[float, typer.Option(help="Seconds after which a case is ended.")] = 120,
+    every: Annotated[bool, typer.Option("--all", help="The error of each case.")] = False,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Simulate a run: its own cases first, to see how wrong that is, then more ranks or another platform.
+
+    The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform with
+    the figures of the run. The result is a run of the origin "simulated". Computing takes the time it takes on
+    this machine.
+    """
+    from scope.cli.predict import counts
+    from scope.cli.progress import run_progress
+    from scope.engine import simulate
+
+    options = simulate.SimulateOptions(
+        ranks=counts(ranks) if ranks else (),
+        hosts=hosts,
+        changes=_changes(choose or []),
+        only=patterns or [],
+        topology=topology,
+        collectives=collectives,
+        case_limit_s=case_limit,
+        output=output,
+        command=sys.argv,
+    )
+    made = simulate.simulate(run, options, run_progress)
+    if json:
+        _print_json(made)
+    else:
+        from scope.report.terminal import simulation
+        from scope.report.terminal.console import console
+        from scope.rundirectory import spelt
+
+        screen = console()
+        screen.print(simulation.validated(made.record, every))
+        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, cost))
+        for line in made.left_out:
+            screen.print(f"no figure: {line}", soft_wrap=True)
+        print(f"run: {spelt(made.directory.path)}")
+    if not made.well:
+        raise typer.Exit(1)
+
+
+def _changes(words: list[str]) -> dict[str, float]:
+    """Read the changes; UsageError for a word that is no `key=number`."""
+    from scope.errors import UsageError
+
+    found: dict[str, float] = {}
+    for word in words:
+        key, _, text = word.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not key or not 0 < value < float("inf"):
+            raise UsageError(f"--set {word}: must be key=number, for example link.trunk.bandwidth=10e9")
+        found[key] = value
+    return found
+
+
+def _print_json(made: Simulated) -> None:
+    from scope.cli.output import print_json
+    from scope.report.terminal.listing import rows
+
+    error = made.record.error_of()
+    print_json(
+        {
+            "run": str(made.directory.path),
+            "record": made.record.model_dump(),
+            "error": error.model_dump() if error else None,
+            "left_out": made.left_out,
+            "simulated": [
+                row | {"beyond": made.record.beyond(one)}
+                for row, one in zip(rows(made.summaries), made.summaries, strict=True)
+            ],
+        }
+    )

@@ -1,0 +1,423 @@
+"""A run simulated: its cases again on its own platform, then more ranks, more hosts or other links."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from scope.build import installations, registry
+from scope.catalog.catalog import Catalog
+from scope.catalog.pattern import matches_any
+from scope.engine import begun_run
+from scope.engine.analysis import analyze, explain
+from scope.engine.builds import native_program
+from scope.engine.directories import locked, make_latest, new_directory
+from scope.engine.progress import RunProgress, silent
+from scope.engine.results import Run
+from scope.engine.signals import STOP_RUN, as_interrupt
+from scope.errors import InterruptedRunError, ScopeError, UsageError
+from scope.launch.launcher import Command, MpiProgram
+from scope.launch.supervision.supervisor import Limits, Supervisor
+from scope.machine.discover import this_host
+from scope.machine.machine import Machine, NativeBuild
+from scope.models.measurements import short_name
+from scope.plan.case import Batch
+from scope.plan.experiment import Experiment, Sampling, resolve
+from scope.plan.place import Place
+from scope.plan.placement import Placement
+from scope.plan.plan import Launch, Plan, PlannedCase
+from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json, write_text
+from scope.simulation import description
+from scope.simulation.calibration import Calibration, calibrated
+from scope.simulation.changes import changed
+from scope.simulation.network import networked
+from scope.simulation.platform import platform
+from scope.simulation.record import Simulation, beside, time_metric
+from scope.simulation.start import SELECTORS, Simulator
+from scope.statistics.summary import Summary, headlines
+from scope.topology import topology as topologies
+
+SIMULATOR = "simgrid"
+LEVELS = ("mpi", "operation", "algorithm", "application")
+"""Whose messages MPI carries."""
+COMPUTING = ("operation", "algorithm", "application")
+"""Levels whose benchmarks compute in what they time."""
+REPETITIONS = 3
+"""Simulated times hardly differ."""
+BUDGET_S = 5.0
+"""Real seconds of a case, beyond which no further repetition begins."""
+SHARE_OF_MEMORY = 0.8
+SEED = 1
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SimulateOptions:
+    """Options of `scope simulate`."""
+
+    ranks: Sequence[int] = ()
+    """Numbers of ranks beside those of the run."""
+    hosts: int | None = None
+    changes: Mapping[str, float] = field(default_factory=dict)
+    topology: str | None = None
+    """A network in place of the measured one."""
+    only: Sequence[str] = ()
+    """Patterns of benchmarks; empty: all that the run measured."""
+    collectives: str | None = None
+    """The library whose choice of algorithms is simulated; None: that of the run."""
+    case_limit_s: float = 120.0
+    output: Path | None = None
+    command: Sequence[str] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated run beside the one whose figures it rests on."""
+
+    directory: RunDirectory
+    record: Simulation
+    summaries: list[Summary]
+    """The simulated times, in the order of the cases."""
+    left_out: list[str]
+    """Cases without a figure, and why."""
+    unchanged: list[Summary]
+    """Of the same cases on the platform as it was measured; empty where nothing was changed."""
+    well: bool
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is simulated on one platform."""
+
+    known: Run
+    calibration: Calibration
+    build: NativeBuild
+    catalog: Catalog
+    plan: Plan
+    hosts_of: Mapping[Batch, Sequence[str]]
+    options: SimulateOptions
+    selector: str
+
+
+def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent) -> Simulated:
+    """Simulate the cases of a run, validate the figures where they were measured, and derive everything.
+
+    Raises UsageError for what the run did not measure and for a change that its platform cannot have.
+    """
+    known = Run(run)
+    collectives = _collectives(known, options.collectives)
+    measured = _measured(known, options.only)
+    own = calibrated(platform(known.measurements, _given(known)), known.measurements, known.models.fits)
+    other = calibrated_again(own, options)
+    build = native_program(installations.find(SIMULATOR))
+    catalog = _catalog(build)
+    if missing := sorted({one.benchmark for one in measured} - set(catalog.names)):
+        raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
+    request = Request(
+        known=known,
+        calibration=own,
+        build=build,
+        catalog=catalog,
+        plan=_plan(measured, catalog, known, options.ranks),
+        hosts_of=_hosts_of(known, measured),
+        options=options,
+        selector=SELECTORS[collectives],
+    )
+    changes = _words(options)
+    _refuse_too_many(request, other)
+    directory = new_directory("simulate", options.output)
+    first = RunDirectory(directory.path / "unchanged") if changes else directory
+    first.path.mkdir(exist_ok=True)
+    well = _simulated(first, replace(request, plan=_fitting(request)), progress)
+    analyze(first.path)
+    validation = beside(measured, Run(first.path).statistics, catalog)
+    record = Simulation(
+        format=FORMAT,
+        of=known.record.name,
+        simulator=f"SimGrid {build.mpi.version}",
+        collectives=collectives,
+        changes=changes,
+        inputs=own.inputs,
+        notes=list(_notes(known, own)),
+        validation=validation,
+    )
+    write_json(first.simulation, record.model_copy(update={"changes": []}))
+    unchanged: list[Summary] = []
+    if changes:
+        unchanged = _times(first, catalog)
+        asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
+        well = _simulated(directory, asked, progress) and well
+        write_json(directory.simulation, record)
+    for each in dict.fromkeys((first, directory)):
+        explain(each.path)
+    make_latest(directory)
+    return Simulated(directory, record, _times(directory, catalog), _left_out(directory), unchanged, well)
+
+
+def calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
+    """Return the calibration with the platform that the options ask for."""
+    platform_asked = changed(own.platform, options.changes, options.hosts)
+    if options.topology is not None:
+        platform_asked = networked(platform_asked, options.topology)
+    return replace(own, platform=platform_asked)
+
+
+def _words(options: SimulateOptions) -> list[str]:
+    hosts = [f"--hosts {options.hosts}"] if options.hosts is not None else []
+    network = [f"--topology {options.topology}"] if options.topology is not None else []
+    return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts, *network]
+
+
+def _refuse_too_many(request: Request, other: Calibration) -> None:
+    """Raise UsageError where the platform that was asked for takes fewer ranks than were asked for."""
+    room = len(_filled(replace(request, calibration=other)))
+    if too_many := [count for count in request.options.ranks if count > room]:
+        hosts = len(other.platform.nodes)
+        raise UsageError(
+            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; --hosts gives it more"
+        )
+
+
+def _fitting(request: Request) -> Plan:
+    """Return the part of the plan for which the platform as it was measured has room."""
+    room = len(_filled(request))
+    known = set(request.hosts_of)
+    fits = (each for each in request.plan.launches if each.batch in known or each.ranks <= room)
+    return replace(request.plan, launches=tuple(fits))
+
+
+def _changed(request: Request) -> Plan:
+    """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts."""
+    options = request.options
+    only_larger = not options.changes and options.topology is None
+    further = [each for each in request.plan.launches if each.batch not in request.hosts_of]
+    return replace(request.plan, launches=tuple(further)) if only_larger and further else request.plan
+
+
+def _collectives(known: Run, asked: str | None) -> str:
+    """Return the library whose choice of algorithms is simulated."""
+    if asked is not None and asked not in SELECTORS:
+        raise UsageError(f"--collectives {asked}: must be one of {', '.join(SELECTORS)}")
+    used = known.machine.build.mpi.name if known.machine.build else ""
+    return asked or (used if used in SELECTORS else "mpich")
+
+
+def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
+    """Return the times of the cases whose messages MPI carries between several ranks, as the run measured them."""
+    catalog = known.benchmarks
+    found = [
+        one
+        for one in headlines(list(known.statistics))
+        if one.median
+        and one.ranks > 1
+        and one.transport == "default"
+        and catalog[one.benchmark].level in LEVELS
+        and one.metric == time_metric(one, catalog)
+        and matches_any(one.benchmark, only)
+    ]
+    if not found:
+        chosen = f" of {', '.join(only)}" if only else ""
+        raise UsageError(
+            f"{known.path}: has no result{chosen} of several ranks; nothing can validate a simulation"
+        )
+    if {one.origin for one in found} & {"simulated", "imported"}:
+        raise UsageError(f"{known.path}: is {found[0].origin}; must be a run that was measured, here or in a lab")
+    return found
+
+
+def _catalog(build: NativeBuild) -> Catalog:
+    with tempfile.TemporaryDirectory() as folder:
+        platform_file, hosts = Path(folder, "platform.xml"), Path(folder, "hosts")
+        platform_file.write_text(
+            f'{description.HEAD}<platform version="4.1"><zone id="all" routing="Full">'
+            '<host id="here" speed="1Gf"/></zone></platform>\n'
+        )
+        hosts.write_text("here\n")
+        start = (build.mpi.launcher, "-np", "1", "-platform", str(platform_file), "-hostfile", str(hosts))
+        return registry.load(build.program, (*start, "--log=root.thres:critical"))
+
+
+def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Sequence[int]) -> Plan:
+    """Return the measured cases in their own batches, and once on each further number of ranks."""
+    wanted = _synchronization(known)
+    sampling: dict[str, int | float | str] = {
+        **{"minimum_repetitions": REPETITIONS, "maximum_repetitions": REPETITIONS + 1, "budget_s": BUDGET_S},
+        **({"synchronization": wanted} if wanted else {}),
+    }
+    batches: dict[tuple[bool, Batch], dict[str, PlannedCase]] = {}
+    for one in measured:
+        computes = catalog[one.benchmark].level in COMPUTING
+        parameters = {name: value for name, value in one.parameters.items() if isinstance(value, int | str)}
+        case = PlannedCase(one.benchmark, parameters, sampling)
+        counts = [one.ranks, *(count for count in further if catalog[one.benchmark].ranks.allows(count))]
+        for ranks in dict.fromkeys(counts):
+            batch = (ranks, one.transport, one.placement)
+            batches.setdefault((computes, batch), {}).setdefault(case.settings + case.benchmark, case)
+    ordered = sorted(batches.items(), key=lambda item: (item[0][1][0], item[0]))
+    launches = [
+        Launch(number, ranks, transport, placement, tuple(cases.values()))
+        for number, ((_, (ranks, transport, placement)), cases) in enumerate(ordered, 1)
+    ]
+    return Plan(SEED, "baseline", tuple(launches))
+
+
+def _synchronization(known: Run) -> str | None:
+    """Return how the ranks of the run started together, where its experiment says it."""
+    with suppress(UsageError):
+        return resolve(known.directory.experiment, {}).sampling.synchronization
+    return None
+
+
+def _hosts_of(known: Run, measured: Iterable[Summary]) -> dict[Batch, Sequence[str]]:
+    """Return the host of each rank of the batches as they were measured."""
+    return {one.batch: [short_name(name) for name in known.measurements.hosts(one)] for one in measured}
+
+
+def _simulated(directory: RunDirectory, request: Request, progress: RunProgress) -> bool:
+    """Simulate a plan on a platform in a run directory; return whether all cases are well."""
+    known, made = request.known, request.calibration
+    machine = _machine(request)
+    experiment = Experiment(
+        name=directory.path.name if directory.path.name[:1].isalnum() else None,
+        launches=1,
+        seed=SEED,
+        mpi=SIMULATOR,
+        only=sorted({case.benchmark for launch in request.plan.launches for case in launch.cases}),
+        sampling=Sampling(minimum_repetitions=REPETITIONS, maximum_repetitions=REPETITIONS + 1, visits=1),
+    )
+    begun_run.begin(directory, experiment, machine, request.catalog, request.plan, request.options.command)
+    comments = [f"of run {known.record.name!r}: {made.platform.origin}", *made.comments]
+    write_text(directory.platform, description.write(made.platform, comments, made.settings))
+    if made.platform.topology is not None:
+        write_text(directory.topology, topologies.write(made.platform.topology))
+    filled = _filled(request)
+    place = Place(tuple(Counter(filled).values()))
+    limits = Limits(start_s=request.options.case_limit_s, case_s=request.options.case_limit_s, end_s=120.0)
+
+    def start(computes: bool) -> Start:
+        return Start(directory, request, filled, computes)
+
+    with locked(directory) as lock, as_interrupt(*STOP_RUN):
+        supervisor = Supervisor(
+            run=directory,
+            program=request.build.program,
+            command=start(computes=False),
+            place=place,
+            limits=limits,
+            inherited=(lock,),
+            origin="simulated",
+        )
+        begun_run.note_status(directory, "running")
+        try:
+            with progress(request.plan, request.plan) as listener:
+                for launch in request.plan.launches:
+                    levels = {request.catalog[case.benchmark].level for case in launch.cases}
+                    supervisor.command = start(computes=bool(levels & set(COMPUTING)))
+                    supervisor.supervise(replace(request.plan, launches=(launch,)), listener)
+            begun_run.note_status(directory, "finished")
+        except ScopeError as error:
+            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
+            raise
+    note_checksums(directory.path, [directory.platform])
+    return not supervisor.journal.failed
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a launch of a simulated run is started."""
+
+    directory: RunDirectory
+    request: Request
+    filled: Sequence[str]
+    computes: bool
+
+    def __call__(self, program: MpiProgram, placement: Placement) -> Command:
+        """Return the command of a program; its ranks stand where they stood when it was measured."""
+        request = self.request
+        apart = placement.one_per_host
+        room = list(dict.fromkeys(self.filled)) if apart else self.filled
+        hosts = request.hosts_of.get((program.ranks, program.transport, placement)) or room
+        memory = int(this_memory() * SHARE_OF_MEMORY)
+        simulator = Simulator(
+            smpirun=request.build.mpi.launcher,
+            platform=self.directory.platform,
+            hosts=hosts,
+            selector=request.selector,
+            most_bytes=memory,
+            host_speed=_speed_here(request, program.ranks),
+        )
+        folder = self.directory.launches / f"hosts-{program.ranks}-{placement.kind}.txt"
+        return simulator.command(program, folder, self.computes)
+
+
+def this_memory() -> float:
+    """Return the bytes of memory that this machine has left."""
+    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
+    return float(this_host().memory_bytes)
+
+
+def _speed_here(request: Request, ranks: int) -> float:
+    """Return the speed that computing on this machine is worth, in flop/s of the platform as it was measured.
+
+    The hosts of a lab share the processors of one machine: with more ranks than processors each gets a share.
+    """
+    known = request.known
+    speed = platform(known.measurements, _given(known)).nodes[0].flops_per_s.estimate.value
+    if known.machine.lab is None:
+        return speed
+    processors = known.machine.hosts[0].processor.usable_processors
+    return speed * max(1.0, ranks / processors)
+
+
+def _given(known: Run) -> topologies.Topology | None:
+    """Return the topology that the run was given; None where it was given none."""
+    return topologies.read(known.directory.topology) if known.directory.topology.exists() else None
+
+
+def _filled(request: Request) -> list[str]:
+    """Return the host of each rank where the hosts are filled one by one, as many ranks on each as in the run."""
+    launches = request.known.measurements.launches
+    counts = [Counter(p.host for p in launch.processes).values() for launch in launches]
+    most = max((count for each in counts for count in each), default=1)
+    return [node.name for node in request.calibration.platform.nodes for _ in range(most)]
+
+
+def _machine(request: Request) -> Machine:
+    """Return the machine of the simulated hosts: each like the one whose speed it has."""
+    known = request.known.machine
+    hosts = {short_name(one.name): one for one in known.hosts}
+    like = known.hosts[0]
+    nodes = request.calibration.platform.nodes
+    named = [hosts.get(one.name, like).model_copy(update={"name": one.name}) for one in nodes]
+    return known.model_copy(update={"hosts": named, "build": request.build, "lab": None, "environment": {}})
+
+
+def _notes(known: Run, own: Calibration) -> Iterator[str]:
+    here = this_host().processor.model
+    there = known.machine.hosts[0].processor.model
+    if here != there:
+        yield f"computing takes what it takes on this machine ({here}), not what it took there ({there})"
+    if known.machine.lab is not None:
+        yield "hosts of a lab share processors: computing takes its share, what messages cost them is left out"
+    yield from (
+        one for one in own.comments if one.startswith(("one latency", "sender and receiver are busy for no"))
+    )
+
+
+def _left_out(directory: RunDirectory) -> list[str]:
+    return [
+        f"{one.case.label}: {one.reason}" for one in Run(directory.path).raw_samples.cases if one.status != "ok"
+    ]
+
+
+def _times(directory: RunDirectory, catalog: Catalog) -> list[Summary]:
+    found = headlines(list(Run(directory.path).statistics))
+    return [one for one in found if one.median and one.metric == time_metric(one, catalog)]

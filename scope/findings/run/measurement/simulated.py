@@ -1,0 +1,32 @@
+"""The figures were simulated, and how wrong that is where they were measured."""
+
+from __future__ import annotations
+
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+
+SHOWN = 8
+
+
+def find(context: Context) -> list[Finding]:
+    """Say what was simulated, and the error of the cases that were measured, the largest first."""
+    record = context.simulation
+    if record is None:
+        return []
+    worst = sorted(record.validation, key=lambda one: abs(one.error), reverse=True)
+    return [
+        Finding(
+            code="simulated",
+            about="measurement",
+            severity="information",
+            title=f"The figures are simulated: {record.accuracy}",
+            where={"run": record.of},
+            evidence=[
+                *(Evidence(what="changed", value=one) for one in record.changes),
+                *(Evidence(what=f"error, {one.label}", value=one.error) for one in worst[:SHOWN]),
+                *(Evidence(what="note", value=one) for one in record.notes),
+            ],
+            advice="Take a figure on more ranks than were validated, or on a platform that was changed, as a guess"
+            " that is at least that wrong.",
+        )
+    ]

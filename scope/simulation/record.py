@@ -1,0 +1,149 @@
+"""`simulation.json`: which run was simulated with which changes, and how wrong its simulated figures are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from scope import units
+from scope.catalog.catalog import Catalog
+from scope.plan.case import Case
+from scope.rundirectory import RunDirectory, read_json
+from scope.samples.records import Origin
+from scope.statistics.estimate import Estimate
+from scope.statistics.order_statistics import median_interval
+from scope.statistics.summary import Summary, headlines
+from scope.strict import Strict
+
+
+class Beside(Strict):
+    """A figure of a case, simulated beside measured."""
+
+    benchmark: str
+    label: str
+    ranks: int
+    metric: str
+    unit: str
+    measured: Estimate
+    origin: Origin
+    """Of the measured figure: of real hosts, or of a lab."""
+    simulated: float
+
+    @property
+    def error(self) -> float:
+        """How much longer the simulated time is, as a share of the measured one; negative where it is shorter."""
+        return self.simulated / self.measured.value - 1
+
+
+class ErrorOf(Strict):
+    """How wrong simulated times are: without their signs."""
+
+    cases: int
+    median: Estimate
+    smallest: float
+    """Of the signed errors."""
+    largest: float
+    most_ranks: int
+    """The largest number of ranks that was simulated beside a measurement."""
+
+
+class Simulation(Strict):
+    """`simulation.json`."""
+
+    format: int
+    of: str
+    """The name of the run whose figures the platform has."""
+    simulator: str
+    """`SimGrid 3.32`."""
+    collectives: str
+    """The library whose choice of algorithms was simulated."""
+    changes: list[str]
+    """To the platform, as they were asked for; empty where it is as it was measured."""
+    inputs: list[str]
+    """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
+    notes: list[str]
+    """What else must be known of its figures."""
+    validation: list[Beside]
+    """On the platform as it was measured."""
+
+    def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
+        """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
+        proofs = [one for one in self.validation if one.benchmark not in self.inputs]
+        found = proofs if benchmark is None else [one for one in self.validation if one.benchmark == benchmark]
+        if not found:
+            return None
+        errors = np.array([one.error for one in found])
+        sizes = np.abs(errors)
+        ends = median_interval(sizes)
+        low, high = (ends.low, ends.high) if ends else (None, None)
+        return ErrorOf(
+            cases=len(found),
+            median=Estimate(value=float(np.median(sizes)), low=low, high=high),
+            smallest=float(errors.min()),
+            largest=float(errors.max()),
+            most_ranks=max(one.ranks for one in found),
+        )
+
+    @property
+    def accuracy(self) -> str:
+        """How wrong its figures are where they were measured, in words."""
+        error = self.error_of()
+        if error is None:
+            return "no simulated case was measured: no figure is validated"
+        ends = error.median
+        bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
+        interval = f" [{', '.join(bounds)}]" if bounds else ""
+        number = f"{error.cases} cases" if error.cases != 1 else "1 case"
+        origins = " and ".join(sorted({one.origin for one in self.validation}))
+        return (
+            f"median error {units.percent(ends.value)}{interval} of {number} beside the {origins} ones, from"
+            f" {units.change(error.smallest)} to {units.change(error.largest)}, on up to {error.most_ranks} ranks"
+        )
+
+    def beyond(self, case: Case) -> str:
+        """Return why a simulated figure lies outside of what was validated; empty where it does not."""
+        if self.changes:
+            return "a platform that was not measured"
+        own = self.error_of(case.benchmark)
+        if own is None:
+            return "no case of this benchmark was measured on several ranks"
+        if case.ranks > own.most_ranks:
+            return f"more than the {own.most_ranks} ranks that were validated"
+        return ""
+
+
+def read(run: RunDirectory) -> Simulation | None:
+    """Return what is known of a simulated run; None of any other."""
+    return read_json(run.simulation, Simulation) if run.simulation.exists() else None
+
+
+def beside(measured: Iterable[Summary], simulated: Iterable[Summary], catalog: Catalog) -> list[Beside]:
+    """Return the times of the cases that were both measured and simulated, in the order of the measurements."""
+    known = {(one.key, one.metric): one for one in _times(simulated, catalog)}
+    return [
+        Beside(
+            benchmark=one.benchmark,
+            label=one.label,
+            ranks=one.ranks,
+            metric=one.metric,
+            unit=one.unit,
+            measured=one.estimate,
+            origin=one.origin,
+            simulated=theirs.median,
+        )
+        for one in _times(measured, catalog)
+        if (theirs := known.get((one.key, one.metric))) is not None and theirs.median
+    ]
+
+
+def _times(summaries: Iterable[Summary], catalog: Catalog) -> Sequence[Summary]:
+    return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
+
+
+def time_metric(case: Case, catalog: Catalog) -> str | None:
+    """Return the metric of a case that is a time; its first result where none is."""
+    declared = catalog.get(case.benchmark)
+    if declared is None:
+        return None
+    return catalog.time_metric(case.benchmark) or declared.metrics[0].name

@@ -1,0 +1,55 @@
+"""How a program is started in a simulation: smpirun, a platform, the host of each rank, a bound of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.errors import UsageError
+from scope.launch.launcher import Command, MpiProgram
+
+SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelmpi": "impi"}
+"""SMPI's names of how the libraries choose the algorithms of their collectives."""
+STACK_KIB = 1024
+"""Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
+SETTINGS = {"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)}
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """A simulated cluster."""
+
+    smpirun: str
+    platform: Path
+    hosts: Sequence[str]
+    """The host of each rank of the largest program."""
+    selector: str
+    host_speed: float
+    """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
+    most_bytes: int
+    """Of address space: a simulation that needs more ends instead of filling this machine."""
+
+    def command(self, program: MpiProgram, hostfile: Path, computes: bool) -> Command:
+        """Return how a program is started; `computes`: what it computes takes simulated time.
+
+        Raises UsageError where the simulated hosts are fewer than its ranks need.
+        """
+        if program.ranks > len(self.hosts):
+            raise UsageError(f"{program.ranks} ranks: the simulated hosts take {len(self.hosts)}")
+        hostfile.write_text("".join(f"{name}\n" for name in self.hosts[: program.ranks]), encoding="utf-8")
+        settings = {
+            **SETTINGS,
+            "smpi/coll-selector": self.selector,
+            "smpi/simulate-computation": "yes" if computes else "no",
+            "smpi/host-speed": f"{self.host_speed:.6g}f",
+        }
+        return Command(
+            [
+                *("sh", "-c", f'ulimit -v {self.most_bytes // 1024} && exec "$@"', "smpirun"),
+                *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
+                *("-hostfile", str(hostfile), "--log=root.thres:critical"),
+                *(f"--cfg={name}:{value}" for name, value in settings.items()),
+                *(program.path, *program.arguments),
+            ]
+        )

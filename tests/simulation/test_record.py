@@ -1,0 +1,73 @@
+"""How wrong simulated figures are, and which lie outside of what was validated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.catalog.declared import declared
+from scope.engine.results import Run
+from scope.plan.case import Case
+from scope.plan.placement import Placement
+from scope.simulation.record import Beside, Simulation, beside
+from scope.statistics.estimate import Estimate
+
+
+def record(*errors: float, changes: list[str] | None = None) -> Simulation:
+    return Simulation(
+        **{
+            "format": 2,
+            "of": "a",
+            "simulator": "SimGrid 3.32",
+            "collectives": "openmpi",
+            "notes": [],
+            "inputs": [],
+        },
+        changes=changes or [],
+        validation=[
+            Beside(
+                **{"benchmark": "mpi.barrier", "label": f"barrier {n}", "ranks": 2**n, "metric": "time_s"},
+                **{"unit": "s", "origin": "emulated", "measured": Estimate(value=2.0)},
+                simulated=2.0 * (1 + error),
+            )
+            for n, error in enumerate(errors, 1)
+        ],
+    )
+
+
+def case(benchmark: str, ranks: int) -> Case:
+    return Case.of(declared(), benchmark, {}, (ranks, "default", Placement()))
+
+
+def test_the_error_keeps_both_ends_and_has_no_sign_in_its_median() -> None:
+    error = record(-0.3, 0.1, 0.2).error_of()
+    assert error is not None
+    assert (error.cases, error.most_ranks) == (3, 8)
+    assert error.median.value == pytest.approx(0.2)
+    assert (error.smallest, error.largest) == (pytest.approx(-0.3), pytest.approx(0.2))
+    assert "20 %" in record(-0.3, 0.1, 0.2).accuracy
+    assert record().error_of() is None
+    assert record(0.1).model_copy(update={"inputs": ["mpi.barrier"]}).error_of() is None
+    assert "no figure is validated" in record().accuracy
+
+
+def test_a_figure_says_why_nothing_validates_it() -> None:
+    known = record(0.1, 0.1)
+    assert known.beyond(case("mpi.barrier", 4)) == ""
+    assert "more than the 4 ranks" in known.beyond(case("mpi.barrier", 8))
+    assert "no case of this benchmark" in known.beyond(case("mpi.allreduce", 4))
+    assert "not measured" in record(0.1, changes=["--hosts 9"]).beyond(case("mpi.barrier", 2))
+
+
+def test_only_times_of_the_same_case_stand_beside_each_other(golden_run: Path) -> None:
+    run = Run(golden_run)
+    summaries = list(run.statistics)
+    slower = [
+        one.model_copy(update={"median": 2 * one.median}) for one in summaries if one.ranks == 4 and one.median
+    ]
+    found = beside(summaries, slower, run.benchmarks)
+    assert {one.ranks for one in found} == {4}
+    assert {round(one.error, 9) for one in found} == {1.0}
+    assert {"mpi.broadcast", "mpi.barrier"} <= {one.benchmark for one in found}
+    assert {one.unit for one in found} == {"s"}
