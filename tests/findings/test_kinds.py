@@ -120,8 +120,8 @@ def slow_half(factor: float) -> Change:
     return change
 
 
-def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0) -> Change:
-    """In every so-many-th visit of 0.1 s a rank waited for its processor, or processors were stolen."""
+def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0, faults: int = 0) -> Change:
+    """In every so-many-th visit of 0.1 s a rank waited for its processor or for pages, or lost processors."""
 
     def change(context: Context) -> Context:
         def seen(number: int, case: CaseSamples) -> CaseSamples:
@@ -129,7 +129,7 @@ def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0) -> Change
             counts = Disturbances(
                 voluntary_switches=OverRanks(sum=50, maximum=50),
                 involuntary_switches=OverRanks(sum=9, maximum=9),
-                major_faults=OverRanks(sum=0, maximum=0),
+                major_faults=OverRanks(sum=amount * faults, maximum=amount * faults),
                 waited_s=amount * waited_s,
                 steal_s=amount * steal_s,
             )
@@ -279,6 +279,11 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         "no-pinning",
         [cores(list(range(16))), cores([0, 1], placement="none")],
         [as_it_is, cores([0, 1], placement="socket"), lambda c: with_usable(cores([0], "none")(c), 1)],
+    ),
+    "memory_swapped": (
+        "memory-swapped",
+        [disturbed(1, faults=200)],
+        [as_it_is, disturbed(1, faults=60)],
     ),
     "processor_taken": (
         "processor-taken",

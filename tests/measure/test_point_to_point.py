@@ -58,6 +58,7 @@ PAIR = [
         for operator in ("sum", "lor")
         for size in (0, 1000)
     ),
+    "mpi.intensity intensity=3 array_bytes=1000",
     *(f"mpi.overlap progress={how} message_bytes={size}" for how in ("none", "test") for size in (1, 300_000)),
     "mpi.threads threads=3 rounds=2 oversubscription=allowed message_bytes=3000",
     "mpi.threads threads=2 rounds=2 oversubscription=allowed communicators=shared message_bytes=70000",
@@ -146,6 +147,7 @@ def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
         ("mpi.partitioned partitions=8 message_bytes=1000", 2),
         ("mpi.shared_window message_bytes=1000", 2),
         ("mpi.reduce_local message_bytes=1000", 2),
+        ("mpi.intensity array_bytes=1000", 2),
         ("mpi.overlap message_bytes=1000", 2),
         ("mpi.threads message_bytes=1000 rounds=2", 2),
         ("mpi.one_sided operation=put message_bytes=1000", 2),
