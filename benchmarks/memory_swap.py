@@ -1,7 +1,7 @@
 """Whether a case that swaps is named: a memory limit makes it, and a smaller case stays in memory.
 
-Makes a swap file and a memory control group (version 1 or 2; root), copies arrays of two sizes inside the limit, and
-prints the finding.
+Makes a swap file and a memory control group (version 1 or 2; root), copies arrays of two sizes inside the limit,
+and prints the finding.
 usage: python benchmarks/memory_swap.py [--limit-mib N] [--folder FOLDER]
 """
 
@@ -32,11 +32,14 @@ def main() -> None:
     arguments.add_argument("--limit-mib", type=int, default=40)
     arguments.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     asked = arguments.parse_args()
-    with swap_file(asked.folder), control_group(asked.limit_mib) as group:
-        with tempfile.TemporaryDirectory(prefix="scope-swap-", dir=asked.folder) as folder:
-            run = Path(folder) / "run"
-            measure(run, group)
-            findings = json.loads((run / "findings.json").read_text())
+    with (
+        swap_file(asked.folder),
+        control_group(asked.limit_mib) as group,
+        tempfile.TemporaryDirectory(prefix="scope-swap-", dir=asked.folder) as folder,
+    ):
+        run = Path(folder) / "run"
+        measure(run, group)
+        findings = json.loads((run / "findings.json").read_text())
     named = [one for one in findings["findings"] if one["code"] == "memory-swapped"]
     for one in named:
         print(one["title"])

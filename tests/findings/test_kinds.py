@@ -35,6 +35,7 @@ from tests.findings.test_lab import KINDS as LAB_KINDS
 from tests.findings.test_linear_algebra import LINEAR_ALGEBRA_KINDS
 from tests.findings.test_node import KINDS as NODE_KINDS
 from tests.findings.test_storage import KINDS as STORAGE_KINDS
+from tests.findings.test_tcp_start import KINDS as TCP_KINDS
 
 
 def as_it_is(context: Context) -> Context:
@@ -345,6 +346,7 @@ def test_every_kind_is_tried() -> None:
         | COLLECTIVE_KINDS
         | PAIR_KINDS
         | LAB_KINDS
+        | TCP_KINDS
         | {"slow_host"}
         | APPLICATION_KINDS
         | LINEAR_ALGEBRA_KINDS
