@@ -83,11 +83,8 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .routines = {{"MPI_Bcast", "buffers=cold"}, {"MPI_Ibcast", "buffers=cold call=nonblocking"}},
     .rungs = {{Pattern::transfer, "time_s"}},
-    .costs = {{.phase = "exchange",
-               .kind = Step::Kind::messages,
-               .count = "ceil(log2(p))",
-               .bytes = "8*n^2",
-               .settings = "call=blocking,nonblocking"}},
+    .costs =
+        {{.phase = "exchange", .kind = Step::Kind::messages, .count = "ceil(log2(p))", .bytes = "8*n^2"}},
     .parameters = {matrix_order(), buffers(), operation_call()},
     .definition = Definition::global,
     .metrics = operation_metrics(),

@@ -203,11 +203,7 @@ Declaration declaration(Direction direction, const Row& row) {
       .ranks = Ranks::at_least(2),
       .routines = {{row.routine, "buffers=cold layout=rows"},
                    {row.nonblocking_routine, "buffers=cold layout=rows call=nonblocking"}},
-      .costs = {{.phase = row.phase,
-                 .kind = Step::Kind::messages,
-                 .count = "p-1",
-                 .bytes = "8*n^2/p",
-                 .settings = "call=blocking,nonblocking"}},
+      .costs = {{.phase = row.phase, .kind = Step::Kind::messages, .count = "p-1", .bytes = "8*n^2/p"}},
       .parameters = {matrix_order(),
                      layout("layout", "columns,rows", "stripes of columns (strided) or of rows (contiguous)")
                          .worded(",stripes of rows"),

@@ -129,11 +129,7 @@ const Registration registration{{
     .title = "matrix shift",
     .summary = "circular shift of matrices as in Cannon's algorithm, with its buffers",
     .ranks = Ranks::at_least(2),
-    .costs = {{.phase = "exchange",
-               .kind = Step::Kind::messages,
-               .count = "1",
-               .bytes = "8*n^2",
-               .settings = "call=blocking,nonblocking"}},
+    .costs = {{.phase = "exchange", .kind = Step::Kind::messages, .count = "1", .bytes = "8*n^2"}},
     .parameters = {matrix_order(),
                    parallel("direction", "rows,columns", "left along the rows of the grid, or up its columns")
                        .worded(",along columns"),
