@@ -38,12 +38,8 @@ PAIR = [
             ("standard", "blocking", "blocking", 70_000),
             ("standard", "persistent", "persistent", 8),
             ("buffered", "blocking", "persistent", 8),
-            ("buffered", "nonblocking", "blocking", 70_000),
-            ("buffered", "persistent", "nonblocking", 8),
             ("synchronous", "blocking", "blocking", 8),
-            ("synchronous", "persistent", "nonblocking", 70_000),
             ("ready", "blocking", "nonblocking", 8),
-            ("ready", "nonblocking", "persistent", 70_000),
             ("ready", "persistent", "persistent", 8),
         )
     ),

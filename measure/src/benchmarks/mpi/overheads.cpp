@@ -21,7 +21,7 @@ namespace {
 constexpr int tag = 17;
 constexpr int control_tag = 18;
 // Single calls timed per repetition, and messages per gap; fewer for long messages.
-constexpr int most_tries = 16;
+constexpr int most_tries = 8;
 constexpr int most_in_window = 64;
 constexpr int fewest = 4;
 constexpr std::int64_t bytes_per_part = 1 << 22;
