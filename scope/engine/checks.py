@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from scope.build import blas, cmake, collectives, installations, logicals, scalapack
+from scope.build import blas, cmake, collectives, fabrics, installations, logicals, scalapack
 from scope.errors import ScopeError
 from scope.lab import emulation
 from scope.machine import checks, discover
@@ -44,12 +44,24 @@ def _building() -> Iterator[Check]:
         found = scalapack.described(solver) if solver else "none"
         advice = "" if solver else scalapack.advice(each)
         yield Check(f"ScaLAPACK, {each.name} {each.version}", solver is not None, found, advice)
+    yield from _fabrics(here[0].compiler if here else compiler or "c++")
     for each in here:
         yield from logical(each)
     made = collectives.built(here[0]) if here else None
     advice = "" if made else "scope build --collectives compiles them"
     yield Check("collectives", True, str(made.library) if made else "not compiled for the first MPI", advice)
     yield Check("build cache", True, str(cmake.cache_directory() / "build"))
+
+
+def _fabrics(compiler: str) -> Iterator[Check]:
+    """Yield for each fabric library whether the network can be measured through it."""
+    here = {each.name: each for each in fabrics.find(compiler)}
+    packages = {"libfabric": "libfabric-dev", "ucx": "libucx-dev"}
+    for name, header, library in fabrics.KNOWN:
+        each = here.get(name)
+        found = f"{each.version} {each.library}".strip() if each else f"no {header} with {library}"
+        needs = f"network.* with protocol={name} needs it: apt-get install {packages[name]}"
+        yield Check(name, True, found, "" if each else needs)
 
 
 def logical(mpi: MpiInstallation) -> Iterator[Check]:

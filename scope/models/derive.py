@@ -8,6 +8,7 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.machine.machine import Machine
 from scope.models.communication.library_settings import name_breaks
+from scope.models.communication.network_steps import name_steps
 from scope.models.communication.pair_matrix import pair_matrices
 from scope.models.computation.linpack_rates import linpack_rates
 from scope.models.fitting.model import fit_all
@@ -44,9 +45,10 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples, catalog
     """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give."""
     measurements = Measurements(summaries, machine, samples.launches, catalog)
     fits, not_fitted = fit_all(measurements)
+    fits = name_breaks(fits, samples.launches, machine.environment, catalog)
     return Models(
         format=FORMAT,
-        fits=name_breaks(fits, samples.launches, machine.environment, catalog),
+        fits=name_steps(fits, samples.launches, machine, catalog),
         ladders=[*ladders(measurements), *file_ladders(measurements)],
         limits=limits(measurements),
         not_fitted=not_fitted,

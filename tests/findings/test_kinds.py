@@ -36,6 +36,7 @@ from tests.findings.test_lab import KINDS as LAB_KINDS
 from tests.findings.test_linear_algebra import LINEAR_ALGEBRA_KINDS
 from tests.findings.test_node import KINDS as NODE_KINDS
 from tests.findings.test_storage import KINDS as STORAGE_KINDS
+from tests.findings.test_tcp_start import KINDS as TCP_KINDS
 
 
 def as_it_is(context: Context) -> Context:
@@ -121,8 +122,8 @@ def slow_half(factor: float) -> Change:
     return change
 
 
-def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0) -> Change:
-    """In every so-many-th visit of 0.1 s a rank waited for its processor, or processors were stolen."""
+def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0, faults: int = 0) -> Change:
+    """In every so-many-th visit of 0.1 s a rank waited for its processor or for pages, or lost processors."""
 
     def change(context: Context) -> Context:
         def seen(number: int, case: CaseSamples) -> CaseSamples:
@@ -130,7 +131,7 @@ def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0) -> Change
             counts = Disturbances(
                 voluntary_switches=OverRanks(sum=50, maximum=50),
                 involuntary_switches=OverRanks(sum=9, maximum=9),
-                major_faults=OverRanks(sum=0, maximum=0),
+                major_faults=OverRanks(sum=amount * faults, maximum=amount * faults),
                 waited_s=amount * waited_s,
                 steal_s=amount * steal_s,
             )
@@ -293,6 +294,11 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
         [cores(list(range(16))), cores([0, 1], placement="none")],
         [as_it_is, cores([0, 1], placement="socket"), lambda c: with_usable(cores([0], "none")(c), 1)],
     ),
+    "memory_swapped": (
+        "memory-swapped",
+        [disturbed(1, faults=200)],
+        [as_it_is, disturbed(1, faults=60)],
+    ),
     "processor_taken": (
         "processor-taken",
         [disturbed(4, waited_s=0.02), disturbed(1, waited_s=0.08)],
@@ -353,6 +359,7 @@ def test_every_kind_is_tried() -> None:
         | COLLECTIVE_KINDS
         | PAIR_KINDS
         | LAB_KINDS
+        | TCP_KINDS
         | {"slow_host"}
         | APPLICATION_KINDS
         | LINEAR_ALGEBRA_KINDS

@@ -121,6 +121,8 @@ COSTS: dict[str, Callable[[int, int], float]] = {
     "broadcast": lambda n, p: log2(p) * line(n),
     "reduce": lambda n, p: 1.1 * log2(p) * line(n),
     "scan": lambda n, p: 1.3 * log2(p) * line(n),
+    "exscan": lambda n, p: 1.35 * log2(p) * line(n),
+    "reduce_local": lambda n, p: 0.1 * line(n),
     "allreduce": lambda n, p: 1.5 * log2(p) * line(n),
     "scatter": lambda m, p: log2(p) * line(m) + 0.3 * p * (line(m) - line(0)),
     "gather": lambda m, p: log2(p) * line(m) + 0.3 * p * (line(m) - line(0)),
@@ -159,12 +161,28 @@ def collectives(seed: int, call: str = "blocking", **slower: float) -> list[Summ
         ("allgather", "allgather by all-to-all"),
         ("reduce_scatter_block", "reduce-scatter"),
         ("barrier", "barrier by allreduce"),
+        ("scan", "scan"),
     ],
 )
 def test_a_collective_slower_than_its_composition_is_found(name: str, guideline: str) -> None:
     found = [v for v in violated(collectives(7, **{name: 20.0})) if v.guideline.name == guideline]
     assert found
     assert {violation.left.benchmark for violation in found} == {f"mpi.{name}"}
+
+
+@pytest.mark.parametrize(("factor", "found"), [(0.9, False), (1.3, True)])
+def test_a_scan_is_held_against_rounds_of_exchanges_and_reductions(factor: float, found: bool) -> None:
+    random = np.random.default_rng(4)
+    made = exchanges(lambda n: 2 * line(n), 5)
+    for n in (64, 4096, 65536):
+        for name, definition, time_s in (
+            ("scan", "global", factor * 3 * (2 * line(n) + 0.1 * line(n))),
+            ("reduce_local", "max_rank", 0.1 * line(n)),
+        ):
+            times = noisy(random, time_s)
+            made.append(summary(times, f"mpi.{name}", "time_s", definition, ranks=8, message_bytes=n))
+    names = {violation.guideline.name for violation in violated(made)}
+    assert names == ({"scan by rounds"} if found else set())
 
 
 @pytest.mark.simulation

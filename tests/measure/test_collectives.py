@@ -81,6 +81,7 @@ def test_every_collective_is_right_under_every_other_mpi(build: NativeBuild, mea
     for case in ended.cases:
         if case.status == "unavailable":
             assert "has no persistent collectives" in case.reason
+            assert not build.mpi.version.startswith("4.1"), "Open MPI 4.1 has them as extensions"
         elif is_stale(case, build):
             assert case.status in ("ok", "failed")
         else:

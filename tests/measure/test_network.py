@@ -69,6 +69,23 @@ def test_a_corrupted_payload_fails_its_case_alone(name: str, measure: Measure) -
     assert "rank 1 on " in broken.reason
 
 
+def test_requests_arrive_in_pieces_and_over_new_connections(measure: Measure) -> None:
+    lines = [
+        f"network.request pieces={pieces} connection={connection} nodelay={nodelay} message_bytes=1000"
+        for pieces in (1, 4)
+        for connection in ("used", "fresh")
+        for nodelay in ("on", "off")
+    ]
+    ended = measure(2, [*lines, "network.request pieces=3 message_bytes=10"])
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases[:-1]} == {"ok"}
+    assert "must be a multiple of pieces=3" in ended.cases[-1].reason
+    for fault, rank in (("corrupt-payload", 1), ("wrong-result", 0)):
+        (case,) = measure(2, lines[:1], SCOPE_FAULT=f"{fault}:network.request").cases
+        assert case.status == "failed"
+        assert f"rank {rank} on " in case.reason
+
+
 def test_sleeping_in_the_kernel_delivers_too(measure: Measure) -> None:
     protocols = ("tcp", "udp", "unix", "active_messages", *(("ethernet",) if os.geteuid() == 0 else ()))
     plan = lines(protocols, ("latency",), (1, 300_001), "wait=blocking")

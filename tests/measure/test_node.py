@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from scope.machine import processors
 from scope.samples.records import CaseRecord
 from tests.measure.conftest import Ended, Measure
 
-LAPACK = ("lu", "cholesky", "qr", "eigenvalues", "singular_values")
+LAPACK = ("lu", "cholesky", "qr", "eigenvalues", "singular_values", "gesv", "posv", "gels")
+LOOPS = [f"node.livermore kernel={kernel} span={span}" for kernel in range(1, 25) for span in ("long", "short")]
 CASES = [
     "node.memory_latency array_bytes=100000",
     "node.memory_copy array_bytes=100000",
@@ -21,7 +23,11 @@ CASES = [
     *(f"node.matrix_multiply n=65 precision={precision}" for precision in ("double", "single")),
     # Faults land in the middle of the matrix: of an odd size it is on the diagonal, and so in every triangle.
     *(f"node.lapack n=41 routine={routine}" for routine in LAPACK),
+    *(f"node.lapack n=41 routine={routine} precision=single" for routine in LAPACK),
+    *LOOPS,
+    *(f"node.clock_rate interval_ms=1 clock={clock}" for clock in ("register", "clock_gettime", "mpi_wtime")),
     "node.linpack_small n=100 solver=plain",
+    "node.linpack_small n=300 solver=plain",
     "node.linpack_small n=100 solver=lapack",
     "node.noise quanta=1000",
     *(f"node.disk file_bytes=65536 block_bytes=4096 operation={each}" for each in ("write", "rewrite", "read")),
@@ -61,6 +67,12 @@ def test_every_result_is_right(measure: Measure) -> None:
         assert case.verification.checks >= 2, case.benchmark
 
 
+def test_the_threads_of_lapack_are_those_asked_for(measure: Measure) -> None:
+    lines = ["node.lapack n=41 routine=gesv threads=0", "node.lapack n=41 routine=gesv threads=1"]
+    every, one = [case.series[0].observed["threads_used"][0][0] for case in measure(1, lines).cases]
+    assert (every, one) == (processors.usable(), 1)
+
+
 @pytest.mark.usefixtures("scratch")
 @pytest.mark.parametrize("fault", ["wrong-result", "corrupt-payload"])
 def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
@@ -76,6 +88,7 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
+        ("node.lapack threads=4000", "threads=4000: this rank may use"),
         ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes must be at least block_bytes"),
         ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "must be a multiple of 4096 B"),
         ("node.disk file_bytes=17592186044416", "no space for 17592186044416 B"),

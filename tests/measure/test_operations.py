@@ -15,12 +15,18 @@ STRIPES = [
         ("scatter", "gather"), ("rows", "columns"), ("cold", "warm"), (1, 5, 31, 60)
     )
 ]
+WAYS = [
+    f"operation.{name} call={call} buffers={memory} n=31"
+    for name, call, memory in product(
+        ("broadcast", "scatter", "gather", "shift"), ("nonblocking", "overlapped"), ("cold", "warm")
+    )
+]
 SHIFTS = [f"operation.shift buffers={memory} n={size}" for memory, size in product(("cold", "warm"), (1, 31))]
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 7, 16])
 def test_stripes_and_shifts_of_any_size(ranks: int, measure: Measure) -> None:
-    ended = measure(ranks, [*STRIPES, *SHIFTS])
+    ended = measure(ranks, [*STRIPES, *SHIFTS, *(WAYS if ranks < 7 else [])])
     assert ended.code == 0, ended.errors
     assert {case.status for case in ended.cases} == {"ok"}
     for case in ended.cases:
@@ -43,6 +49,10 @@ def test_shifts_along_both_sides_of_a_grid(direction: str, measure: Measure) -> 
         ("operation.scatter n=31 layout=rows buffers=warm", "corrupt-payload", 2),
         ("operation.gather n=31", "wrong-result", 0),
         ("operation.gather n=31 layout=rows buffers=warm", "wrong-result", 0),
+        ("operation.broadcast n=31 call=nonblocking", "corrupt-payload", 2),
+        ("operation.scatter n=31 call=nonblocking", "corrupt-payload", 2),
+        ("operation.gather n=31 call=overlapped", "wrong-result", 0),
+        ("operation.shift n=31 call=overlapped", "corrupt-payload", 2),
         ("operation.shift n=31", "corrupt-payload", 2),
         ("operation.shift n=31 buffers=warm", "wrong-result", 0),
     ],

@@ -31,11 +31,44 @@ PAIR = [
         for size in (8, 1000, 1_000_000)
     ),
     *(f"mpi.overheads message_bytes={size}" for size in (0, 100, 100_000)),
+    # Slow where processors are shared: every mode and every kind of call, not all pairs.
+    *(
+        f"mpi.overheads mode={mode} send={send} receive={receive} message_bytes={size}"
+        for mode, send, receive, size in (
+            ("standard", "blocking", "blocking", 70_000),
+            ("standard", "persistent", "persistent", 8),
+            ("buffered", "blocking", "persistent", 8),
+            ("synchronous", "blocking", "blocking", 8),
+            ("ready", "blocking", "nonblocking", 8),
+            ("ready", "persistent", "persistent", 8),
+        )
+    ),
+    *(
+        f"mpi.shared_window access={access} signal={signal} message_bytes={size}"
+        for access in ("store", "load")
+        for signal in ("flag", "message")
+        for size in (0, 1001)
+    ),
+    *(
+        f"mpi.reduce_local operator={operator} message_bytes={size}"
+        for operator in ("sum", "lor")
+        for size in (0, 1000)
+    ),
+    "mpi.intensity intensity=3 array_bytes=1000",
     *(f"mpi.overlap progress={how} message_bytes={size}" for how in ("none", "test") for size in (1, 300_000)),
     "mpi.threads threads=3 rounds=2 oversubscription=allowed message_bytes=3000",
     "mpi.threads threads=2 rounds=2 oversubscription=allowed communicators=shared message_bytes=70000",
 ]
 """Cases for two ranks."""
+OF_SOME_LIBRARIES = [
+    *(
+        f"mpi.partitioned partitions={partitions} arrival={arrival} message_bytes={480 * partitions}"
+        for partitions in (1, 3, 64)
+        for arrival in ("all", "one_by_one")
+    ),
+    *(f"mpi.latency counts=large mode={mode} message_bytes=1000" for mode in ("standard", "buffered", "ready")),
+]
+"""Cases that need calls of MPI 4."""
 MANY = [
     *(f"mpi.hot_potato message_bytes={size}" for size in (0, 1, 70_000)),
     *(
@@ -61,6 +94,16 @@ def test_a_pair_exchanges_rightly_under_every_mpi(build: NativeBuild, measure: M
     assert ended.code == 0, ended.errors
     assert not statuses(ended.cases)
     assert len(ended.cases) == len(PAIR)
+
+
+def test_calls_of_mpi_4_are_right_where_the_library_has_them(build: NativeBuild, measure: Measure) -> None:
+    ended = measure(2, OF_SOME_LIBRARIES, native=build)
+    assert ended.code == 0, ended.errors
+    assert len(ended.cases) == len(OF_SOME_LIBRARIES)
+    for case in ended.cases:
+        assert case.status == "ok" or "(MPI 4)" in case.reason or "calls of MPI 4" in case.reason, case.reason
+        if build.mpi.name == "mpich":
+            assert case.status == "ok", case.reason
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])
@@ -96,6 +139,11 @@ def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
         ("mpi.datatypes message_bytes=1000", 2),
         ("mpi.datatypes layout=hand_packed message_bytes=1000", 2),
         ("mpi.overheads message_bytes=1000", 2),
+        ("mpi.overheads mode=ready send=persistent receive=persistent message_bytes=1000", 2),
+        ("mpi.partitioned partitions=8 message_bytes=1000", 2),
+        ("mpi.shared_window message_bytes=1000", 2),
+        ("mpi.reduce_local message_bytes=1000", 2),
+        ("mpi.intensity array_bytes=1000", 2),
         ("mpi.overlap message_bytes=1000", 2),
         ("mpi.threads message_bytes=1000 rounds=2", 2),
         ("mpi.one_sided operation=put message_bytes=1000", 2),
@@ -123,6 +171,9 @@ def test_wrong_data_that_rank_0_fetched_are_noticed(measure: Measure) -> None:
         ("mpi.bandwidth mode=buffered message_bytes=1000000000", "MPI_Buffer_attach takes at most 2^31-1"),
         ("mpi.threads threads=1000", "needs 2000 processors on this host"),
         ("mpi.latency message_bytes=2200000000", "large-count calls of MPI 4"),
+        ("mpi.latency counts=large", "counts=large needs the large-count calls of MPI 4"),
+        ("mpi.overheads mode=ready receive=blocking", "a receive must be posted before its message is sent"),
+        ("mpi.partitioned partitions=3 message_bytes=100", "must be a multiple of partitions=3"),
         ("mpi.pairs round=2", "no two of the 2 ranks form a pair"),
     ],
 )
@@ -168,3 +219,4 @@ def test_the_parts_of_a_message_add_up(measure: Measure) -> None:
         assert seen["receive_overhead_s"] > 0
         half_s = total_s / series.operations / 2
         assert seen["wire_latency_s"] < half_s
+        assert seen["overhead_share"] == pytest.approx(1 - seen["wire_latency_s"] / half_s)

@@ -223,6 +223,17 @@ def test_in_memory_the_better_of_queue_and_attach_stands_under_the_library() -> 
     assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
 
 
+@pytest.mark.parametrize("hosts", [("node1", "node1"), ("node1", "node2")])
+def test_a_fabric_library_that_is_faster_stands_under_the_library(hosts: tuple[str, str]) -> None:
+    machine, launches = of_two_ranks(hosts)
+    slower = [network("network.bandwidth", protocol, 5e9) for protocol in ("tcp", "shm", "libfabric")]
+    known = [*slower, network("network.bandwidth", "ucx", 12e9), windows(6e9)]
+    ladder = build_ladders(measured(known, launches, machine))[0]
+    rungs = by_layer(ladder)
+    assert "UCX" in rungs["network"].name
+    assert rungs["mpi"].retained == pytest.approx(0.5, rel=0.02)
+
+
 def test_rungs_of_the_same_launches_are_held_against_each_other_in_each() -> None:
     """The machine is up to three times as slow in some launches, which says nothing of the library."""
     machine, launches = of_two_ranks(("node1", "node1"))

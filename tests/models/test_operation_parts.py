@@ -86,6 +86,20 @@ def test_the_parts_are_found_again(name: str) -> None:
     assert parts == pytest.approx(one.time_s.value)
 
 
+def test_an_operation_with_a_computation_before_its_end_has_no_parts() -> None:
+    random = np.random.default_rng(5)
+    called = {"n": 480, "buffers": "cold"}
+    times = {"blocking": 1.0, "nonblocking": 1.1, "overlapped": 2.0}
+    operations = [
+        summary(
+            noisy(random, 1e-3 * time), "operation.broadcast", "time_s", "global", ranks=RANKS, call=call, **called
+        )
+        for call, time in times.items()
+    ]
+    parts = operation_parts(measured(ping_pong(random) + operations, launches(2, RANKS)))
+    assert [part.subject.parameters["call"] for part in parts] == ["blocking"]
+
+
 def test_parts_that_were_not_measured_are_left_in_the_rest() -> None:
     random = np.random.default_rng(4)
     summaries = ping_pong(random) + operation(random, "scatter", warm=False)

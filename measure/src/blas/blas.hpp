@@ -28,6 +28,10 @@ void make_global();
 // Throws Unavailable when the library is not on this host or lacks the routine (`dgemm`, `dgetrf`, ...).
 void* address(const std::string& routine);
 
+// From now on the library computes with so many threads. Throws Unavailable where it has no call for that and the number
+// is not 1, which the launch sets.
+void set_threads(int threads);
+
 template <class Signature>
 Signature* routine(const std::string& name) {
   return reinterpret_cast<Signature*>(address(name));

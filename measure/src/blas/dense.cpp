@@ -79,20 +79,23 @@ std::string product_problem(const Real* a, const Real* b, const Real* c, std::si
   return "";
 }
 
-double row_norm(std::span<const double> a, std::size_t n) {
+template <class Real>
+double row_norm(std::span<const Real> a, std::size_t n) {
   Vector sums(n);
   for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < n; ++i) sums[i] += std::abs(a[i + j * n]);
+    for (std::size_t i = 0; i < n; ++i) sums[i] += std::abs(static_cast<double>(a[i + j * n]));
   }
   return largest(sums);
 }
 
+template double row_norm(std::span<const double>, std::size_t);
 template void fill_random(std::span<double>, std::uint64_t);
 template Vector multiply(const double*, const Vector&, bool);
 template Vector multiply_magnitudes(const double*, const Vector&);
 template std::string product_problem(const double*, const double*, const double*, std::size_t, std::uint64_t,
                                      const char*);
 
+template double row_norm(std::span<const float>, std::size_t);
 template void fill_random(std::span<float>, std::uint64_t);
 template Vector multiply(const float*, const Vector&, bool);
 template Vector multiply_magnitudes(const float*, const Vector&);

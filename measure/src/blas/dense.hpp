@@ -48,6 +48,7 @@ std::string product_problem(const Real* a, const Real* b, const Real* c, std::si
                             const char* line);
 
 // The largest row sum of absolute values.
-double row_norm(std::span<const double> a, std::size_t n);
+template <class Real>
+double row_norm(std::span<const Real> a, std::size_t n);
 
 }  // namespace scope

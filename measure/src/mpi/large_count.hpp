@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "declaration.hpp"
 #include "text/words.hpp"
 #include "unavailable.hpp"
 
@@ -27,11 +28,16 @@ struct PointToPoint<int> {
   static constexpr auto start_buffered_send = MPI_Ibsend;
   static constexpr auto start_synchronous_send = MPI_Issend;
   static constexpr auto start_ready_send = MPI_Irsend;
+  static constexpr auto initialise_send = MPI_Send_init;
+  static constexpr auto initialise_buffered_send = MPI_Bsend_init;
+  static constexpr auto initialise_synchronous_send = MPI_Ssend_init;
+  static constexpr auto initialise_ready_send = MPI_Rsend_init;
   static constexpr auto receive = MPI_Recv;
   static constexpr auto start_receive = MPI_Irecv;
+  static constexpr auto initialise_receive = MPI_Recv_init;
 };
 
-#if MPI_VERSION >= 4
+#if defined(SCOPE_HAS_LARGE_COUNTS)
 template <>
 struct PointToPoint<MPI_Count> {
   static constexpr auto send = MPI_Send_c;
@@ -42,22 +48,35 @@ struct PointToPoint<MPI_Count> {
   static constexpr auto start_buffered_send = MPI_Ibsend_c;
   static constexpr auto start_synchronous_send = MPI_Issend_c;
   static constexpr auto start_ready_send = MPI_Irsend_c;
+  static constexpr auto initialise_send = MPI_Send_init_c;
+  static constexpr auto initialise_buffered_send = MPI_Bsend_init_c;
+  static constexpr auto initialise_synchronous_send = MPI_Ssend_init_c;
+  static constexpr auto initialise_ready_send = MPI_Rsend_init_c;
   static constexpr auto receive = MPI_Recv_c;
   static constexpr auto start_receive = MPI_Irecv_c;
+  static constexpr auto initialise_receive = MPI_Recv_init_c;
 };
 #endif
 
-// Calls `make` with a count of the type that this many elements need; throws Unavailable where the library
-// has no large-count calls.
+// A parameter that has small messages sent with the calls of large counts, too.
+inline Parameter counts_parameter() {
+  return call("counts", "int,large",
+              "counts of type int, or of type MPI_Count by the calls of MPI 4 (MPI_Send_c)")
+      .worded(",large counts");
+}
+
+// Calls `make` with a count of the type that this many elements need, or of the large one where it is `asked` for;
+// throws Unavailable where the library has no large-count calls.
 template <class Make>
-auto with_count(std::int64_t elements, Make make) {
-  if (elements <= std::numeric_limits<int>::max()) return make(int{0});
-#if MPI_VERSION >= 4
+auto with_count(std::int64_t elements, Make make, bool asked = false) {
+  if (elements <= std::numeric_limits<int>::max() && !asked) return make(int{0});
+#if defined(SCOPE_HAS_LARGE_COUNTS)
   return make(MPI_Count{0});
 #else
-  throw Unavailable(sentence(
-      {elements, " elements in one message need the large-count calls of MPI 4; this library implements MPI ",
-       MPI_VERSION, ".", MPI_SUBVERSION}));
+  const std::string what =
+      asked ? "counts=large needs" : sentence({elements, " elements in one message need"});
+  throw Unavailable(sentence({what, " the large-count calls of MPI 4; this library implements MPI ",
+                              MPI_VERSION, ".", MPI_SUBVERSION}));
 #endif
 }
 

@@ -43,7 +43,7 @@ class Segment(Strict):
 
 
 class LibrarySetting(Strict):
-    """A setting of the MPI library or of a transport, with the size in bytes at which it switches."""
+    """A setting of the MPI library or of a transport, or what is full on a network, with its size in bytes."""
 
     name: str
     value: int
@@ -60,7 +60,8 @@ class Breakpoint(Strict):
     agreement: float | None = None
     """Share of launches whose own curve breaks between the same two sizes; None with too few launches."""
     settings: list[LibrarySetting] = []
-    """Settings of the library that switch between these sizes, the likeliest first."""
+    """Settings of the library that switch between these sizes, or what is full there on a network (a segment, a
+    page); the likeliest first."""
 
     @property
     def is_jump(self) -> bool:

@@ -12,6 +12,9 @@ from scope.samples.records import LaunchRecord
 BETWEEN_HOSTS = "between hosts"
 """The end of the name of the default path where it leaves a host."""
 
+FABRICS = ("libfabric", "ucx")
+"""Libraries that choose a way of their own, as the MPI library does that calls them."""
+
 
 @dataclass(frozen=True)
 class Path:
@@ -36,7 +39,8 @@ class Path:
         """The protocols below the MPI library on this path; the best one counts."""
         if over_active_messages(self.transport):
             return ("active_messages",)
-        return ("shm", "cma") if self.memory else ("tcp",)
+        here = ("shm", "cma") if self.memory else ("tcp",)
+        return here if self.transport == "tcp" else (*here, *FABRICS)
 
     def placed(self, case: Case) -> bool:
         """Return whether the processes of a case stand as those of the path."""

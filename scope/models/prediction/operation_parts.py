@@ -12,6 +12,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from scope.catalog.catalog import Catalog
 from scope.catalog.expression import evaluate
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import numbers
@@ -58,9 +59,17 @@ def operation_parts(measurements: Measurements) -> list[OperationParts]:
     found = []
     for one in operations.values():
         ping_pong = ping_pongs.get((one.transport, one.placement.kind))
-        if one.parameters.get(BUFFERS, FRESH) == FRESH and not measurements.is_oversubscribed(one) and ping_pong:
+        fresh = one.parameters.get(BUFFERS, FRESH) == FRESH
+        if fresh and _called_plainly(one, catalog) and not measurements.is_oversubscribed(one) and ping_pong:
             found.append(_apart(one, operations, ping_pong, measurements))
     return found
+
+
+def _called_plainly(one: Case, catalog: Catalog) -> bool:
+    """Say whether an operation was called as most programs do, not with a computation before its end."""
+    defaults = catalog.defaults(one.benchmark)
+    calls = [each.name for each in catalog[one.benchmark].parameters if each.role == "call"]
+    return all(one.parameters.get(name, defaults[name]) == defaults[name] for name in calls)
 
 
 def _ping_pongs(measurements: Measurements) -> dict[tuple[str, Kind], SizeCurve]:

@@ -5,11 +5,16 @@
 // timed (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
 #pragma once
 
+#include <mpi.h>
+
 #include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <string>
 #include <vector>
+#if defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
+#include <mpi-ext.h>  // wants mpi.h before it
+#endif
 
 #include "benchmarks/message_buffers.hpp"
 #include "memory/available.hpp"
@@ -73,33 +78,36 @@ struct Calls {
 
 #if defined(SCOPE_HAS_PERSISTENT_COLLECTIVES)
 inline constexpr bool has_persistent_collectives = true;
-#define SCOPE_INITIALISE(function, ...) function(__VA_ARGS__, MPI_INFO_NULL, request)
+#define SCOPE_INITIALISE(routine, ...) MPI_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
+#elif defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
+inline constexpr bool has_persistent_collectives = true;
+#define SCOPE_INITIALISE(routine, ...) MPIX_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
 #else
 inline constexpr bool has_persistent_collectives = false;
-#define SCOPE_INITIALISE(function, ...) static_cast<void>(request)
+#define SCOPE_INITIALISE(routine, ...) static_cast<void>(request)
 #endif
 
 // One function of MPI in its three forms, all of which take the same arguments first. They are written in
 // terms of `a`, the Arguments.
-#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)                \
-  [](const Arguments& a, Way way, MPI_Request* request) {             \
-    switch (way) {                                                    \
-      case Way::blocking:                                             \
-        MPI_##Blocking##Suffix(__VA_ARGS__);                          \
-        break;                                                        \
-      case Way::nonblocking:                                          \
-        MPI_##Nonblocking##Suffix(__VA_ARGS__, request);              \
-        break;                                                        \
-      case Way::persistent:                                           \
-        SCOPE_INITIALISE(MPI_##Blocking##_init##Suffix, __VA_ARGS__); \
-        break;                                                        \
-    }                                                                 \
+#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)          \
+  [](const Arguments& a, Way way, MPI_Request* request) {       \
+    switch (way) {                                              \
+      case Way::blocking:                                       \
+        MPI_##Blocking##Suffix(__VA_ARGS__);                    \
+        break;                                                  \
+      case Way::nonblocking:                                    \
+        MPI_##Nonblocking##Suffix(__VA_ARGS__, request);        \
+        break;                                                  \
+      case Way::persistent:                                     \
+        SCOPE_INITIALISE(Blocking##_init##Suffix, __VA_ARGS__); \
+        break;                                                  \
+    }                                                           \
   }
 
 #define SCOPE_CALL_NAMES(Blocking, Nonblocking) \
   "MPI_" #Blocking, "MPI_" #Nonblocking, "MPI_" #Blocking "_init"
 
-#if MPI_VERSION >= 4
+#if defined(SCOPE_HAS_LARGE_COUNTS)
 #define SCOPE_CALLS(Blocking, Nonblocking, ...)                                                \
   Calls {                                                                                      \
     SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__), \
@@ -120,7 +128,8 @@ class Collective : public Benchmark {
         mode_(parameters.choice("call")),
         overlapped_(communicator) {
     if (mode_ == "persistent" && !has_persistent_collectives) {
-      throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4)");
+      throw Unavailable(
+          "call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
     }
     if (mode_ == "persistent" && asked.layout.rotation > 1) {
       throw Unavailable(

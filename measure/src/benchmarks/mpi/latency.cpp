@@ -165,6 +165,7 @@ const Registration registration{{
     .parameters = with_message_buffers(
         {send_mode_parameter(),
          call("completion", "blocking,nonblocking", "blocking or non-blocking calls").worded(",non-blocking"),
+         counts_parameter(),
          size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")}),
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
@@ -182,15 +183,18 @@ const Registration registration{{
                {"standard",
                 "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
                 "completion=blocking,nonblocking message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"standard", "ranks=2 counts=int,large message_bytes=0,1Ki,64Ki"},
                {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=8,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 rotation=16 message_bytes=8,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 alignment=page offset_bytes=1,8,2048 message_bytes=8,1Ki,64Ki,1Mi"}},
     .make =
         [](const Parameters& parameters, const Communicator& communicator) {
-          return with_count(parameters.integer("message_bytes"),
-                            [&](auto count) -> std::unique_ptr<Benchmark> {
-                              return std::make_unique<PingPong<decltype(count)>>(parameters, communicator);
-                            });
+          return with_count(
+              parameters.integer("message_bytes"),
+              [&](auto count) -> std::unique_ptr<Benchmark> {
+                return std::make_unique<PingPong<decltype(count)>>(parameters, communicator);
+              },
+              parameters.choice("counts") == "large");
         },
 }};
 

@@ -83,7 +83,9 @@ class Linpack final : public Benchmark {
 
   Check verify(std::uint64_t) override {
     if (!solved_) return {n_, "the matrix is singular"};
-    const double scale = epsilon * n_ * (row_norm(original_, n_) * largest(x_) + largest(right_side_));
+    const double scale =
+        epsilon * n_ *
+        (row_norm(std::span<const double>(original_), n_) * largest(x_) + largest(right_side_));
     const double residual = largest_difference(multiply(original_.data(), x_), right_side_) / scale;
     if (!(residual < threshold)) return {n_, sentence({"scaled residual ", residual, ", must be below 16"})};
     return {n_, ""};
@@ -108,8 +110,8 @@ class Linpack final : public Benchmark {
 
 const Registration registration{{
     .name = "node.linpack_small",
-    .title = "LINPACK 100 and 1000",
-    .summary = "LINPACK of 1979: a dense system of 100 or 1000 equations",
+    .title = "LINPACK 100, 300 and 1000",
+    .summary = "LINPACK of 1979: a dense system of 100, 300 or 1000 equations",
     .rungs = {arithmetic()},
     .parameters =
         {size("n", "", 100, 1, 20'000, "equations on each rank").labelled("equations").worded("{} equations"),
@@ -118,7 +120,7 @@ const Registration registration{{
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 n=100 solver=plain"},
                {"baseline", "nodes=types ranks=1 n=1000 solver=lapack"},
-               {"standard", "nodes=types ranks=1,all n=100,1000 solver=plain,lapack"}},
+               {"standard", "nodes=types ranks=1,all n=100,300,1000 solver=plain,lapack"}},
     .make = make<Linpack>,
 }};
 

@@ -6,6 +6,8 @@
 // the difference. After thesis 6.6.2 and 7.5.1.
 #include "benchmark.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
+#include "benchmarks/operation/operation_call.hpp"
+#include "memory/available.hpp"
 #include "memory/buffer.hpp"
 
 namespace scope::broadcast {
@@ -17,42 +19,60 @@ class MatrixBroadcast final : public Benchmark {
       : communicator_(communicator),
         cold_(parameters.choice("buffers") == "cold"),
         elements_(parameters.integer("n") * parameters.integer("n")),
-        matrix_(elements_ * sizeof(double)) {}
+        call_(parameters, communicator) {
+    require_memory(call_.sets() * bytes(), communicator);
+    for (int set = 0; set < call_.sets(); ++set) matrices_.emplace_back(bytes());
+  }
 
   // Effective bandwidth counts the payload of all p processes (thesis, eq. 6.1).
   Work work() const override {
-    return {.bytes = static_cast<double>(matrix_.size()) * communicator_.size(),
+    return {.bytes = static_cast<double>(bytes()) * communicator_.size(),
             .messages = static_cast<double>(communicator_.size() - 1)};
   }
 
   void fill(std::uint64_t seed) override {
     seed_ = seed;
+    call_.begin_group();
     if (cold_) return;
-    communicator_.root() ? write_pattern(matrix_.bytes(), seed_) : matrix_.clear();
+    for (Buffer& matrix : matrices_)
+      communicator_.root() ? write_pattern(matrix.bytes(), seed_) : matrix.clear();
   }
 
   void run(Repetition& repetition) override {
-    if (cold_) {
-      matrix_ = Buffer(elements_ * sizeof(double));  // the old pages are unmapped at once
-      if (communicator_.root()) write_pattern(matrix_.bytes(), seed_);
+    for (Buffer& matrix : matrices_) {
+      if (!cold_) break;
+      matrix = Buffer(bytes());  // the old pages are unmapped at once
+      if (communicator_.root()) write_pattern(matrix.bytes(), seed_);
     }
-    repetition.time([&] {
-      MPI_Bcast(matrix_.data(), static_cast<int>(elements_), MPI_DOUBLE, 0, communicator_.handle());
-    });
+    const int elements = static_cast<int>(elements_);
+    const MPI_Comm comm = communicator_.handle();
+    MPI_Request request = MPI_REQUEST_NULL;
+    call_.time(
+        repetition, [&](int set) { MPI_Bcast(matrices_[set].data(), elements, MPI_DOUBLE, 0, comm); },
+        [&](int set) { MPI_Ibcast(matrices_[set].data(), elements, MPI_DOUBLE, 0, comm, &request); },
+        [&](int) { MPI_Wait(&request, MPI_STATUS_IGNORE); });
   }
 
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(elements_), pattern_problem(matrix_.bytes(), seed)};
+    Check check;
+    for (Buffer& matrix : matrices_) {
+      check.checks += elements_;
+      if (check.problem.empty()) check.problem = pattern_problem(matrix.bytes(), seed);
+    }
+    return check;
   }
 
-  std::span<std::byte> received() override { return matrix_.bytes(); }
+  std::span<std::byte> received() override { return matrices_[0].bytes(); }
   bool loops() const override { return false; }
 
  private:
+  std::int64_t bytes() const { return elements_ * static_cast<std::int64_t>(sizeof(double)); }
+
   const Communicator& communicator_;
   bool cold_;
   std::int64_t elements_;
-  Buffer matrix_;
+  OperationCall call_;
+  std::vector<Buffer> matrices_;
   std::uint64_t seed_ = 0;
 };
 
@@ -61,15 +81,17 @@ const Registration registration{{
     .title = "matrix broadcast",
     .summary = "broadcast of an N x N matrix as in a program, with allocation and first touch",
     .ranks = Ranks::at_least(2),
-    .routines = {{"MPI_Bcast", "buffers=cold"}},
+    .routines = {{"MPI_Bcast", "buffers=cold"}, {"MPI_Ibcast", "buffers=cold call=nonblocking"}},
     .rungs = {{Pattern::transfer, "time_s"}},
-    .costs = {{"exchange", Step::Kind::messages, "", "ceil(log2(p))", "8*n^2"}},
-    .parameters = {matrix_order(), buffers()},
+    .costs =
+        {{.phase = "exchange", .kind = Step::Kind::messages, .count = "ceil(log2(p))", .bytes = "8*n^2"}},
+    .parameters = {matrix_order(), buffers(), operation_call()},
     .definition = Definition::global,
-    .metrics = {seconds("time_s"), bytes_per_second()},
+    .metrics = operation_metrics(),
     .sweeps = {{"baseline", "ranks=2,4 buffers=cold n=30,120,360,720,1080"},
                {"baseline", "ranks=2,4 buffers=warm n=30,360,1080"},
-               {"baseline", "ranks=2 transport=tcp buffers=cold n=30,360,720"}},
+               {"baseline", "ranks=2 transport=tcp buffers=cold n=30,360,720"},
+               {"standard", "ranks=2,4 buffers=cold,warm call=nonblocking,overlapped n=120,360,1080"}},
     .make = make<MatrixBroadcast>,
 }};
 

@@ -10,6 +10,7 @@
 #include "benchmark.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
+#include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
@@ -30,8 +31,9 @@ class Distribution final : public Benchmark {
         size_(static_cast<int>(parameters.integer("n"))),
         stripes_(size_, communicator.size()),
         begin_(static_cast<int>(stripes_.begin(communicator.rank()))),
-        width_(static_cast<int>(stripes_.size(communicator.rank()))) {
-    require_memory(whole_bytes() + stripe_bytes(), communicator);
+        width_(static_cast<int>(stripes_.size(communicator.rank()))),
+        call_(parameters, communicator) {
+    require_memory(call_.sets() * (whole_bytes() + stripe_bytes()), communicator);
     allocate();
   }
 
@@ -43,49 +45,71 @@ class Distribution final : public Benchmark {
 
   void fill(std::uint64_t seed) override {
     seed_ = seed;
-    if (!cold_) write_source();
+    call_.begin_group();
+    if (!cold_) write_sources();
   }
 
   void run(Repetition& repetition) override {
     if (cold_) {
       allocate();  // the old pages are unmapped at once: the new ones are untouched
-      write_source();
+      write_sources();
     }
     const MPI_Datatype theirs = whole_type_->handle();
     const MPI_Datatype mine = stripe_type_->handle();
     const MPI_Comm comm = communicator_.handle();
-    void* const whole = whole_->data();
-    void* const stripe = stripe_->data();
+    const int count = counts_[communicator_.rank()];
+    MPI_Request request = MPI_REQUEST_NULL;
+    const auto finish = [&](int) { MPI_Wait(&request, MPI_STATUS_IGNORE); };
     if (direction_ == Direction::scatter) {
-      repetition.time([&] {
-        MPI_Scatterv(whole, counts_.data(), places_.data(), theirs, stripe, counts_[communicator_.rank()],
-                     mine, 0, comm);
-      });
+      call_.time(
+          repetition,
+          [&](int set) {
+            MPI_Scatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs,
+                         sets_[set].stripe.data(), count, mine, 0, comm);
+          },
+          [&](int set) {
+            MPI_Iscatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs,
+                          sets_[set].stripe.data(), count, mine, 0, comm, &request);
+          },
+          finish);
     } else {
-      repetition.time([&] {
-        MPI_Gatherv(stripe, counts_[communicator_.rank()], mine, whole, counts_.data(), places_.data(),
-                    theirs, 0, comm);
-      });
+      call_.time(
+          repetition,
+          [&](int set) {
+            MPI_Gatherv(sets_[set].stripe.data(), count, mine, sets_[set].whole.data(), counts_.data(),
+                        places_.data(), theirs, 0, comm);
+          },
+          [&](int set) {
+            MPI_Igatherv(sets_[set].stripe.data(), count, mine, sets_[set].whole.data(), counts_.data(),
+                         places_.data(), theirs, 0, comm, &request);
+          },
+          finish);
     }
   }
 
   Check verify(std::uint64_t seed) override {
     const bool looks = direction_ == Direction::scatter || communicator_.root();
-    const auto values = received_words();
-    for (std::size_t i = 0; looks && i < values.size(); ++i) {
-      if (values[i] == pattern_word(seed, destination(i))) continue;
-      return {static_cast<std::int64_t>(values.size()),
-              sentence({"element ", i, " of ", values.size(), " is not what was sent"})};
+    Check check;
+    for (Set& set : sets_) {
+      const auto values = words(received_in(set));
+      if (looks) check.checks += static_cast<std::int64_t>(values.size());
+      for (std::size_t i = 0; looks && check.problem.empty() && i < values.size(); ++i) {
+        if (values[i] == pattern_word(seed, destination(i))) continue;
+        check.problem = sentence({"element ", i, " of ", values.size(), " is not what was sent"});
+      }
     }
-    return {looks ? static_cast<std::int64_t>(values.size()) : 0, ""};
+    return check;
   }
 
-  std::span<std::byte> received() override {
-    return direction_ == Direction::scatter ? stripe_->bytes() : whole_->bytes();
-  }
+  std::span<std::byte> received() override { return received_in(sets_[0]).bytes(); }
   bool loops() const override { return false; }
 
  private:
+  struct Set {
+    Buffer whole;  // on the root
+    Buffer stripe;
+  };
+
   std::int64_t whole_bytes() const {
     return communicator_.root() ? std::int64_t{size_} * size_ * static_cast<std::int64_t>(sizeof(double)) : 0;
   }
@@ -94,8 +118,9 @@ class Distribution final : public Benchmark {
   }
 
   void allocate() {
-    whole_.emplace(whole_bytes());
-    stripe_.emplace(stripe_bytes());
+    sets_.clear();
+    for (int set = 0; set < call_.sets(); ++set)
+      sets_.push_back({Buffer(whole_bytes()), Buffer(stripe_bytes())});
     describe();
   }
 
@@ -120,9 +145,7 @@ class Distribution final : public Benchmark {
   }
 
   std::span<std::uint64_t> words(Buffer& buffer) { return buffer.as<std::uint64_t>(); }
-  std::span<std::uint64_t> received_words() {
-    return words(direction_ == Direction::scatter ? *stripe_ : *whole_);
-  }
+  Buffer& received_in(Set& set) { return direction_ == Direction::scatter ? set.stripe : set.whole; }
 
   // Position in the whole matrix of element i of this process's stripe.
   std::size_t place(std::size_t i) const {
@@ -131,16 +154,19 @@ class Distribution final : public Benchmark {
   }
   std::size_t destination(std::size_t i) const { return direction_ == Direction::scatter ? place(i) : i; }
 
-  void write_source() {
+  void write_sources() {
+    for (Set& set : sets_) write_source(set);
+  }
+  void write_source(Set& set) {
     if (direction_ == Direction::gather) {
-      const auto stripe = words(*stripe_);
+      const auto stripe = words(set.stripe);
       for (std::size_t i = 0; i < stripe.size(); ++i) stripe[i] = pattern_word(seed_, place(i));
-      if (!cold_) whole_->clear();
+      if (!cold_) set.whole.clear();
       return;
     }
-    const auto whole = words(*whole_);
+    const auto whole = words(set.whole);
     for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = pattern_word(seed_, i);
-    if (!cold_) stripe_->clear();
+    if (!cold_) set.stripe.clear();
   }
 
   Direction direction_;
@@ -151,8 +177,8 @@ class Distribution final : public Benchmark {
   Partition stripes_;
   int begin_;
   int width_;
-  std::optional<Buffer> whole_;
-  std::optional<Buffer> stripe_;
+  OperationCall call_;
+  std::vector<Set> sets_;
   std::optional<Datatype> whole_type_;
   std::optional<Datatype> stripe_type_;
   std::vector<int> counts_;
@@ -165,6 +191,7 @@ struct Row {
   const char* title;
   const char* summary;
   const char* routine;
+  const char* nonblocking_routine;
   const char* phase;
 };
 
@@ -174,20 +201,23 @@ Declaration declaration(Direction direction, const Row& row) {
       .title = row.title,
       .summary = row.summary,
       .ranks = Ranks::at_least(2),
-      .routines = {{row.routine, "buffers=cold layout=rows"}},
-      .costs = {{row.phase, Step::Kind::messages, "", "p-1", "8*n^2/p"}},
+      .routines = {{row.routine, "buffers=cold layout=rows"},
+                   {row.nonblocking_routine, "buffers=cold layout=rows call=nonblocking"}},
+      .costs = {{.phase = row.phase, .kind = Step::Kind::messages, .count = "p-1", .bytes = "8*n^2/p"}},
       .parameters = {matrix_order(),
                      layout("layout", "columns,rows", "stripes of columns (strided) or of rows (contiguous)")
                          .worded(",stripes of rows"),
-                     buffers()},
+                     buffers(), operation_call()},
       .definition = Definition::global,
-      .metrics = {seconds("time_s"), bytes_per_second()},
+      .metrics = operation_metrics(),
       .sweeps =
           {{"baseline", "ranks=2,4 layout=columns buffers=cold n=120,480,1080"},
            {"baseline", "ranks=2,4 layout=columns,rows buffers=warm n=480"},
            {"standard",
             "ranks=powers layout=columns,rows buffers=cold,warm n=120,240,360,480,600,840,1080,1320,1680"},
-           {"standard", "ranks=2 transport=tcp layout=columns,rows buffers=cold,warm n=120,480,1080,1680"}},
+           {"standard", "ranks=2 transport=tcp layout=columns,rows buffers=cold,warm n=120,480,1080,1680"},
+           {"standard",
+            "ranks=2,4 layout=columns,rows buffers=cold,warm call=nonblocking,overlapped n=120,480,1080"}},
       .make = [direction](const Parameters& parameters,
                           const Communicator& communicator) -> std::unique_ptr<Benchmark> {
         return std::make_unique<Distribution>(direction, parameters, communicator);
@@ -195,14 +225,14 @@ Declaration declaration(Direction direction, const Row& row) {
   };
 }
 
-const Registration scatter{declaration(
-    Direction::scatter,
-    {"operation.scatter", "matrix scatter",
-     "distribution of a matrix in stripes as in a program (MPI_Scatterv)", "MPI_Scatterv", "distribute"})};
+const Registration scatter{
+    declaration(Direction::scatter, {"operation.scatter", "matrix scatter",
+                                     "distribution of a matrix in stripes as in a program (MPI_Scatterv)",
+                                     "MPI_Scatterv", "MPI_Iscatterv", "distribute"})};
 const Registration gather{declaration(
     Direction::gather,
     {"operation.gather", "matrix gather", "collection of a matrix from stripes as in a program (MPI_Gatherv)",
-     "MPI_Gatherv", "collect"})};
+     "MPI_Gatherv", "MPI_Igatherv", "collect"})};
 
 }  // namespace
 }  // namespace scope::distribution

@@ -119,6 +119,12 @@ COLLECTIVE_GUIDELINES = [
         "the smallest MPI_Allreduce",
         _no_slower("MPI_Barrier", "MPI_Allreduce"),
     ),
+    Guideline(
+        "scan",
+        "MPI_Scan",
+        "MPI_Exscan followed by MPI_Reduce_local",
+        _no_slower("MPI_Scan", "MPI_Exscan", "MPI_Reduce_local"),
+    ),
     Guideline("equal blocks", "a collective of equal blocks", "its variant with lengths", _equal_against_variable),
     Guideline("blocking", "a blocking call", "the nonblocking call and a wait", _calls("blocking", "nonblocking")),
     Guideline(

@@ -18,17 +18,19 @@ from scope.statistics.summary import Summary
 
 @dataclass(frozen=True)
 class Comparison:
-    """left <= times x right + then."""
+    """left <= times x right + then_times x then."""
 
     left: Summary
     right: Summary
     times: float = 1.0
     then: Summary | None = None
+    then_times: float = 1.0
 
     @property
     def bound_s(self) -> float:
         """The bound of the left side."""
-        return self.times * (self.right.median or 0.0) + ((self.then.median or 0.0) if self.then else 0.0)
+        then_s = self.then_times * (self.then.median or 0.0) if self.then else 0.0
+        return self.times * (self.right.median or 0.0) + then_s
 
     @property
     def bound_of_launches_s(self) -> Floats:
@@ -36,7 +38,7 @@ class Comparison:
         right: Floats = self.times * np.array(self.right.launch_medians, dtype=np.float64)
         if self.then is None:
             return right
-        then: Floats = np.array(self.then.launch_medians, dtype=np.float64)
+        then: Floats = self.then_times * np.array(self.then.launch_medians, dtype=np.float64)
         count = min(right.size, then.size)
         both: Floats = right[:count] + then[:count]
         return both
@@ -46,7 +48,8 @@ class Comparison:
         sides = [self.left, self.right, *([self.then] if self.then else [])]
         left, right, *then = (one.per_launch.launches for one in sides)
         shared = sorted(left.keys() & right.keys() & (then[0].keys() if then else left.keys()))
-        bounds = [self.times * right[n] + (then[0][n] if then else 0.0) + uncertainty_s for n in shared]
+        thens = {n: self.then_times * then[0][n] if then else 0.0 for n in shared}
+        bounds = [self.times * right[n] + thens[n] + uncertainty_s for n in shared]
         each: Floats = np.array([left[n] for n in shared]) / np.array(bounds)
         return each
 

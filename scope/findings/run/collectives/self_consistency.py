@@ -147,6 +147,17 @@ def _barrier_against_exchanges(calls: Calls) -> Iterator[Comparison]:
             yield Comparison(left, right, float(ceil(log2(left.ranks))))
 
 
+def _scan_against_rounds(calls: Calls) -> Iterator[Comparison]:
+    """Compare with prefixes over distant ranks: each receives from rank - 2^k and sends to rank + 2^k."""
+    exchanges, reductions = calls.of_benchmark(EXCHANGE), calls.of("MPI_Reduce_local")
+    for left in calls.of("MPI_Scan"):
+        right = slowest_pair(left, [exchange for exchange in exchanges if size(exchange) == size(left)])
+        reduced = next((one for one in reductions if same_place(left, one) and size(one) == size(left)), None)
+        if left.ranks > 1 and right is not None and reduced is not None:
+            rounds = float(ceil(log2(left.ranks)))
+            yield Comparison(left, right, rounds, reduced, rounds)
+
+
 def _shorter_against_longer(calls: Calls) -> Iterator[Comparison]:
     curves: dict[tuple[object, ...], list[Summary]] = {}
     for s in calls.times:
@@ -162,6 +173,12 @@ GUIDELINES = [
     Guideline("standard send", "a standard send", "a synchronous send", _standard_against_synchronous),
     Guideline("broadcast", "MPI_Bcast", "p - 1 successive sends", _broadcast_against_sends),
     Guideline("barrier", "MPI_Barrier", "ceil(log2 p) rounds of empty MPI_Sendrecv", _barrier_against_exchanges),
+    Guideline(
+        "scan by rounds",
+        "MPI_Scan",
+        "ceil(log2 p) rounds of MPI_Sendrecv and MPI_Reduce_local",
+        _scan_against_rounds,
+    ),
     Guideline("monotony", "a message", "the next longer one", _shorter_against_longer),
     *COLLECTIVE_GUIDELINES,
 ]
@@ -194,7 +211,8 @@ def _longer(excess: float) -> str:
 def _evidence(violation: Violation) -> list[Evidence]:
     one = violation.comparison
     times = "" if one.times == 1 else f"{one.times:g} x "
-    then = f", then {one.then.label}" if one.then else ""
+    then_times = "" if one.then_times == 1 else f"{one.then_times:g} x "
+    then = f", then {then_times}{one.then.label}" if one.then else ""
     return [
         Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
         Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
@@ -203,7 +221,7 @@ def _evidence(violation: Violation) -> list[Evidence]:
 
 
 def _advice(context: Context, guideline: Guideline) -> str:
-    if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier"):
+    if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier", "scan by rounds"):
         return f"The composition is faster in a program; {setting(context.mpi, 'collective algorithm')}."
     if guideline.name == "monotony":
         return f"Padding the message would be faster; {setting(context.mpi, 'eager limit')}."

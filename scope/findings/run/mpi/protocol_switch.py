@@ -46,6 +46,7 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
     low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
     step = units.interval(abs(jump.value), low, high, "s")
     word = "longer" if jump.value > 0 else "less"
+    owner = "the library's" if context.benchmark(fit.subject).level == "mpi" else "the"
     return Finding(
         code="protocol-switch",
         cause="protocol of the library"
@@ -53,7 +54,7 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
         else "buffers of the kernel",
         severity="advice" if abs(share) >= LARGE_STEP else "information",
         title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
-        + _named(point),
+        + _named(point, owner),
         where={
             "benchmark": fit.subject.benchmark,
             "transport": fit.subject.transport,
@@ -63,7 +64,7 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
         },
         evidence=[
             Evidence(what=f"fitted jump at {first}", value=jump.value, unit="s"),
-            *(Evidence(what=f"the library's {one.name}", value=one.value, unit="B") for one in point.settings),
+            *(Evidence(what=f"{owner} {one.name}", value=one.value, unit="B") for one in point.settings),
             *([_agreement(point.agreement)] if point.agreement is not None else []),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
             *(
@@ -77,11 +78,11 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
     )
 
 
-def _named(point: Breakpoint) -> str:
+def _named(point: Breakpoint, owner: str) -> str:
     if not point.settings:
         return ""
     likeliest = point.settings[0]
-    return f"; the library's {likeliest.name} is {units.size(likeliest.value)}"
+    return f"; {owner} {likeliest.name} is {units.size(likeliest.value)}"
 
 
 def _agreement(share: float) -> Evidence:
@@ -90,6 +91,9 @@ def _agreement(share: float) -> Evidence:
 
 def _advice(context: Context, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
     if context.benchmark(fit.subject).level != "mpi":
+        if point.settings:
+            full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
+            return f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
         return f"This is below the library: buffers, packets or pages change between {last} and {first}."
     where = f"The library changes its protocol or algorithm between {last} and {first}"
     how = setting(context.mpi, "eager limit")

@@ -8,6 +8,7 @@ from itertools import pairwise
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
+from scope.findings.run.node.memory_swapped import swapped
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 from scope.machine.machine import Cache
 from scope.models.prediction.costs.steps import Costs
@@ -21,11 +22,14 @@ SMALLEST_STEP = 1.25
 def find(context: Context) -> list[Finding]:
     """Find for each algorithm the largest certain step in the time of one process per unit of work.
 
-    Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping.
+    Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping, which is a finding of its own.
     """
+    due_to_memory = swapped(context)
     all_known = all_costs(context.catalog)
     curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
     for case in algorithm_cases(context):
+        if case.total.key in due_to_memory:
+            continue
         if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_known:
             curves[case.total.benchmark, case.kind, case.total.transport].append(case)
     found = []

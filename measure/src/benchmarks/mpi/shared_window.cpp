@@ -1,0 +1,186 @@
+// mpi.shared_window: the ping-pong by plain loads and stores in a window that two processes of a host share.
+//
+// Timed: a copy of the message from one process's segment of the window to the other's, the signal that it is there, and
+// the same back, on rank 0's clock; half of it is the latency. The message is copied back from where it arrived.
+#include <sched.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "benchmarks/mpi/echo.hpp"
+#include "memory/cache_lines.hpp"
+#include "text/words.hpp"
+
+namespace scope::shared_window {
+namespace {
+
+constexpr int tag = 22;
+// A flag has two cache lines to itself: neighbouring lines are fetched together.
+constexpr std::int64_t flag_bytes = 2 * cache_line;
+constexpr int looks_before_yielding = 4096;
+
+// The processes of one host; Unavailable on both where they are on two.
+class Host {
+ public:
+  explicit Host(const Communicator& communicator) {
+    int ranks = 0;
+    MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm_);
+    MPI_Comm_size(comm_, &ranks);
+    if (ranks == communicator.size()) return;
+    MPI_Comm_free(&comm_);
+    throw Unavailable("a shared window needs both ranks on one host (placement=core)");
+  }
+  ~Host() { MPI_Comm_free(&comm_); }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  MPI_Comm handle() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+// A segment of each process: its flag, and the message.
+class Window {
+ public:
+  Window(const Host& host, std::int64_t message_bytes) : bytes_(message_bytes) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");  // each segment begins at a page
+    std::byte* own = nullptr;
+    MPI_Win_allocate_shared(flag_bytes + message_bytes, 1, info, host.handle(), &own, &handle_);
+    MPI_Info_free(&info);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, handle_);
+  }
+  ~Window() {
+    MPI_Win_unlock_all(handle_);
+    MPI_Win_free(&handle_);
+  }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  std::span<std::byte> message_of(int rank) const {
+    return {segment(rank) + flag_bytes, static_cast<std::size_t>(bytes_)};
+  }
+  std::atomic_ref<std::int64_t> flag_of(int rank) const {
+    return std::atomic_ref(*reinterpret_cast<std::int64_t*>(segment(rank)));
+  }
+  void synchronise() const { MPI_Win_sync(handle_); }
+
+ private:
+  std::byte* segment(int rank) const {
+    MPI_Aint size = 0;
+    int unit = 0;
+    std::byte* begin = nullptr;
+    MPI_Win_shared_query(handle_, rank, &size, &unit, &begin);
+    return begin;
+  }
+
+  std::int64_t bytes_;
+  MPI_Win handle_ = MPI_WIN_NULL;
+};
+
+class SharedWindow final : public Benchmark {
+ public:
+  SharedWindow(const Parameters& parameters, const Communicator& communicator)
+      : first_(communicator.root()),
+        stores_(parameters.choice("access") == "store"),
+        by_flag_(parameters.choice("signal") == "flag"),
+        partner_(1 - communicator.rank()),
+        comm_(communicator.handle()),
+        host_(communicator),
+        window_(host_, parameters.integer("message_bytes")),
+        own_(window_.message_of(communicator.rank())),
+        theirs_(window_.message_of(partner_)),
+        own_flag_(window_.flag_of(communicator.rank())),
+        their_flag_(window_.flag_of(partner_)) {
+    own_flag_.store(0);
+    MPI_Barrier(comm_);
+  }
+
+  Work work() const override { return {.bytes = static_cast<double>(own_.size()), .messages = 1}; }
+
+  void fill(std::uint64_t seed) override {
+    if (first_) {
+      write_pattern(own_, seed);
+    } else {
+      std::ranges::fill(own_, std::byte{0});
+    }
+    window_.synchronise();
+    MPI_Barrier(comm_);  // nobody stores into a segment that is being filled
+  }
+
+  void run(Repetition& repetition) override {
+    time_round_trips(repetition, first_, [this] { send(); }, [this] { receive(); });
+  }
+
+  Check verify(std::uint64_t seed) override {
+    return {static_cast<std::int64_t>(own_.size()), pattern_problem(own_, seed)};
+  }
+
+  std::span<std::byte> received() override { return own_; }
+
+ private:
+  void copy(std::span<std::byte> to, std::span<const std::byte> from) {
+    if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+  }
+  void send() {
+    if (stores_) copy(theirs_, own_);
+    window_.synchronise();
+    if (by_flag_) {
+      their_flag_.store(++sent_, std::memory_order_release);
+    } else {
+      MPI_Send(nullptr, 0, MPI_BYTE, partner_, tag, comm_);
+    }
+  }
+  void receive() {
+    if (by_flag_) {
+      ++received_;
+      for (int looks = 0; own_flag_.load(std::memory_order_acquire) < received_; ++looks) {
+        if (looks >= looks_before_yielding) sched_yield();  // more ranks than processors
+      }
+    } else {
+      MPI_Recv(nullptr, 0, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
+    }
+    window_.synchronise();
+    if (!stores_) copy(own_, theirs_);
+  }
+
+  bool first_;
+  bool stores_;
+  bool by_flag_;
+  int partner_;
+  MPI_Comm comm_;
+  Host host_;
+  Window window_;
+  std::span<std::byte> own_;
+  std::span<std::byte> theirs_;
+  std::atomic_ref<std::int64_t> own_flag_;
+  std::atomic_ref<std::int64_t> their_flag_;
+  std::int64_t sent_ = 0;
+  std::int64_t received_ = 0;
+};
+
+const Registration registration{{
+    .name = "mpi.shared_window",
+    .title = "shared-memory window",
+    .summary = "ping-pong by loads and stores in a window of MPI_Win_allocate_shared",
+    .ranks = Ranks::exactly(2),
+    .parameters = {problem("access", "store,load",
+                           "the sender stores into the partner's segment, or the receiver loads from it")
+                       .worded("store,load"),
+                   call("signal", "flag,message",
+                        "how the partner learns of it: a flag in the window, or an empty message")
+                       .worded(",signalled by messages"),
+                   size("message_bytes", "B", 1024, 0, 1 << 30, "bytes that each copy moves")},
+    .definition = Definition::half_round_trip,
+    .metrics = {seconds("latency_s"), bytes_per_second()},
+    .sweeps =
+        {{"baseline", "ranks=2 placement=core access=store message_bytes=8,64Ki"},
+         {"standard",
+          "ranks=2 placement=core access=store,load signal=flag,message message_bytes=0,8,1Ki,64Ki,1Mi"}},
+    .make = make<SharedWindow>,
+}};
+
+}  // namespace
+}  // namespace scope::shared_window

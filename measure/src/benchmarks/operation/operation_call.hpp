@@ -1,0 +1,61 @@
+// How an operation calls MPI: blocking; non-blocking with an immediate wait; or non-blocking with a computation of equal
+// length between start and wait (thesis, section 8.4).
+#pragma once
+
+#include <string>
+
+#include "benchmark.hpp"
+#include "sampling/overlapped.hpp"
+
+namespace scope {
+
+inline Parameter operation_call() {
+  return call("call", "blocking,nonblocking,overlapped",
+              "blocking, non-blocking, or non-blocking overlapped with a computation of equal length")
+      .worded(",non-blocking,overlapped with computation");
+}
+inline std::vector<Metric> operation_metrics() {
+  return {seconds("time_s"), bytes_per_second(),
+          result("hidden_share", "", Better::higher).labelled("share hidden behind computation")};
+}
+
+class OperationCall {
+ public:
+  OperationCall(const Parameters& parameters, const Communicator& communicator)
+      : mode_(parameters.choice("call")), overlapped_(communicator) {}
+
+  // Sets of buffers that a repetition needs: overlapped, the operation is timed alone, too.
+  int sets() const { return mode_ == "overlapped" ? 2 : 1; }
+  void begin_group() { overlapped_.begin_group(); }
+
+  // Times `block(set)`; or `start(set)` and `finish(set)`, with a computation between. Collective where overlapped.
+  template <class Block, class Start, class Finish>
+  void time(Repetition& repetition, Block block, Start start, Finish finish) {
+    if (mode_ == "blocking") {
+      repetition.time([&] { block(0); });
+    } else if (mode_ == "nonblocking") {
+      repetition.time([&] {
+        start(0);
+        finish(0);
+      });
+    } else {
+      overlapped_.run(
+          repetition,
+          [&](std::int64_t set) {
+            start(static_cast<int>(set));
+            finish(static_cast<int>(set));
+          },
+          [&](std::int64_t set, Computation& computation, std::int64_t steps) {
+            start(static_cast<int>(set));
+            computation.run(steps);
+            finish(static_cast<int>(set));
+          });
+    }
+  }
+
+ private:
+  std::string mode_;
+  Overlapped overlapped_;
+};
+
+}  // namespace scope

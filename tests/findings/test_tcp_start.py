@@ -1,0 +1,75 @@
+"""Start-up costs of TCP are recognised where they are, and healthy connections raise no alarm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scope.findings.finding import Finding
+from scope.findings.run.context import Context
+from scope.findings.run.network import tcp_start
+from tests.models.curves import noisy, summary
+
+KINDS = {"tcp_start"}
+PLAIN = {"pieces": 1, "connection": "used", "nodelay": "on", "wait": "polling", "message_bytes": 512}
+ROUND_TRIP_S = 1e-3
+LONG = 1 << 20
+
+
+def found(context: Context, cases: Mapping[tuple[tuple[str, object], ...], float]) -> list[Finding]:
+    random = np.random.default_rng(5)
+    summaries = [
+        summary(
+            noisy(random, time_s),
+            "network.request",
+            "response_s",
+            "local",
+            ranks=2,
+            **{**PLAIN, **dict(change)},  # type: ignore[arg-type]
+        )
+        for change, time_s in cases.items()
+    ]
+    return tcp_start.find(replace(context, summaries=summaries))
+
+
+def case(**change: object) -> tuple[tuple[str, object], ...]:
+    return tuple(change.items())
+
+
+HEALTHY = {
+    case(): ROUND_TRIP_S,
+    case(pieces=2): 1.3 * ROUND_TRIP_S,
+    case(nodelay="off"): ROUND_TRIP_S,
+    case(pieces=2, nodelay="off"): 1.5 * ROUND_TRIP_S,
+    case(message_bytes=LONG): 12e-3,
+    case(message_bytes=LONG, connection="fresh"): 12.4e-3,
+    case(connection="fresh"): 2 * ROUND_TRIP_S,
+}
+
+
+def test_healthy_connections_raise_no_alarm(golden_context: Context) -> None:
+    assert found(golden_context, HEALTHY) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "time_s", "code", "severity"),
+    [
+        (case(pieces=2, nodelay="off"), 41e-3, "tcp-delayed-acknowledgement", "advice"),
+        (case(pieces=2, nodelay="off"), 2.3e-3, "tcp-nagle", "advice"),
+        (case(pieces=2), 45e-3, "tcp-delayed-acknowledgement", "warning"),
+        (case(message_bytes=LONG, connection="fresh"), 18e-3, "tcp-slow-start", "information"),
+    ],
+)
+def test_each_cost_is_told(
+    change: tuple[tuple[str, object], ...], time_s: float, code: str, severity: str, golden_context: Context
+) -> None:
+    (finding,) = found(golden_context, {**HEALTHY, change: time_s})
+    assert (finding.code, finding.severity) == (code, severity)
+    if code == "tcp-slow-start":
+        trips = re.search(r"slow start, ([\d.]+) round trips \(a window that doubles needs 6\)", finding.title)
+        assert trips is not None
+        assert float(trips[1]) == pytest.approx(6, rel=0.1)
