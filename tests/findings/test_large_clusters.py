@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 from scope.findings.run.context import Context
-from scope.findings.run.network import congestion, slow_sample
+from scope.findings.run.network import buffer_bloat, congestion, slow_sample, unfair_streams
 from scope.models.communication.congestion import congestion as impacts
 from scope.models.communication.random_pairs import partners, random_pairs
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.samples.records import Process
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
+from scope.statistics.summary import Summary
 from scope.topology.topology import Group, Topology
 from tests.declared import catalog
+from tests.models.curves import noisy, summary
 
 HOSTS, PER_SWITCH, ROUNDS, LAUNCHES = 64, 8, 20, 6
 REPETITIONS = 120
@@ -160,6 +162,48 @@ def test_the_impact_of_a_load_is_told_at_the_median_and_in_the_tail(golden_conte
     assert finding.code == "congestion"
     assert "beside an incast" in finding.title
     assert "1 of 1 combinations" in finding.title
+
+
+def streams(round_trip_s: float, fairness: float) -> list[Summary]:
+    """Summaries of a load that makes a round trip of 50 µs as long as this, and shares like this."""
+    random = np.random.default_rng(8)
+    figures = {
+        "round_trip_s": round_trip_s,
+        "isolated_s": 5e-5,
+        "fairness": fairness,
+        "bandwidth_bytes_per_s": 12e6,
+    }
+    defaults = catalog().defaults("network.congestion")
+    return [
+        summary(
+            noisy(random, value, spread=0.01), "network.congestion", metric,
+            "local" if metric == "round_trip_s" else "observed", **defaults,
+        )
+        for metric, value in figures.items()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("round_trip_s", "fairness", "codes"),
+    [
+        (5e-3, 0.98, []),
+        (0.2, 0.98, ["buffer-bloat"]),
+        (5e-3, 0.5, ["unfair-streams"]),
+        (0.2, 0.5, ["buffer-bloat", "unfair-streams"]),
+    ],
+)
+def test_long_queues_and_unequal_shares_are_told(
+    golden_context: Context, round_trip_s: float, fairness: float, codes: list[str]
+) -> None:
+    made = replace(golden_context, summaries=streams(round_trip_s, fairness))
+    found = [*buffer_bloat.find(made), *unfair_streams.find(made)]
+    assert [one.code for one in found] == codes
+    for one in found:
+        assert one.advice.endswith(".")
+    if "buffer-bloat" in codes:
+        assert "ms instead of 50.0 µs" in found[0].title
+        # 0.2 s at 12 MB/s
+        assert found[0].evidence[-1].value == pytest.approx(2.4e6, rel=0.05)
 
 
 def test_a_load_that_costs_little_is_no_finding(golden_context: Context) -> None:

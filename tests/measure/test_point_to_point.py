@@ -108,6 +108,8 @@ def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
         ("mpi.pairs message_bytes=1000 round=3", 3),
         ("mpi.message_rate message_bytes=1000", 4),
         ("mpi.random_pairs message_bytes=1000", 2),
+        ("network.congestion load_ms=1", 2),
+        ("network.congestion load_ms=1 direction=both flows=2", 2),
         ("mpi.congestion aggressor=all_to_all", 4),
         ("mpi.congestion victim=allreduce message_bytes=800", 5),
         ("mpi.persistent message_bytes=1000", 2),

@@ -29,10 +29,16 @@ from scope.models.communication.decomposition import (
 from scope.samples.samples import Booleans, Floats, Integers
 from scope.statistics.estimate import Estimate
 
+KINDS = 5
+"""Hosts, switches, groups of switches, rails and pairs: an alarm of any of them is one."""
 FEWEST_MEMBERS = 3
 """Of fewer hosts the median is no judge of their group."""
 FEWEST_ON_A_PATH = 2
 """Pairs between two groups that must agree: one alone is a slow pair."""
+FEW_PAIRS = 4
+"""Up to so many pairs must show an excess in every launch; more in all but one of six."""
+AGREEING = 2 / 3
+"""More than this share of a slow path's pairs show half of its excess: all of two or three."""
 FEWEST_OF_A_HOST = 4
 """Pairs with other hosts that it takes to accuse one."""
 LAUNCH_THRESHOLD = 5.0
@@ -251,7 +257,7 @@ def _paths(pairs: Pairs, labels: Integers, rest: Floats, rests: Floats, explaine
     for each_found in found:
         cell = each_found.members[0]
         members = where[numbers == cell]
-        if np.mean(rest[members] > np.log1p(each_found.excess.value) / 2) > 1 / 2:
+        if np.mean(rest[members] > np.log1p(each_found.excess.value) / 2) > AGREEING:
             slow[cell] = True
             ends = (int(known[cell] // count), int(known[cell] % count))
             agreed.append(Found(ends, each_found.excess, each_found.pairs))
@@ -271,7 +277,7 @@ def _outliers(
 ) -> list[Found]:
     """Return which stand out among their equals, and do so in the launches, the slowest first.
 
-    `in_launches` is the excess that all launches but one in six must show. `error` is the standard error of each
+    `in_launches` is the excess that the launches must show. `error` is the standard error of each
     value where they differ in it; `spread_of_error` says that the values of equals scatter by nothing else.
     """
     candidates = np.flatnonzero(judged & np.isfinite(values))
@@ -283,13 +289,15 @@ def _outliers(
         scale = np.maximum(error[candidates], LEAST_SPREAD / MEDIAN_ERROR)
     else:
         scale = np.hypot(LEAST_SPREAD if standard == "fastest" else _spread(among), error[candidates])
-    limit = max(THRESHOLD, float(norm.isf(FALSE_ALARMS / candidates.size)))
+    # Of paths, whose launches and pairs must agree besides, fewer are out by chance than the level says.
+    level = FALSE_ALARMS if spread_of_error else FALSE_ALARMS / KINDS
+    limit = max(THRESHOLD, float(norm.isf(level / candidates.size)))
     each = launches[:, candidates] - (
         np.median(launches[:, candidates], axis=1, keepdims=True)
         if standard == "middle"
         else np.min(launches[:, candidates], axis=1, keepdims=True)
     )
-    often = len(launches) - len(launches) // 6
+    often = len(launches) - np.where(pairs[candidates] > FEW_PAIRS, len(launches) // 6, 0)
     large = (among - middle > limit * scale) & (among - middle > np.log1p(SMALLEST_EXCESS))
     chosen = np.flatnonzero(large & (np.count_nonzero(each > in_launches, axis=0) >= often))
     found = [
