@@ -40,7 +40,7 @@ PAIRS = 64
 """Processes whose pairs are measured."""
 PER_SWITCH, PER_GROUP = 32, 512
 """Hosts of a switch and of a group of switches."""
-ROUNDS = 64
+ROUNDS = 96
 SLOW_HOST, SLOW_SWITCH, SLOW_PATH = 1234, 3, (5, 20)
 SLOWER = 1.3
 

@@ -18,7 +18,7 @@ from scope.models.communication.localisation import Localisation, Pairs, chance_
 from scope.models.communication.random_pairs import partners
 from scope.samples.samples import Booleans, Floats, Integers
 
-HOSTS, ROUNDS, LAUNCHES = 10_000, 64, 6
+HOSTS, ROUNDS, LAUNCHES = 10_000, 96, 6
 PER_SWITCH, RAILS = 32, 4
 NOISE, UNEVENNESS = 0.03, 0.01
 LIMIT, ALARMS = 0.95, 0.01
@@ -96,7 +96,7 @@ def drawn(random: np.random.Generator, hosts: int) -> dict[str, Faults]:
         for a, b in (random.choice(switches - 1, 2, replace=False) for _ in range(40))
     }
     return {
-        "8 hosts, 8 % slower": Faults(1.08, hosts=some(8, hosts)),
+        "40 hosts, 8 % slower": Faults(1.08, hosts=some(40, hosts)),
         "8 % of the hosts, 8 % slower": Faults(1.08, hosts=some(hosts * 8 // 100, hosts)),
         "1 switch, 8 % slower": Faults(1.08, switches=some(1, switches - 1)),
         "8 % of the switches, 8 % slower": Faults(1.08, switches=some(max(1, switches * 8 // 100), switches - 1)),

@@ -30,14 +30,14 @@ def test_every_pair_is_measured_where_there_are_few_hosts_and_random_ones_where_
     assert {case.benchmark for launch in plan.launches for case in launch.cases} == {name}
     assert {launch.ranks for launch in plan.launches} == {hosts}
     rounds = {case.parameters["round"] for launch in plan.launches for case in launch.cases}
-    assert len(rounds) == (64 if hosts > 256 else hosts)
+    assert len(rounds) == (96 if hosts > 256 else hosts)
 
 
 def test_what_random_pairs_cost_and_find_is_told_before_they_are_measured(tmp_path: Path) -> None:
     plan = planned(10_000)
     (line,) = foretold(plan, catalog(), None)
-    assert "random pairs of 10000 ranks: 64 rounds, 0.6 % of all pairs" in line
-    assert "two switches of 32 hosts is seen with a chance of 99 %" in line
+    assert "random pairs of 10000 ranks: 96 rounds, 1.0 % of all pairs" in line
+    assert "two switches of 32 hosts is seen with a chance of 100 %" in line
     assert re.search(r"at most [\d.]+ min of sampling", line)
     written = tmp_path / "topology.toml"
     written.write_text(

@@ -162,7 +162,7 @@ const Registration random_registration{{
                    problem("round", "", 1, 0, 1 << 24, "which random pairs: another number, other pairs")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
-    .sweeps = {{"standard", "hosts=257.. ranks=nodes placement=node round=1..64 message_bytes=1,1Mi"}},
+    .sweeps = {{"standard", "hosts=257.. ranks=nodes placement=node round=1..96 message_bytes=1,1Mi"}},
     .make = make<Drawn>,
 }};
 
