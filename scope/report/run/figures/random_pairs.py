@@ -93,7 +93,7 @@ def _between(sample: RandomPairs, one: Attribute, key: str) -> Figure:
     slowest = sorted(known, reverse=True)[:_SLOWEST]
     return Figure(
         key=key,
-        title=f"Messages of {_what(sample)} between every two of kind {one.name}",
+        title=f"Messages of {_what(sample)} between every two {_plural(one.name)}",
         caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colours.",
         traces=[cells(places, places, one.between, hover, None, unit="")],
         layout={
@@ -155,6 +155,11 @@ def _words(sample: RandomPairs, row: Sequence[int], place: int) -> str:
     return f"{sample.names[row[place]]}: {_share(factor)}" if factor else ""
 
 
+def _plural(kind: str) -> str:
+    first, of, rest = kind.partition(" ")
+    return f"{first}{'es' if first.endswith('ch') else 's'}{of}{rest}"
+
+
 def _share(factor: float) -> str:
     return f"{(factor - 1) * 100:+.1f} %"
 
@@ -171,7 +176,7 @@ def _caption(sample: RandomPairs) -> Iterator[str]:
         return
     for attribute in sample.attributes:
         yield (
-            f"A slow path between two of kind {attribute.name} is seen with a chance of "
+            f"A slow path between two {_plural(attribute.name)} is seen with a chance of "
             f"{units.share(attribute.chance)}."
         )
     yield f"Every host is in {sample.rounds} pairs; one given pair is seen with a chance of "
