@@ -207,6 +207,7 @@ enum class Pattern {
   memory,         // memory bandwidth
   copy,           // memory copy, the limit of messages inside a host
   pair_matrix,    // messages between every two ranks
+  pair_sample,    // messages between pairs of ranks that are drawn at random
   file_write,     // data written to files
   file_read,      // data read from files
 };

@@ -94,6 +94,8 @@ const char* spelling(Pattern pattern) {
       return "copy";
     case Pattern::pair_matrix:
       return "pair_matrix";
+    case Pattern::pair_sample:
+      return "pair_sample";
     case Pattern::file_write:
       return "file_write";
     case Pattern::file_read:

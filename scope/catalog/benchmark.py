@@ -41,6 +41,7 @@ Pattern = Literal[
     "memory",
     "copy",
     "pair_matrix",
+    "pair_sample",
     "file_write",
     "file_read",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from scope.engine.directories import make_latest, new_directory
 from scope.engine.measurement import FurtherLaunches, Setup, measure
 from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress, silent
+from scope.engine.sampled_pairs import foretold
 from scope.lab.active import active
 from scope.launch import active_messages
 from scope.launch.cluster import Cluster, probe_cluster
@@ -28,6 +30,8 @@ from scope.plan.plan import Plan
 from scope.plan.refine import Gap, refined
 from scope.rundirectory import Lack, RunDirectory, read_json, read_text, write_text
 from scope.topology import preloading
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ def run_experiment(
     plan = planning.make(settled.experiment, catalog, cluster.place, where)
     preloading.check(plan.launches, cluster)
     active_messages.check({launch.transport for launch in plan.launches}, cluster.site)
+    for line in foretold(plan, catalog, cluster.site.topology):
+        logger.info(line)
     directory = new_directory(experiment.title, output)
     make_latest(directory)
     lacks = _lacks(settled)

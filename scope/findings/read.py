@@ -36,15 +36,16 @@ def context_of(run: Path) -> Context:
     machine = read_json(directory.machine, Machine)
     course = course_of(samples)
     summaries = summarise(samples, catalog, course)
+    topology = read_topology(directory.topology) if directory.topology.exists() else None
     return Context(
         run=read_json(directory.run, Run),
         samples=samples,
         course=course,
         summaries=summaries,
-        models=derive(summaries, machine, samples, catalog),
+        models=derive(summaries, machine, samples, catalog, topology),
         machine=machine,
         catalog=catalog,
         plan=read_plan(directory.plan) if directory.plan.exists() else None,
         simulation=read_simulation(directory),
-        topology=read_topology(directory.topology) if directory.topology.exists() else None,
+        topology=topology,
     )

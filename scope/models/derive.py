@@ -7,9 +7,11 @@ from pathlib import Path
 from scope.catalog.catalog import Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.machine.machine import Machine
+from scope.models.communication.congestion import congestion
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.network_steps import name_steps
 from scope.models.communication.pair_matrix import pair_matrices
+from scope.models.communication.random_pairs import random_pairs
 from scope.models.computation.linpack_rates import linpack_rates
 from scope.models.fitting.model import fit_all
 from scope.models.ladder.files import file_ladders
@@ -28,6 +30,8 @@ from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
 from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
+from scope.topology.topology import Topology
+from scope.topology.topology import read as read_topology
 
 
 def read_models(run: Path) -> Models:
@@ -38,11 +42,22 @@ def read_models(run: Path) -> Models:
     except OutdatedError:
         catalog = read_catalog(directory.benchmarks)
         samples = read_samples(run, catalog)
-        return derive(summarise(samples, catalog), read_json(directory.machine, Machine), samples, catalog)
+        topology = read_topology(directory.topology) if directory.topology.exists() else None
+        machine = read_json(directory.machine, Machine)
+        return derive(summarise(samples, catalog), machine, samples, catalog, topology)
 
 
-def derive(summaries: list[Summary], machine: Machine, samples: Samples, catalog: Catalog) -> Models:
-    """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give."""
+def derive(
+    summaries: list[Summary],
+    machine: Machine,
+    samples: Samples,
+    catalog: Catalog,
+    topology: Topology | None = None,
+) -> Models:
+    """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give.
+
+    `topology` tells which hosts stand on one switch; None where nobody knows.
+    """
     measurements = Measurements(summaries, machine, samples.launches, catalog)
     fits, not_fitted = fit_all(measurements)
     fits = name_breaks(fits, samples.launches, machine.environment, catalog)
@@ -53,6 +68,8 @@ def derive(summaries: list[Summary], machine: Machine, samples: Samples, catalog
         limits=limits(measurements),
         not_fitted=not_fitted,
         pairs=pair_matrices(samples, catalog),
+        random_pairs=random_pairs(samples, catalog, topology),
+        congestion=congestion(samples, catalog),
         speedups=speedups(measurements),
         saturations=saturations(measurements),
         predictions=predictions(measurements),

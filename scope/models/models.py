@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from scope.models.communication.congestion import Congestion
 from scope.models.communication.pair_matrix import PairMatrix
+from scope.models.communication.random_pairs import RandomPairs
 from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.ladder.limit_lines import Limit
@@ -25,6 +27,8 @@ class Models(Strict):
     limits: list[Limit] = []
     not_fitted: list[NotFitted] = []
     pairs: list[PairMatrix] = []
+    random_pairs: list[RandomPairs] = []
+    congestion: list[Congestion] = []
     speedups: list[Speedup] = []
     saturations: list[Saturation] = []
     predictions: list[Prediction] = []

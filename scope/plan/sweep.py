@@ -5,6 +5,7 @@ and `1..7` means each from 1 to 7; an integer parameter may count the ranks: `ra
 Ranks are numbers or a rule: `all` (one per slot), `nodes` (one per host), `powers` (1, 2, 4, ... up to the slots),
 `every` (1, 2, 3, ... 16, then 24, 32, 48, 64, ... and all slots), `squares` (1, 4, 9, ... up to the slots).
 `placement=node` puts one rank on each host; `nodes=types` takes each sub-cluster of equal hosts by itself.
+`hosts=..256` or `hosts=257..` holds only where there are so many hosts: a sweep for small clusters, one for large.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def expand(
     """
     where = f"{source.name}: {benchmark.name}"
     parameters = benchmark.parameter
-    allowed = [*parameters, "ranks", "transport", "placement", "nodes"]
+    allowed = [*parameters, "ranks", "transport", "placement", "nodes", "hosts"]
     for key, words in factors.items():
         if key not in allowed:
             raise UsageError(
@@ -91,6 +92,8 @@ def expand(
             )
         if not words:
             raise UsageError(f"{where}: {key} = []: must have at least one value")
+    if not all(_holds(word, len(place.slots), where) for word in factors.get("hosts", [])):
+        return
     transports = factors.get("transport", ["default"])
     _choices(
         where, "transport", [word for word in transports if not FORCED_COLLECTIVE.fullmatch(word)], TRANSPORTS
@@ -114,6 +117,14 @@ def expand(
             ]
             for point in itertools.product(*values):
                 yield Combination(ranks, transport, placement, dict(zip(parameters, point, strict=True)))
+
+
+def _holds(word: str, hosts: int, where: str) -> bool:
+    """Return whether there are as many hosts as a range says, of which either end may be open."""
+    match = re.fullmatch(r"(\d{0,9})\.\.(\d{0,9})", word)
+    if match is None:
+        raise UsageError(f"{where}: hosts = {word}: must be a range of numbers: 2..256, ..256 or 257..")
+    return int(match[1] or 0) <= hosts <= int(match[2] or hosts)
 
 
 def values_of(word: str, parameter: Parameter, ranks: int, where: str) -> list[Value]:

@@ -195,6 +195,8 @@ class Series(Strict):
     observed_maximum: dict[str, list[float]] | None = None
     """Per repetition over all ranks, where some ranks are not kept."""
     extremes: Extremes | None = None
+    medians_s: list[Repetition] | None = None
+    """Of every rank after the warm-up, where pairs were measured on more ranks than keep all their times."""
 
 
 class RankState(Strict):

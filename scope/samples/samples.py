@@ -79,6 +79,8 @@ class Times:
     extremes: ExtremeTimes | None
     observed_maximum: dict[str, Floats] = field(default_factory=dict)
     """Each over all ranks, where some are not kept; shape (repetitions,)."""
+    medians_s: Floats | None = None
+    """Of every rank, over the repetitions after the warm-up; shape (ranks,). Of pairs on many ranks alone."""
 
     def largest_observed(self, name: str) -> Floats | None:
         """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""
@@ -137,6 +139,7 @@ class Times:
             observed=observed,
             extremes=_extremes(series, repetitions),
             observed_maximum=maximum,
+            medians_s=None if series.medians_s is None else _rows("medians_s", [series.medians_s], 1)[0],
         )
 
     @classmethod
@@ -155,6 +158,9 @@ class Times:
                 raise ValueError("ranks_kept: must be the same in all visits of a launch")
         entries = [times.entry_s for times in parts if times.entry_s is not None]
         extremes = [times.extremes for times in parts if times.extremes is not None]
+        medians = [times.medians_s for times in parts if times.medians_s is not None]
+        if len({one.size for one in medians}) > 1:
+            raise ValueError("medians_s: must be of the same number of ranks in all visits of a launch")
         return replace(
             first,
             operations=np.concatenate([times.operations for times in parts]),
@@ -174,6 +180,7 @@ class Times:
                 for name in first.observed_maximum
                 if all(name in times.observed_maximum for times in parts)
             },
+            medians_s=np.median(medians, axis=0) if len(medians) == len(parts) else None,
         )
 
 

@@ -318,7 +318,7 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
 }
 
 
-PAIR_KINDS = {"slow_pairs"}
+PAIR_KINDS = {"slow_pairs", "slow_sample", "congestion", "buffer_bloat", "unfair_streams"}
 APPLICATION_KINDS = {"all_to_all_bound", "latency_bound", "many_small_receives", "second_core"}
 """Tried in test_slow_pairs.py."""
 COLLECTIVE_KINDS = {"odd_process_count", "linear_collective", "unequal_blocks"}

@@ -15,6 +15,7 @@ import pytest
 from scope.build import registry
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.models.communication.random_pairs import partners
 from scope.samples.records import CaseRecord, SentinelRecord
 from tests.measure.conftest import Ended, Measure, start
 
@@ -328,6 +329,20 @@ def test_above_the_limit_of_ranks_extremes_are_kept(measure: Measure) -> None:
         for rank, value in (("minimum", low), ("maximum", high)):
             who = getattr(few.extremes, f"{rank}_rank")[repetition]
             assert who == 2 or few.elapsed_s[few.ranks_kept.index(who)][repetition] == value
+
+
+def test_of_pairs_every_rank_keeps_its_median_and_has_the_partner_that_is_computed(measure: Measure) -> None:
+    ended = measure(5, ["mpi.random_pairs round=3 message_bytes=8"], "--keep-ranks=3")
+    (series,) = only_case(ended).series
+    medians = series.medians_s
+    assert medians is not None
+    assert len(medians) == 5
+    # One of five rests; which one follows from the round.
+    assert [rank for rank in range(5) if medians[rank] == 0] == [
+        rank for rank, other in enumerate(partners(3, 5)) if other == rank
+    ]
+    first = series.elapsed_s[0][series.warmup :]
+    assert min(first) <= medians[0] <= max(first)
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,22 @@ MANY = [
         for number in range(6)
         for load in ("isolated", "concurrent")
     ),
+    *(f"mpi.random_pairs round={number} message_bytes=3000" for number in (1, 2)),
 ]
 """Cases for any number of ranks."""
+
+
+CONGESTED = [
+    *(
+        f"mpi.congestion victim={victim} aggressor=broadcast message_bytes=80"
+        for victim in ("random_ring", "natural_ring", "allreduce")
+    ),
+    *(
+        f"mpi.congestion aggressor={aggressor} aggressor_bytes=3000"
+        for aggressor in ("all_to_all", "incast", "put_incast", "files", "none")
+    ),
+]
+"""Cases for four ranks or more."""
 
 
 def statuses(cases: list[CaseRecord]) -> list[tuple[str, str]]:
@@ -108,7 +122,8 @@ def test_calls_of_mpi_4_are_right_where_the_library_has_them(build: NativeBuild,
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 def test_patterns_of_many_ranks_are_right(ranks: int, measure: Measure) -> None:
-    ended = measure(ranks, [*MANY, *(["mpi.message_rate window=7 message_bytes=9"] if ranks == 2 else [])])
+    others = {2: ["mpi.message_rate window=7 message_bytes=9"], 5: CONGESTED}
+    ended = measure(ranks, [*MANY, *others.get(ranks, [])])
     assert ended.code == 0, ended.errors
     assert {reason for _, reason in statuses(ended.cases) if "no two of the 2 ranks" not in reason} == set()
 
@@ -135,6 +150,11 @@ def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
         ("mpi.shift message_bytes=1000", 3),
         ("mpi.pairs message_bytes=1000 round=3", 3),
         ("mpi.message_rate message_bytes=1000", 4),
+        ("mpi.random_pairs message_bytes=1000", 2),
+        ("network.congestion load_ms=1", 2),
+        ("network.congestion load_ms=1 direction=both flows=2", 2),
+        ("mpi.congestion aggressor=all_to_all", 4),
+        ("mpi.congestion victim=allreduce message_bytes=800", 5),
         ("mpi.persistent message_bytes=1000", 2),
         ("mpi.datatypes message_bytes=1000", 2),
         ("mpi.datatypes layout=hand_packed message_bytes=1000", 2),

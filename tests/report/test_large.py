@@ -124,7 +124,11 @@ def test_a_run_of_many_hosts_is_told_by_kinds_of_hosts(tmp_path):
     titles = re.findall(r"<h3>([^<]*[Hh]ost[^<]*)</h3>", text[text.index('id="provenance"') :])
     # The generator makes one host differ.
     assert titles == [f"{hosts - 1} hosts, node0001 to node0300", "Host node0150"]
-    assert text.count("node02") < 10, "hosts are not listed one by one"
+    told = text[text.index('id="provenance"') :]
+    assert told[: told.index("<script")].count("node02") < 10, "hosts are not listed one by one"
+    # The map of the hosts names each where a pointer is over it.
+    assert "Messages of 1 B, all pairs of a round at once between every two switches" in text
+    assert "96 random rounds in 1 launch measured" in text
     assert f"{16 * hosts} ranks" in text
 
 

@@ -103,8 +103,30 @@ void write_extremes(Json& json, const Series& series, const std::vector<double>&
   json.end();
 }
 
-void write_series(Json& json, const Series& series, Definition definition, int most_in_full,
+// The median of each rank's times after the warm-up, rank by rank, on the root: of pairs every one is wanted, and
+// one number a rank is little.
+std::vector<double> medians(const Series& series, const Communicator& world) {
+  std::vector<double> times_s(series.elapsed_s.begin() + series.warmup, series.elapsed_s.end());
+  double mine_s = 0;
+  if (!times_s.empty()) {
+    const auto middle = times_s.begin() + static_cast<std::ptrdiff_t>(times_s.size() / 2);
+    std::nth_element(times_s.begin(), middle, times_s.end());
+    mine_s = *middle;
+  }
+  std::vector<double> all(world.root() ? world.size() : 0);
+  MPI_Gather(&mine_s, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, world.handle());
+  return all;
+}
+
+bool is_of_pairs(const Declaration& declaration) {
+  return std::any_of(declaration.rungs.begin(), declaration.rungs.end(), [](const Rung& rung) {
+    return rung.pattern == Pattern::pair_matrix || rung.pattern == Pattern::pair_sample;
+  });
+}
+
+void write_series(Json& json, const Series& series, const Declaration& declaration, int most_in_full,
                   const Communicator& world) {
+  const Definition definition = declaration.definition;
   const auto kept = ranks_to_keep(definition, world.size(), most_in_full);
   json.object();
   json.member("cadence", spelling(series.cadence));
@@ -118,6 +140,7 @@ void write_series(Json& json, const Series& series, Definition definition, int m
     const auto entries = relative_entries(series, world);
     json.member("entry_s", gather(entries, kept, world));
     if (reduced) write_extremes(json, series, entries, world);
+    if (reduced && is_of_pairs(declaration)) json.member("medians_s", medians(series, world));
   }
   std::vector<double> late(series.late.begin(), series.late.end());
   late = reduce(late, MPI_MAX, world);
@@ -185,7 +208,7 @@ void write_settings(Json& json, const std::vector<ControlVariable>& settings) {
   json.end();
 }
 
-void write_outcome(Json& json, const Outcome& outcome, Definition definition, int most_in_full,
+void write_outcome(Json& json, const Outcome& outcome, const Declaration& declaration, int most_in_full,
                    const Communicator& world) {
   json.key("verification");
   json.object();
@@ -207,7 +230,7 @@ void write_outcome(Json& json, const Outcome& outcome, Definition definition, in
   if (!outcome.settings.empty()) write_settings(json, outcome.settings);
   json.key("series");
   json.array();
-  for (const auto& series : outcome.series) write_series(json, series, definition, most_in_full, world);
+  for (const auto& series : outcome.series) write_series(json, series, declaration, most_in_full, world);
   json.end();
 }
 
@@ -385,7 +408,7 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   json.moment(result.started_unix_s);
   json.member("duration_s", result.duration_s);
   if (!result.outcome.series.empty())
-    write_outcome(json, result.outcome, declaration.definition, options_.keep_ranks, world_);
+    write_outcome(json, result.outcome, declaration, options_.keep_ranks, world_);
   json.end();
   samples_.append(with_checksum(json.text()));
 

@@ -100,7 +100,7 @@ def _kind(one: CaseSamples, catalog: Catalog) -> Kind:
 
 def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
     benchmark, size, load, (ranks, transport, placement), origin = kind
-    names = _names(hosts, ranks)
+    names = process_names(hosts, ranks)
     times_s = half_round_trips(cases, ranks)
     whole = times_s[~np.isnan(times_s[:, ~np.eye(ranks, dtype=bool)]).any(axis=1)]
     reason = ""
@@ -142,7 +142,8 @@ def _medians(times_s: Floats) -> list[list[float | None]]:
     return [[median(times_s[:, i, j]) for j in range(count)] for i in range(count)]
 
 
-def _names(hosts: list[str], ranks: int) -> list[str]:
+def process_names(hosts: list[str], ranks: int) -> list[str]:
+    """Return the names of the ranks: their hosts, with the rank where a host has several."""
     if len(hosts) != ranks:
         return [f"rank {rank}" for rank in range(ranks)]
     if len(set(hosts)) == ranks:

@@ -27,6 +27,7 @@ from scope.report.run.figures import (
     phases,
     phases_by_rank,
     predictions,
+    random_pairs,
     ranks,
     residuals,
     roofline,
@@ -315,7 +316,10 @@ def _pairs_first(contents: Contents, benchmark: str) -> int:
 
 
 def _section(contents: Contents, benchmark: str) -> Section:
-    figures: list[Figure | Comparison] = list(pairs.figures(contents, benchmark)) or [
+    figures: list[Figure | Comparison] = [
+        *pairs.figures(contents, benchmark),
+        *random_pairs.figures(contents, benchmark),
+    ] or [
         *curves.figures(contents, benchmark),
         *side_by_side.choices(contents, benchmark),
         *saturation.figures(contents, benchmark),

@@ -1,9 +1,17 @@
 // mpi.pairs: the ping-pong of every pair of processes, one round of a tournament per case.
+// mpi.random_pairs: the same of pairs drawn at random, for machines with too many pairs to measure.
 //
-// In round r the processes i and j with i + j = r (mod p) are a pair, so that p rounds contain every pair
-// once; a process that would be paired with itself rests. Timed: a round trip on both partners' own clocks.
-// Isolated, each pair has the machine to itself; concurrent, the round loads every link at once, a sample of
-// the bisection.
+// In round r of the tournament the processes i and j with i + j = r (mod p) are a pair, so that p rounds contain
+// every pair once; a process that would be paired with itself rests. A random round sorts the processes by a hash of
+// round and rank, and neighbours in this order are a pair; scope/models/communication/random_pairs.py repeats it.
+// Timed: a round trip on both partners' own clocks. Isolated, each pair has the machine to itself; concurrent, the
+// round loads every link at once, a sample of the bisection.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
 #include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
 #include "text/words.hpp"
@@ -13,17 +21,38 @@ namespace {
 
 constexpr int tag = 12;
 
-class Pairs final : public Benchmark {
+// The partner of each process in a round; one that rests is its own.
+using Partners = std::vector<int>;
+
+Partners tournament(std::int64_t round, int ranks) {
+  Partners partners(ranks);
+  for (int rank = 0; rank < ranks; ++rank)
+    partners[rank] = static_cast<int>((round % ranks - rank + ranks) % ranks);
+  return partners;
+}
+
+Partners drawn(std::int64_t round, int ranks) {
+  std::vector<int> order(ranks);
+  std::iota(order.begin(), order.end(), 0);
+  const auto hash = [=](int rank) { return pattern_word(round, rank); };
+  std::sort(order.begin(), order.end(), [=](int one, int other) { return hash(one) < hash(other); });
+  Partners partners(ranks);
+  for (int place = 0; place < ranks; ++place)
+    partners[order[place]] = order[(place ^ 1) < ranks ? place ^ 1 : place];
+  return partners;
+}
+
+class Pairs : public Benchmark {
  public:
-  Pairs(const Parameters& parameters, const Communicator& communicator)
+  Pairs(const Parameters& parameters, const Communicator& communicator, Partners partners, bool isolated)
       : communicator_(communicator),
-        round_(static_cast<int>(parameters.integer("round") % communicator.size())),
-        isolated_(parameters.choice("load") == "isolated"),
+        partners_(std::move(partners)),
+        isolated_(isolated),
         message_(parameters.integer("message_bytes")) {
     message_.clear();
     if (count_pairs() == 0) {
-      throw Unavailable(
-          sentence({"round=", round_, ": no two of the ", communicator.size(), " ranks form a pair"}));
+      throw Unavailable(sentence({"round=", parameters.integer("round"), ": no two of the ",
+                                  communicator.size(), " ranks form a pair"}));
     }
   }
 
@@ -60,7 +89,7 @@ class Pairs final : public Benchmark {
 
  private:
   int rank() const { return communicator_.rank(); }
-  int partner(int of) const { return (round_ - of + communicator_.size()) % communicator_.size(); }
+  int partner(int of) const { return partners_[of]; }
   bool rests(int who) const { return partner(who) == who; }
   bool first(int who) const { return who < partner(who); }
   int count_pairs() const {
@@ -83,9 +112,22 @@ class Pairs final : public Benchmark {
   }
 
   const Communicator& communicator_;
-  int round_;
+  Partners partners_;
   bool isolated_;
   Buffer message_;
+};
+
+class Tournament final : public Pairs {
+ public:
+  Tournament(const Parameters& parameters, const Communicator& communicator)
+      : Pairs(parameters, communicator, tournament(parameters.integer("round"), communicator.size()),
+              parameters.choice("load") == "isolated") {}
+};
+
+class Drawn final : public Pairs {
+ public:
+  Drawn(const Parameters& parameters, const Communicator& communicator)
+      : Pairs(parameters, communicator, drawn(parameters.integer("round"), communicator.size()), false) {}
 };
 
 const Registration registration{{
@@ -101,10 +143,27 @@ const Registration registration{{
                        .worded("one pair at a time,all pairs at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
-    .sweeps = {{"standard", "ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
-               {"standard", "ranks=nodes placement=node round=0..ranks-1 load=concurrent message_bytes=1Mi"},
-               {"advanced", "ranks=all round=0..ranks-1 load=isolated,concurrent message_bytes=1,64Ki,1Mi"}},
-    .make = make<Pairs>,
+    .sweeps = {{"standard",
+                "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
+               {"standard",
+                "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=concurrent message_bytes=1Mi"},
+               {"advanced",
+                "hosts=..256 ranks=all round=0..ranks-1 load=isolated,concurrent message_bytes=1,64Ki,1Mi"}},
+    .make = make<Tournament>,
+}};
+
+const Registration random_registration{{
+    .name = "mpi.random_pairs",
+    .title = "random pairs",
+    .summary = "ping-pong of pairs drawn at random, all of a round at once",
+    .ranks = Ranks::at_least(2),
+    .rungs = {{Pattern::pair_sample, "time_s", "*"}},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
+                   problem("round", "", 1, 0, 1 << 24, "which random pairs: another number, other pairs")},
+    .definition = Definition::local,
+    .metrics = {seconds_per_step("time_s"), bytes_per_second()},
+    .sweeps = {{"standard", "hosts=257.. ranks=nodes placement=node round=1..96 message_bytes=1,1Mi"}},
+    .make = make<Drawn>,
 }};
 
 }  // namespace
