@@ -17,7 +17,7 @@ from scope.plan.case import Case, transport_words
 from scope.plan.placement import Placement
 from scope.report.order import factors, varying
 from scope.report.validity import MIXED, mark
-from scope.report.wording import definition
+from scope.report.wording import definition, figure_heading
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
@@ -184,7 +184,7 @@ def table(
     """Return the table of a figure: the factors `names` of each summary and its values."""
     benchmark = summaries[0].benchmark if summaries else None
     columns = [catalog.parameter_label(name, benchmark) for name in names]
-    columns += ["metric"] + (["definition"] if with_definition else []) + ["median [95 % interval]", "samples"]
+    columns += ["metric"] + (["definition"] if with_definition else []) + [figure_heading(summaries), "samples"]
     rows = []
     for one in summaries:
         chosen = factors(one)

@@ -69,6 +69,11 @@ INTRODUCTIONS = {
 """Introductions to the levels."""
 
 
+def figure_heading(summaries: Iterable[Summary]) -> str:
+    """Return what their figures are: medians, or what another program printed (its remarks say: means, maxima)."""
+    return "as printed" if all(one.printed for one in summaries) else "median [95 % interval]"
+
+
 def definition(name: str) -> str:
     """Return the short name of a definition of time."""
     return DEFINITIONS.get(name, name.replace("_", " "))

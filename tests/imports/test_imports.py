@@ -139,6 +139,8 @@ def test_single_figures_make_no_finding_and_no_interval(tmp_path: Path) -> None:
     assert "Means (half round trip) as they were printed" in page
     assert "with their 95 % intervals" not in page
     assert "every repetition began in time" not in page
+    assert "median [95 % interval]" not in page
+    assert ">as printed<" in page
 
 
 def test_every_format_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from scope.report import wording
 from scope.report.figure import shown
 from scope.report.run import contents, page
 from scope.report.run.figures.curves import certain_breaks
-from scope.report.run.rows import COLUMNS
+from scope.report.run.rows import COLUMNS, FIGURE
 from scope.rundirectory import RunDirectory
 from tests.report import browser
 
@@ -163,7 +163,7 @@ def test_the_large_table_has_each_case_once_and_every_figure(text, golden_run):
     assert len(cases) == len({one.key for one in headline})
     assert len(rows) - len(cases) == len(summaries) - len(headline)
     assert len({texts[-1] for texts in cases}) == len(cases)
-    median = [name for name, _ in COLUMNS].index("median [95 % interval]")
+    median = [name for name, _ in COLUMNS].index(FIGURE)
     lines = [line for _, texts in rows for line in texts[median].split("\n")]
     for one in summaries:
         assert (shown(one) if one.valid else "no result") in lines

@@ -40,7 +40,7 @@ from scope.report.run.figures.residuals import subject
 from scope.report.run.introduction import library, machine_name, moment
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
-from scope.report.run.rows import COLUMNS, Row, by_case, packed, rows
+from scope.report.run.rows import Row, by_case, headings, packed, rows
 from scope.rundirectory import Skipped, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
@@ -223,7 +223,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
         "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
-        "columns": COLUMNS,
+        "columns": headings(contents.summaries),
         "rows": len({one.key for one in contents.headline}),
         "packed": as_json(packed(by_case(contents.summaries, contents.catalog))),
         "facts": facts,

@@ -11,20 +11,22 @@ from scope.catalog.catalog import Catalog
 from scope.plan.case import Key
 from scope.report.figure import number, shown
 from scope.report.order import case_key
-from scope.report.wording import definition
+from scope.report.wording import definition, figure_heading
 from scope.statistics.summary import Summary
 
+FIGURE = "figure"
 COLUMNS = [
     ("case", False),
     ("metric", False),
-    ("median [95 % interval]", True),
+    (FIGURE, True),
     ("definition", False),
     ("5 to 95 %", True),
     ("CV", True),
     ("n / launches", True),
     ("remarks", False),
 ]
-"""Name of each column, and whether it holds numbers."""
+"""Name of each column, and whether it holds numbers; `headings` says what the figures are."""
+
 
 Cell = tuple[str, float | None]
 """The text, and the number that it is sorted by, if any."""
@@ -42,6 +44,11 @@ class Row:
     reason: str
     headline: bool = True
     """Whether it is under its metric's headline definition of time."""
+
+
+def headings(summaries: Sequence[Summary]) -> list[tuple[str, bool]]:
+    """Return the columns for these summaries."""
+    return [(figure_heading(summaries) if name == FIGURE else name, numeric) for name, numeric in COLUMNS]
 
 
 def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:

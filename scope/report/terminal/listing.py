@@ -15,7 +15,7 @@ from scope.catalog.catalog import Catalog
 from scope.report.figure import common_words, value_words
 from scope.report.order import case_key, factors, varying
 from scope.report.validity import footnotes, mark
-from scope.report.wording import definition
+from scope.report.wording import definition, figure_heading
 from scope.statistics.summary import Summary
 
 
@@ -80,8 +80,7 @@ def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[Ren
     for name in ["", *names]:
         head = catalog.parameter_label(name, first.benchmark) if name else ""
         table.add_column(head, no_wrap=True, justify="right" if _numeric(name, group) else "left")
-    printed = all(one.printed for one in group)  # means, maxima, ...: the remarks say which
-    table.add_column("as printed" if printed else "median [95 % interval]", no_wrap=True)
+    table.add_column(figure_heading(group), no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("launches", justify="right", no_wrap=True)
     table.add_column("")

@@ -12,7 +12,7 @@ from scope.report.figure import Figure, Plot, Table, log_axis, origins, shown, s
 from scope.report.run.contents import Contents
 from scope.report.run.figures.curves import limit_line, points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS
-from scope.report.wording import LAYERS, points_shown
+from scope.report.wording import LAYERS, figure_heading, points_shown
 from scope.statistics.summary import Summary
 
 MOST_LINES = 6
@@ -93,7 +93,7 @@ def _figure(contents: Contents, lines: dict[str, list[Summary]], title: str, uni
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis(title.lower(), ys, unit)},
         table=Table(
-            ["series", "case", "median [95 % interval]"],
+            ["series", "case", figure_heading(group)],
             [[name, one.label, shown(one)] for name, line in lines.items() for one in line],
         ),
         origins=origins(group),
