@@ -65,6 +65,8 @@ def test_more_hosts_are_like_the_first() -> None:
     assert len(set(names)) == len(after.nodes) == 1000
     assert names[:2] == ["a1", "a2"]
     assert len(changed(after, {}, 16).nodes) == 16
+    numbered = ONE.model_copy(update={"hosts": ["a", "a-3"]})
+    assert [one.name for one in changed(made(numbered), {}, 4).nodes] == ["a", "a-3", "a-4", "a-5"]
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,12 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         changed(platform, settings, hosts)
+
+
+def test_a_platform_with_hyphens_in_a_comment_is_valid_xml() -> None:
+    text = description.write(made(ONE), ["of run 'a---b' with --hosts 64-"])
+    assert ElementTree.fromstring(text).find("config") is not None
+    assert "'a- - -b' with - -hosts 64-" in text
 
 
 @pytest.mark.parametrize("kind", network.KINDS)
