@@ -34,8 +34,8 @@ class Simulator:
     def command(self, program: MpiProgram, hostfile: Path, computes: bool) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
 
-        Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file cannot
-        be written.
+        Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
+        cannot be written.
         """
         if program.ranks > len(self.hosts):
             raise UsageError(f"{program.ranks} ranks: the simulated hosts have room for {len(self.hosts)}")
