@@ -1,4 +1,4 @@
-// The clock with which Scope measures, for C++ programs (C++17 or later): no library is linked but, before glibc 2.34, libdl.
+// The clock with which Scope measures, for C++ programs (C++17 or later); links nothing but, before glibc 2.34, libdl.
 #pragma once
 
 #include <dlfcn.h>
