@@ -61,8 +61,9 @@ struct Parameter {
     return parameter;
   }
   // What the label of a case says of a value. Of a choice: words for each of them, separated by commas; an empty
-  // one is left out (`,tuned`). Of an integer: words around it (`{} keys`). Without, a label says nothing of a
-  // default, and of other values the parameter's label and the value.
+  // one is left out (`,tuned`). Of an integer: words around it (`{} keys`), after those of single values
+  // (`0=all keys,{} keys`). Without, a label says nothing of a default, and of other values the parameter's label
+  // and the value.
   constexpr Parameter worded(Text given) const {
     Parameter parameter = *this;
     parameter.words = given;

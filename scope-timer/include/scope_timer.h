@@ -51,9 +51,9 @@ void scope_stopwatch_reset(scope_stopwatch* watch);
 /* The time of all finished intervals in seconds, without the overhead of the readings. */
 double scope_stopwatch_seconds(const scope_stopwatch* watch);
 
-/* Begin and end a named part of the program. Under `scope monitor` the profile tells the time, the MPI calls and
- * the samples of each; otherwise they do nothing. Regions nest: time belongs to the innermost. Names are those of
- * all ranks and at most 63 bytes long; only the thread that called MPI_Init may have regions. */
+/* Begin and end a named part of the program. Under `scope monitor` the profile shows the time, the MPI calls and
+ * the samples of each; otherwise they do nothing. Regions nest: time belongs to the innermost. A name means the same
+ * region on all ranks; its first 63 bytes count; only the thread that called MPI_Init may have regions. */
 void scope_region_begin(const char* name);
 void scope_region_end(void);
 

@@ -1,4 +1,4 @@
-// The clock with which Scope measures, for C++ programs (C++17 or later): no library is linked.
+// The clock with which Scope measures, for C++ programs (C++17 or later); links nothing but, before glibc 2.34, libdl.
 #pragma once
 
 #include <dlfcn.h>
@@ -103,7 +103,7 @@ inline void enter_innermost() {
 
 }  // namespace detail
 
-// Begin and end a named part of the program, which `scope monitor` tells apart.
+// Begin and end a named part of the program, which `scope monitor` shows separately.
 inline void begin_region(const char* name) {
   if (detail::monitor() == nullptr) return;
   if (++detail::open.depth > detail::deepest) return;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal, Self
 
@@ -72,6 +73,9 @@ ANY = "*"
 """In the parameters of a rung or a routine: any value of that parameter."""
 
 
+_OF_ONE_VALUE = re.compile(r"-?[0-9]+=.+")
+
+
 class Parameter(Strict):
     """One parameter of a benchmark."""
 
@@ -86,7 +90,8 @@ class Parameter(Strict):
     """The name for people: `message size`."""
     words: list[str] = []
     """What the label of a case says: a phrase for each choice, an empty one where it says nothing; of an integer
-    one phrase around the value, `{} keys`. Without any, a label says nothing of a default."""
+    one phrase around the value, `{} keys`, after those of single values, `0=all keys`. Without any, a label says
+    nothing of a default."""
     role: Role
     meaning: str
 
@@ -95,8 +100,11 @@ class Parameter(Strict):
         if not self.words:
             return self
         if self.type == "integer":
-            if len(self.words) != 1 or self.words[0].count("{}") != 1:
-                raise ValueError(f"{self.name}: words = {self.words}: must be one phrase with {{}} for the value")
+            if self.words[-1].count("{}") != 1 or not all(map(_OF_ONE_VALUE.fullmatch, self.words[:-1])):
+                raise ValueError(
+                    f"{self.name}: words = {self.words}: must be one phrase with {{}} for the value,"
+                    " after phrases of single values such as 0=all"
+                )
         elif len(self.words) != len(self.choices) or len(set(self.words)) != len(self.words):
             allowed = f"a different phrase for each of {', '.join(self.choices)}"
             raise ValueError(f"{self.name}: words = {self.words}: must be {allowed}")

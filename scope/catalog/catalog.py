@@ -268,7 +268,8 @@ def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
     if parameter.words and value in parameter.choices:
         return parameter.words[parameter.choices.index(str(value))]
     if parameter.words and parameter.type == "integer":
-        return parameter.words[0].format(_written(value))
+        of_one_value = dict(each.split("=", 1) for each in parameter.words[:-1])
+        return of_one_value.get(str(value)) or parameter.words[-1].replace("{}", _written(value))
     if parameter.unit == "B" and not isinstance(value, str):
         words = units.size(value)
         if parameter.role == "size":

@@ -29,7 +29,8 @@ def command(
 ) -> None:
     """Compile the native program for an MPI, unless this very build is in the cache.
 
-    The cache ($SCOPE_CACHE) keeps builds for several MPIs, compilers and versions side by side.
+    The cache ($SCOPE_CACHE) keeps builds for several MPIs, compilers and versions side by side. `--mpi simgrid`
+    compiles for simulated ranks (scope simulate).
     """
     from scope.build import blas, scalapack
     from scope.engine import builds

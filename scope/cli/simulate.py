@@ -22,7 +22,7 @@ def command(
     ranks: Annotated[
         str | None, typer.Option(help="Further numbers of ranks: a list such as 16,64, or 16..1024.")
     ] = None,
-    hosts: Annotated[int | None, typer.Option(help="So many hosts, like those of the run.")] = None,
+    hosts: Annotated[int | None, typer.Option(help="Number of hosts, each like those of the run.")] = None,
     choose: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,34 +37,41 @@ def command(
         typer.Option(metavar="NETWORK", help="fat-tree, dragonfly or torus, of links like those of the run."),
     ] = None,
     cost: Annotated[
-        float | None, typer.Option(help="Of the change, in any currency: adds what a percent of each gain costs.")
+        float | None,
+        typer.Option(help="Cost of the change, in any currency: shows what each percent gained costs."),
     ] = None,
     collectives: Annotated[
         str | None,
         typer.Option(
             metavar="LIBRARY",
-            help="Whose choice of algorithms: openmpi, mpich, mvapich or intelmpi; default: the run's.",
+            help="Library whose choice of algorithms is simulated: openmpi, mpich, mvapich or intelmpi;"
+            " default: that of the run.",
         ),
     ] = None,
-    case_limit: Annotated[float, typer.Option(help="Seconds after which a case is ended.")] = 120,
-    every: Annotated[bool, typer.Option("--all", help="The error of each case.")] = False,
+    case_limit: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds after which a case is ended.")
+    ] = 120,
+    every: Annotated[bool, typer.Option("--all", help="Show the error of every case.")] = False,
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Simulate a run: its own cases first, to see how wrong that is, then more ranks or another platform.
+    """Simulate a run: its own cases first, to show the error, then more ranks or another platform.
 
     The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform with
-    the figures of the run. The result is a run of the origin "simulated". Computing takes the time it takes on
-    this machine.
+    the figures of the run. The result is a run of the origin "simulated". Computation takes as long as it takes
+    on this machine.
     """
     from scope.cli.predict import counts
     from scope.cli.progress import run_progress
     from scope.engine import simulate
 
+    changes = _changes(choose or [])
+    if cost is not None:
+        _check_cost(cost, changed=bool(changes or hosts is not None or topology is not None))
     options = simulate.SimulateOptions(
         ranks=counts(ranks) if ranks else (),
         hosts=hosts,
-        changes=_changes(choose or []),
+        changes=changes,
         only=patterns or [],
         topology=topology,
         collectives=collectives,
@@ -91,7 +98,7 @@ def command(
 
 
 def _changes(words: list[str]) -> dict[str, float]:
-    """Read the changes; UsageError for a word that is no `key=number`."""
+    """Read the changes; UsageError for a word that is no `key=number`, and for a key that is given twice."""
     from scope.errors import UsageError
 
     found: dict[str, float] = {}
@@ -103,8 +110,20 @@ def _changes(words: list[str]) -> dict[str, float]:
             value = 0.0
         if not key or not 0 < value < float("inf"):
             raise UsageError(f"--set {word}: must be key=number, for example link.trunk.bandwidth=10e9")
+        if key in found:
+            raise UsageError(f"--set {word}: {key} is given twice")
         found[key] = value
     return found
+
+
+def _check_cost(cost: float, changed: bool) -> None:
+    """Raise UsageError for a cost of nothing that is changed, and for one that is no positive amount."""
+    from scope.errors import UsageError
+
+    if not 0 < cost < float("inf"):
+        raise UsageError(f"--cost {cost:g}: must be more than 0")
+    if not changed:
+        raise UsageError(f"--cost {cost:g}: must stand beside a change: --set, --hosts or --topology")
 
 
 def _print_json(made: Simulated) -> None:

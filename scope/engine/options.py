@@ -100,10 +100,7 @@ class RunOptions:
     @property
     def limits(self) -> Limits:
         """The time limits of a launch; UsageError where the limit of a case is not possible."""
-        limit_s = self.case_limit_s
-        if limit_s is not None and not 0 < limit_s < LONGEST_LIMIT_S:
-            raise UsageError(f"--case-limit {limit_s:g}: must be more than 0 seconds and less than 1000000")
-        return Limits(case_s=limit_s)
+        return Limits(case_s=None if self.case_limit_s is None else case_limit(self.case_limit_s))
 
     def keys(self) -> dict[str, Any]:
         """Return the given settings by their dotted keys, such as `launcher.binding`."""
@@ -176,3 +173,10 @@ def _dotted(table: str, options: object) -> dict[str, Any]:
         for name, value in given.items()
         if value is not None
     }
+
+
+def case_limit(limit_s: float) -> float:
+    """Return the seconds after which a case is ended; UsageError where they are not possible."""
+    if not 0 < limit_s < LONGEST_LIMIT_S:
+        raise UsageError(f"--case-limit {limit_s:g}: must be more than 0 seconds and less than 1000000")
+    return limit_s

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from scope.build import installations, registry
@@ -17,6 +18,7 @@ from scope.engine import begun_run
 from scope.engine.analysis import analyze, explain
 from scope.engine.builds import native_program
 from scope.engine.directories import locked, make_latest, new_directory
+from scope.engine.options import case_limit
 from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
 from scope.engine.signals import STOP_RUN, as_interrupt
@@ -25,6 +27,7 @@ from scope.launch.launcher import Command, MpiProgram
 from scope.launch.supervision.supervisor import Limits, Supervisor
 from scope.machine.discover import this_host
 from scope.machine.machine import Machine, NativeBuild
+from scope.machine.memory import available_bytes
 from scope.models.measurements import short_name
 from scope.plan.case import Batch
 from scope.plan.experiment import Experiment, Sampling, resolve
@@ -36,7 +39,7 @@ from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
 from scope.simulation.network import networked
-from scope.simulation.platform import platform
+from scope.simulation.platform import Platform, platform
 from scope.simulation.record import Simulation, beside, time_metric
 from scope.simulation.start import SELECTORS, Simulator
 from scope.statistics.summary import Summary, headlines
@@ -51,7 +54,10 @@ REPETITIONS = 3
 """Simulated times hardly differ."""
 BUDGET_S = 5.0
 """Real seconds of a case, beyond which no further repetition begins."""
+END_S = 120.0
+"""Real seconds from the last case to the end of a simulation."""
 SHARE_OF_MEMORY = 0.8
+"""Of the memory that is free on this machine, as the address space of a simulation."""
 SEED = 1
 
 logger = logging.getLogger(__name__)
@@ -72,8 +78,15 @@ class SimulateOptions:
     collectives: str | None = None
     """The library whose choice of algorithms is simulated; None: that of the run."""
     case_limit_s: float = 120.0
+    """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
     command: Sequence[str] = field(default=(), compare=False)
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits of a launch; UsageError where the limit of a case is not possible."""
+        limit_s = case_limit(self.case_limit_s)
+        return Limits(start_s=limit_s, case_s=limit_s, end_s=END_S)
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ class Simulated:
     summaries: list[Summary]
     """The simulated times, in the order of the cases."""
     left_out: list[str]
-    """Cases without a figure, and why."""
+    """Cases without a figure, on the measured platform or on the changed one, and why."""
     unchanged: list[Summary]
     """Of the same cases on the platform as it was measured; empty where nothing was changed."""
     well: bool
@@ -96,12 +109,15 @@ class Request:
     """What is simulated on one platform."""
 
     known: Run
+    measured: Platform
+    """The platform of the run, without changes."""
     calibration: Calibration
     build: NativeBuild
     catalog: Catalog
     plan: Plan
     hosts_of: Mapping[Batch, Sequence[str]]
     options: SimulateOptions
+    limits: Limits
     selector: str
 
 
@@ -111,22 +127,25 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     Raises UsageError for what the run did not measure and for a change that its platform cannot have.
     """
     known = Run(run)
+    limits = options.limits
     collectives = _collectives(known, options.collectives)
     measured = _measured(known, options.only)
     own = calibrated(platform(known.measurements, _given(known)), known.measurements, known.models.fits)
-    other = calibrated_again(own, options)
+    other = _calibrated_again(own, options)
     build = native_program(installations.find(SIMULATOR))
     catalog = _catalog(build)
     if missing := sorted({one.benchmark for one in measured} - set(catalog.names)):
         raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
     request = Request(
         known=known,
+        measured=own.platform,
         calibration=own,
         build=build,
         catalog=catalog,
         plan=_plan(measured, catalog, known, options.ranks),
         hosts_of=_hosts_of(known, measured),
         options=options,
+        limits=limits,
         selector=SELECTORS[collectives],
     )
     changes = _words(options)
@@ -157,10 +176,11 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
-    return Simulated(directory, record, _times(directory, catalog), _left_out(directory), unchanged, well)
+    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory))))
+    return Simulated(directory, record, _times(directory, catalog), left_out, unchanged, well)
 
 
-def calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
+def _calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
     """Return the calibration with the platform that the options ask for."""
     platform_asked = changed(own.platform, options.changes, options.hosts)
     if options.topology is not None:
@@ -298,7 +318,6 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
         write_text(directory.topology, topologies.write(made.platform.topology))
     filled = _filled(request)
     place = Place(tuple(Counter(filled).values()))
-    limits = Limits(start_s=request.options.case_limit_s, case_s=request.options.case_limit_s, end_s=120.0)
 
     def start(computes: bool) -> Start:
         return Start(directory, request, filled, computes)
@@ -309,7 +328,7 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
             program=request.build.program,
             command=start(computes=False),
             place=place,
-            limits=limits,
+            limits=request.limits,
             inherited=(lock,),
             origin="simulated",
         )
@@ -343,7 +362,7 @@ class Start:
         apart = placement.one_per_host
         room = list(dict.fromkeys(self.filled)) if apart else self.filled
         hosts = request.hosts_of.get((program.ranks, program.transport, placement)) or room
-        memory = int(this_memory() * SHARE_OF_MEMORY)
+        memory = int(min(available_bytes(), this_host().memory_bytes) * SHARE_OF_MEMORY)
         simulator = Simulator(
             smpirun=request.build.mpi.launcher,
             platform=self.directory.platform,
@@ -356,21 +375,13 @@ class Start:
         return simulator.command(program, folder, self.computes)
 
 
-def this_memory() -> float:
-    """Return the bytes of memory that this machine has left."""
-    for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return float(line.split()[1]) * 1024
-    return float(this_host().memory_bytes)
-
-
 def _speed_here(request: Request, ranks: int) -> float:
     """Return the speed that computing on this machine is worth, in flop/s of the platform as it was measured.
 
     The hosts of a lab share the processors of one machine: with more ranks than processors each gets a share.
     """
     known = request.known
-    speed = platform(known.measurements, _given(known)).nodes[0].flops_per_s.estimate.value
+    speed = request.measured.nodes[0].flops_per_s.estimate.value
     if known.machine.lab is None:
         return speed
     processors = known.machine.hosts[0].processor.usable_processors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -36,7 +37,9 @@ def _with_hosts(platform: Platform, count: int) -> Platform:
         raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must be one")
     first = platform.nodes[0]
     known = platform.nodes[:count]
-    nodes = [*known, *(replace(first, name=f"{first.name}-{n}") for n in range(len(known) + 1, count + 1))]
+    taken = {one.name for one in known}
+    names = (name for n in itertools.count(len(known) + 1) if (name := f"{first.name}-{n}") not in taken)
+    nodes = [*known, *(replace(first, name=name) for name in itertools.islice(names, count - len(known)))]
     group = topology.group[0].model_copy(update={"hosts": [one.name for one in nodes]})
     exceptions = [one for one in topology.exception if one.host in set(group.hosts)]
     of_all = topology.model_copy(update={"group": [group], "exception": exceptions})

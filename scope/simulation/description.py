@@ -5,6 +5,7 @@ https://simgrid.org/doc/latest/XML_reference.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations, takewhile
 from xml.etree import ElementTree
@@ -19,13 +20,15 @@ FACTORS = {
     **{"network/crosstraffic": "0", "smpi/lat-factor": "0:1", "smpi/bw-factor": "0:1"},
 }
 """SimGrid's own factors, off: what protocols add, and acknowledgements that use the other direction."""
+_TWO_HYPHENS = re.compile("-(?=-)")
+"""No comment of XML may contain them."""
 
 
 def write(made: Platform, comments: Sequence[str], settings: Mapping[str, str] = FACTORS) -> str:
     """Return the platform, after comments on where it comes from; `settings` of SimGrid go with it."""
     root = Element("platform", version="4.1")
     for line in comments:
-        root.append(Comment(f" {line.replace('--', '- -')} "))
+        root.append(Comment(f" {_TWO_HYPHENS.sub('- ', line)} "))
     config = SubElement(root, "config")
     for name, value in settings.items():
         SubElement(config, "prop", id=name, value=value)

@@ -66,7 +66,7 @@ class Network:
     parameters: str
     """As SimGrid reads them."""
     room: int
-    """Hosts that it has place for."""
+    """Number of hosts that it has room for."""
     link_bytes_per_s: float
     link_latency_s: float
 

@@ -37,13 +37,15 @@ class Beside(Strict):
 
 
 class ErrorOf(Strict):
-    """How wrong simulated times are: without their signs."""
+    """How wrong simulated times are, as shares of the measured ones."""
 
     cases: int
     median: Estimate
+    """Of the errors without their signs."""
     smallest: float
     """Of the signed errors."""
     largest: float
+    """Of the signed errors."""
     most_ranks: int
     """The largest number of ranks that was simulated beside a measurement."""
 
@@ -94,22 +96,22 @@ class Simulation(Strict):
         ends = error.median
         bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
         interval = f" [{', '.join(bounds)}]" if bounds else ""
-        number = f"{error.cases} cases" if error.cases != 1 else "1 case"
         origins = " and ".join(sorted({one.origin for one in self.validation}))
+        validated = f"{error.cases} {origins} case{'s' if error.cases != 1 else ''}"
         return (
-            f"median error {units.percent(ends.value)}{interval} of {number} beside the {origins} ones, from"
+            f"median error {units.percent(ends.value)}{interval} against {validated}, from"
             f" {units.change(error.smallest)} to {units.change(error.largest)}, on up to {error.most_ranks} ranks"
         )
 
     def beyond(self, case: Case) -> str:
-        """Return why a simulated figure lies outside of what was validated; empty where it does not."""
+        """Return why a simulated figure lies beyond the validation; empty where it does not."""
         if self.changes:
-            return "a platform that was not measured"
+            return "the changed platform was not measured"
         own = self.error_of(case.benchmark)
         if own is None:
             return "no case of this benchmark was measured on several ranks"
         if case.ranks > own.most_ranks:
-            return f"more than the {own.most_ranks} ranks that were validated"
+            return f"more than the {own.most_ranks} ranks up to which this benchmark was validated"
         return ""
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scope.errors import UsageError
 from scope.launch.launcher import Command, MpiProgram
+from scope.rundirectory import write_text
 
 SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelmpi": "impi"}
 """SMPI's names of how the libraries choose the algorithms of their collectives."""
@@ -28,16 +29,17 @@ class Simulator:
     host_speed: float
     """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
     most_bytes: int
-    """Of address space: a simulation that needs more ends instead of filling this machine."""
+    """Limit of its address space: a simulation that needs more ends instead of filling this machine."""
 
     def command(self, program: MpiProgram, hostfile: Path, computes: bool) -> Command:
-        """Return how a program is started; `computes`: what it computes takes simulated time.
+        """Return how a program is started; `computes`: its computation takes simulated time.
 
-        Raises UsageError where the simulated hosts are fewer than its ranks need.
+        Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
+        cannot be written.
         """
         if program.ranks > len(self.hosts):
-            raise UsageError(f"{program.ranks} ranks: the simulated hosts take {len(self.hosts)}")
-        hostfile.write_text("".join(f"{name}\n" for name in self.hosts[: program.ranks]), encoding="utf-8")
+            raise UsageError(f"{program.ranks} ranks: the simulated hosts have room for {len(self.hosts)}")
+        write_text(hostfile, "".join(f"{name}\n" for name in self.hosts[: program.ranks]))
         settings = {
             **SETTINGS,
             "smpi/coll-selector": self.selector,

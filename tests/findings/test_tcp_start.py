@@ -55,6 +55,15 @@ def test_healthy_connections_raise_no_alarm(golden_context: Context) -> None:
     assert found(golden_context, HEALTHY) == []
 
 
+def test_a_long_round_trip_is_no_delayed_acknowledgement(golden_context: Context) -> None:
+    """On a path of 50 ms Nagle's algorithm alone holds the second piece for 50 ms."""
+    far = {case(): 50e-3, case(pieces=2): 50e-3, case(pieces=2, nodelay="off"): 100e-3}
+    (finding,) = found(golden_context, far)
+    assert finding.code == "tcp-nagle"
+    (finding,) = found(golden_context, far | {case(pieces=2, nodelay="off"): 140e-3})
+    assert finding.code == "tcp-delayed-acknowledgement"
+
+
 @pytest.mark.parametrize(
     ("change", "time_s", "code", "severity"),
     [
@@ -64,7 +73,7 @@ def test_healthy_connections_raise_no_alarm(golden_context: Context) -> None:
         (case(message_bytes=LONG, connection="fresh"), 18e-3, "tcp-slow-start", "information"),
     ],
 )
-def test_each_cost_is_told(
+def test_each_cost_has_its_finding(
     change: tuple[tuple[str, object], ...], time_s: float, code: str, severity: str, golden_context: Context
 ) -> None:
     (finding,) = found(golden_context, {**HEALTHY, change: time_s})

@@ -39,7 +39,7 @@ def machine_of(machine: Machine, mtu_bytes: int) -> Machine:
         ("tcp", 9000, 1400, 1600, "", 0),
     ],
 )
-def test_what_is_full_is_named(
+def test_a_break_is_named_after_the_segment_mtu_or_page_that_is_full(
     protocol: str, mtu_bytes: int, last: float, first: float, name: str, value: int
 ) -> None:
     machine, launches = of_two_ranks(("a", "b"))
@@ -52,7 +52,7 @@ def test_what_is_full_is_named(
     assert [(one.name, one.value) for one in settings[:1]] == ([(name, value)] if name else [])
 
 
-def test_a_break_of_the_library_is_not_the_network_s() -> None:
+def test_breaks_of_mpi_benchmarks_are_not_named_after_the_network() -> None:
     machine, launches = of_two_ranks(("a", "b"))
     fit = broken(1400, 1600)
     assert name_steps([fit], launches, machine_of(machine, 1500), catalog()) == [fit]

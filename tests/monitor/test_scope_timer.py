@@ -94,7 +94,7 @@ def test_the_examples_run(language: str, prefix: Path, flags: list[str], tmp_pat
     assert TRIAD.search(printed), printed
 
 
-def test_a_known_interval_is_told(prefix: Path, flags: list[str], tmp_path: Path) -> None:
+def test_a_known_interval_is_measured(prefix: Path, flags: list[str], tmp_path: Path) -> None:
     (tmp_path / "known.c").write_text(KNOWN_INTERVAL)
     # By CMake's package, from a prefix that was moved, and without the run-time library of C++.
     moved = (tmp_path / "moved").resolve()

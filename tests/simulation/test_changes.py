@@ -53,7 +53,7 @@ def test_a_faster_trunk_is_used_up_to_the_ports() -> None:
     assert (ports["a"].bandwidth_bytes_per_s, ports["all"].bandwidth_bytes_per_s) == (2e8, 5e6)
 
 
-def test_factors_of_latency_and_speed() -> None:
+def test_latency_and_speed_are_multiplied_by_their_factors() -> None:
     after = changed(made(ONE), {"link.latency": 0.5, "host.speed": 2}, None)
     assert groups(after)["one"].latency_s == pytest.approx(1e-5)
     assert {one.flops_per_s.estimate.value for one in after.nodes} == {2e9}
@@ -65,6 +65,8 @@ def test_more_hosts_are_like_the_first() -> None:
     assert len(set(names)) == len(after.nodes) == 1000
     assert names[:2] == ["a1", "a2"]
     assert len(changed(after, {}, 16).nodes) == 16
+    numbered = ONE.model_copy(update={"hosts": ["a", "a-3"]})
+    assert [one.name for one in changed(made(numbered), {}, 4).nodes] == ["a", "a-3", "a-4", "a-5"]
 
 
 @pytest.mark.parametrize(
@@ -78,16 +80,22 @@ def test_more_hosts_are_like_the_first() -> None:
         (Platform("measured", [Node("a1", 1, SPEED)], None, None, None), {"link.latency": 2.0}, None, "one host"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_impossible_changes_are_refused(
     platform: Platform, settings: dict[str, float], hosts: int | None, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
         changed(platform, settings, hosts)
 
 
+def test_a_platform_with_hyphens_in_a_comment_is_valid_xml() -> None:
+    text = description.write(made(ONE), ["of run 'a---b' with --hosts 64-"])
+    assert ElementTree.fromstring(text).find("config") is not None
+    assert "'a- - -b' with - -hosts 64-" in text
+
+
 @pytest.mark.parametrize("kind", network.KINDS)
 @pytest.mark.parametrize("count", [2, 7, 64, 1000])
-def test_another_network_has_place_for_all_hosts(kind: str, count: int) -> None:
+def test_another_network_has_room_for_all_hosts(kind: str, count: int) -> None:
     after = network.networked(changed(made(ONE), {}, count), kind)
     assert after.network is not None
     assert after.network.room >= count == len(after.nodes)

@@ -46,7 +46,7 @@ def test_the_error_keeps_both_ends_and_has_no_sign_in_its_median() -> None:
     assert (error.cases, error.most_ranks) == (3, 8)
     assert error.median.value == pytest.approx(0.2)
     assert (error.smallest, error.largest) == (pytest.approx(-0.3), pytest.approx(0.2))
-    assert "20 %" in record(-0.3, 0.1, 0.2).accuracy
+    assert "median error 20 % [10 %, 30 %] against 3 emulated cases" in record(-0.3, 0.1, 0.2).accuracy
     assert record().error_of() is None
     assert record(0.1).model_copy(update={"inputs": ["mpi.barrier"]}).error_of() is None
     assert "no figure is validated" in record().accuracy

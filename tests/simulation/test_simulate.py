@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scope.cli import simulate as command
 from scope.engine.simulate import SimulateOptions, simulate
 from scope.errors import UsageError
 
@@ -14,6 +16,8 @@ from scope.errors import UsageError
     ("options", "words"),
     [
         (SimulateOptions(collectives="mpi"), "--collectives mpi: must be one of openmpi, mpich"),
+        (SimulateOptions(case_limit_s=-3), "--case-limit -3: must be more than 0 seconds"),
+        (SimulateOptions(case_limit_s=float("nan")), "--case-limit nan: must be more than 0 seconds"),
         (SimulateOptions(only=["mpi.alltoall"]), "no result of mpi.alltoall of several ranks"),
         (SimulateOptions(changes={"link.speed": 2.0}), "--set link.speed=2: unknown key"),
         (SimulateOptions(hosts=64), "--hosts 64: the run has one host"),
@@ -21,6 +25,22 @@ from scope.errors import UsageError
         (SimulateOptions(topology="ring"), "--topology ring: must be one of fat-tree"),
     ],
 )
-def test_wrong_requests(golden_run: Path, options: SimulateOptions, words: str) -> None:
+def test_impossible_requests_are_refused_by_name(golden_run: Path, options: SimulateOptions, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         simulate(golden_run, options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"cost": -1.0, "choose": ["link.latency=2"]}, "--cost -1: must be more than 0"),
+        ({"cost": 20.0}, "--cost 20: must stand beside a change"),
+        ({"choose": ["link.latency=nan"]}, "--set link.latency=nan: must be key=number"),
+        ({"choose": ["link.latency=2", "link.latency=3"]}, "--set link.latency=3: link.latency is given twice"),
+    ],
+)
+def test_the_command_refuses_changes_and_costs_that_mean_nothing(
+    golden_run: Path, arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        command.command(golden_run, **arguments)

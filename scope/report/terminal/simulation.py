@@ -18,7 +18,7 @@ from scope.statistics.summary import Summary
 def described(record: Simulation) -> str:
     """Return what was simulated, in a line."""
     changes = f" with {' '.join(record.changes)}" if record.changes else ""
-    algorithms = f"collectives as {record.collectives} chooses them"
+    algorithms = f"collective algorithms chosen as by {record.collectives}"
     return f"{record.of}{changes}, simulated by {record.simulator}, {algorithms}"
 
 
@@ -28,7 +28,7 @@ def validated(record: Simulation, every: bool = False) -> RenderableType:
     head = Text(described(record), style="bold")
     if whole is None:
         return Group(head, Text(record.accuracy))
-    table = _table("benchmark", "cases", "up to ranks", "median error", "smallest", "largest")
+    table = _table("benchmark", "cases", "up to ranks", "median error", "lowest", "highest")
     for name in dict.fromkeys(one.benchmark for one in record.validation):
         own = record.error_of(name)
         assert own is not None
@@ -46,7 +46,7 @@ def simulated(
 ) -> RenderableType:
     """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing.
 
-    `cost`: of what was changed; a percent of gain costs its part.
+    `cost`: of what was changed, in any currency, divided by the percent gained.
     """
     measured = {(one.label, one.metric) for one in record.validation} if not record.changes else set()
     new = [one for one in summaries if (one.label, one.metric) not in measured]

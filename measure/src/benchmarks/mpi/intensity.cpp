@@ -74,10 +74,13 @@ class Intensity final : public Benchmark {
 const Registration registration{{
     .name = "mpi.intensity",
     .title = "intensity over the network",
-    .summary = "floating point rate over operations per word of a neighbour: f_1/2 (POLY3)",
+    .summary = "floating point rate over operations per word received: f_1/2 (POLY3)",
     .ranks = Ranks::exactly(2),
-    .parameters = {polynomials::intensity_parameter(), size("array_bytes", "B", 64 << 10, 8, 1 << 30,
-                                                            "size of the vector that each rank receives")},
+    .parameters = {polynomials::intensity_parameter()
+                       .labelled("operations per received word")
+                       .worded("{} flop per received word"),
+                   size("array_bytes", "B", 64 << 10, 8, 1 << 30,
+                        "size of the vector that each rank receives")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), bytes_per_second(), seconds("time_s")},
     .sweeps = {{"standard",

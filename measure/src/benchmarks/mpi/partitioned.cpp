@@ -68,7 +68,7 @@ const Registration registration{{
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30,
                         "payload of each message, a multiple of the partitions"),
                    call("partitions", "", 4, 1, 1 << 16, "parts that the sender releases one by one")
-                       .worded("{} partitions"),
+                       .worded("1=1 partition,{} partitions"),
                    call("arrival", "all,one_by_one",
                         "the receiver waits for the whole message, or tests each partition (MPI_Parrived)")
                        .worded(",partitions tested one by one")},

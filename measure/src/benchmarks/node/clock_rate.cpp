@@ -93,7 +93,8 @@ const Registration registration{{
     .summary = "deviation of a clock's rate from the wall clock (TICK2)",
     .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to compare")
                        .worded("register,clock_gettime,MPI_Wtime"),
-                   problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure")},
+                   problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure")
+                       .labelled("interval")},
     .definition = Definition::max_rank,
     .metrics = {result("deviation", "", Better::lower).labelled("deviation from the wall clock"),
                 seconds("time_s")},

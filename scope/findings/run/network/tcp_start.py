@@ -1,4 +1,4 @@
-"""What TCP costs at the start: Nagle's algorithm, delayed acknowledgements, slow start."""
+"""What TCP costs at the start of a transfer: Nagle's algorithm, delayed acknowledgements, slow start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scope.statistics.summary import Summary
 
 REQUEST = "network.request"
 DELAYED_S = 10e-3
-"""Such a pause is a timer's: receivers delay acknowledgements by 40 to 200 ms."""
+"""A wait so much longer than a round trip is a timer's: receivers delay acknowledgements by 40 to 200 ms."""
 FIRST_WINDOW = 10
 """Segments that a connection may send before the first acknowledgement (RFC 6928)."""
 SMALLEST_EXCESS = 0.25
@@ -24,13 +24,13 @@ ROUND_TRIPS = 0.5
 
 
 def find(context: Context) -> list[Finding]:
-    """Find requests in pieces that stall, and long requests that begin slowly."""
+    """Find requests in pieces that stall, and long requests over new connections that start slowly."""
     cases = [one for one in context.headlines if one.benchmark == REQUEST and one.median]
     return [*_stalls(context, cases), *_slow_starts(context, cases)]
 
 
 def _stalls(context: Context, cases: list[Summary]) -> Iterator[Finding]:
-    found: dict[object, list[tuple[float, Summary, Summary]]] = {"on": [], "off": []}
+    found: dict[object, list[tuple[float, bool, Summary, Summary]]] = {"on": [], "off": []}
     for pieces in cases:
         if pieces.parameters.get("pieces") == 1:
             continue
@@ -42,15 +42,17 @@ def _stalls(context: Context, cases: list[Summary]) -> Iterator[Finding]:
         if plain is None or trip_s is None or not certainly_longer(pieces, plain, SMALLEST_EXCESS):
             continue
         waits_s = (pieces.median or 0.0) - (plain.median or 0.0)
-        if waits_s > (DELAYED_S if nodelay == "on" else ROUND_TRIPS * trip_s):
-            found[nodelay].append((waits_s, pieces, plain))
+        delayed = waits_s - trip_s >= DELAYED_S
+        if delayed or (nodelay == "off" and waits_s > ROUND_TRIPS * trip_s):
+            found[nodelay].append((waits_s, delayed, pieces, plain))
     for setting, of_these in found.items():
         if of_these:
             yield _stalled(context, setting == "off", *max(of_these, key=lambda each: each[0]))
 
 
-def _stalled(context: Context, by_nagle: bool, waits_s: float, pieces: Summary, plain: Summary) -> Finding:
-    delayed = waits_s >= DELAYED_S
+def _stalled(
+    context: Context, by_nagle: bool, waits_s: float, delayed: bool, pieces: Summary, plain: Summary
+) -> Finding:
     what = "a delayed acknowledgement" if delayed else "an acknowledgement (Nagle's algorithm)"
     without, than = (" without TCP_NODELAY", "with it") if by_nagle else ("", "in one piece")
     return Finding(
@@ -88,7 +90,7 @@ def _slow_starts(context: Context, cases: list[Summary]) -> Iterator[Finding]:
         yield Finding(
             code="tcp-slow-start",
             severity="information",
-            title=f"{fresh.label} takes {units.quantity(waits_s, 's')} longer than over a used one: "
+            title=f"{fresh.label} takes {units.quantity(waits_s, 's')} longer than over a used connection: "
             f"slow start, {units.digits(waits_s / trip_s)} round trips (a window that doubles needs {expected})",
             where={"layer": "network", "benchmark": REQUEST, "transport": fresh.transport},
             evidence=[

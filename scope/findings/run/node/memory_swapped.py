@@ -45,12 +45,12 @@ def find(context: Context) -> list[Finding]:
     summaries: dict[Key, list[Summary]] = defaultdict(list)
     for one in context.headlines:
         summaries[one.key].append(one)
-    swapping = [(_rate(summaries[key]), found) for key, found in seen.items() if key in summaries]
+    swapping = [(_figure(context, summaries[key]), found) for key, found in seen.items() if key in summaries]
     if not swapping:
         return []
-    knees = [(_knee(context, rate, seen), rate, found) for rate, found in swapping]
-    knee, rate, found = max(knees, key=lambda each: (each[0][1].value if each[0] else 0.0, each[2].per_s))
-    return [_finding(context, rate, found, knee, len(swapping))]
+    knees = [(_knee(context, figure, seen), figure, found) for figure, found in swapping]
+    knee, figure, found = max(knees, key=lambda each: (each[0][1].value if each[0] else 0.0, each[2].per_s))
+    return [_finding(context, figure, found, knee, len(swapping))]
 
 
 def swapped(context: Context) -> dict[Key, Swapping]:
@@ -75,13 +75,26 @@ def _swapping(cases: Iterable[CaseSamples]) -> Swapping | None:
     return Swapping(sum(faults), sum(visit.duration_s for visit in visits))
 
 
-def _rate(summaries: list[Summary]) -> Summary:
-    """Return what grows in proportion to the work: a rate, else the case's first result."""
-    return next((one for one in summaries if one.better == "higher"), summaries[0])
+def _figure(context: Context, summaries: list[Summary]) -> Summary:
+    """Return the case's rate, else its time per step, else its first result."""
+    rates = (one for one in summaries if one.better == "higher")
+    steps = (one for one in summaries if _is_per_unit_of_work(context, one))
+    return next(rates, None) or next(steps, summaries[0])
+
+
+def _is_per_unit_of_work(context: Context, one: Summary) -> bool:
+    """Return whether problems of different sizes compare in this figure: a larger one takes longer anyway."""
+    metric = context.benchmark(one).metric.get(one.metric)
+    return one.better == "higher" or (metric is not None and metric.quantity == "time_per_step")
 
 
 def _knee(context: Context, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary, Estimate] | None:
-    """Return the next smaller case that did not swap, and how much slower the large one is per unit of work."""
+    """Return the next smaller case that did not swap, and how much slower the large one is per unit of work.
+
+    None where no such case was measured, and for times of whole problems.
+    """
+    if not _is_per_unit_of_work(context, large):
+        return None
     sizes = {one.name for one in context.benchmark(large).parameters if one.role == "size"}
 
     def but_for_sizes(one: Summary) -> tuple[object, ...]:
@@ -101,28 +114,27 @@ def _knee(context: Context, large: Summary, seen: dict[Key, Swapping]) -> tuple[
     small = max(smaller, key=extent)
     if not small.median:
         return None
-    factor = ratio(small.per_launch, large.per_launch) if large.better == "higher" else None
-    return small, factor or ratio(large.per_launch, small.per_launch)
+    sides = (small, large) if large.better == "higher" else (large, small)
+    return small, ratio(*(one.per_launch for one in sides))
 
 
 def _finding(
-    context: Context, rate: Summary, found: Swapping, knee: tuple[Summary, Estimate] | None, count: int
+    context: Context, figure: Summary, found: Swapping, knee: tuple[Summary, Estimate] | None, count: int
 ) -> Finding:
     more = f" (worst of {count} cases)" if count > 1 else ""
     slower = ""
     if knee is not None:
         small, factor = knee
-        per_unit = " per unit of work" if rate.better == "higher" else ""
-        slower = f", {units.digits(factor.value)} times as slow{per_unit} as {small.label}"
+        slower = f", {units.digits(factor.value)} times as slow per unit of work as {small.label}"
     return Finding(
         code=CODE,
         cause="size of the memory",
         severity="warning",
-        title=f"Memory swapping: {rate.label} waits for {units.digits(found.per_s)} pages a second from disk"
+        title=f"Memory swapping: {figure.label} waits for {units.digits(found.per_s)} pages a second from disk"
         f"{slower}{more}",
-        where={"layer": "node", "benchmark": rate.benchmark, "ranks": rate.ranks, "cases": count},
+        where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": count},
         evidence=[
-            *context.evidence(*([knee[0]] if knee else []), rate),
+            *context.evidence(*([knee[0]] if knee else []), figure),
             Evidence(what="major page faults in all visits", value=found.faults),
             Evidence(what="duration of these visits", value=found.duration_s, unit="s"),
             *(

@@ -1,0 +1,46 @@
+"""The knee of memory swapping: by how much a case is slower for each unit of work than a smaller one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scope.findings.run.context import Context
+from scope.findings.run.node import memory_swapped
+from scope.plan.case import Case
+from tests.declared import catalog
+from tests.findings.test_kinds import disturbed
+from tests.models.curves import noisy, summary
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "unit", "size", "figures", "lost"),
+    [
+        ("node.memory_copy", "bandwidth_bytes_per_s", "B/s", "array_bytes", (8e9, 2e9), 0.75),
+        ("node.memory_latency", "access_s", "s", "array_bytes", (1e-7, 4e-7), 0.75),
+        ("algorithm.sort_psrs", "time_s", "s", "n", (1.0, 64.0), None),
+    ],
+)
+def test_only_figures_per_unit_of_work_show_a_knee(
+    benchmark: str,
+    metric: str,
+    unit: str,
+    size: str,
+    figures: tuple[float, float],
+    lost: float | None,
+    golden_context: Context,
+) -> None:
+    """The sort's time grows with the number of keys, whether it swaps or not."""
+    random = np.random.default_rng(3)
+    both = [
+        summary(noisy(random, truth), benchmark, metric, "max_rank", ranks=1, unit=unit, **{size: value})
+        for truth, value in zip(figures, (1 << 20, 1 << 26), strict=True)
+    ]
+    case = Case.of(catalog(), benchmark, both[1].parameters, both[1].batch)
+    context = disturbed(1, faults=200)(golden_context)
+    samples = replace(context.samples, cases=[replace(context.samples.cases[0], case=case)])
+    (finding,) = memory_swapped.find(replace(context, catalog=catalog(), samples=samples, summaries=both))
+    assert ("times as slow per unit of work as" in finding.title) == (lost is not None)
+    assert finding.lost == (None if lost is None else pytest.approx(lost, rel=0.05))
