@@ -46,9 +46,8 @@ CASES = (
 
 @pytest.fixture(scope="module", autouse=True)
 def outside() -> Iterator[None]:
-    """Let everything here be built with these benchmarks, in half the time: without optimisation."""
+    """Let everything here be built with these benchmarks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("CXXFLAGS", "-O0")
         patch.setenv(native.EXTRA_BENCHMARKS, str(BENCHMARKS))
         yield
 
