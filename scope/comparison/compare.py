@@ -348,6 +348,7 @@ def _compared(a: Summary | None, b: Summary | None, **found: object) -> Compared
             "b_median": b.median if b is not None else None,
             "a_launches": a.launches if a is not None else 0,
             "b_launches": b.launches if b is not None else 0,
+            "origins": sorted({one.origin for one in (a, b) if one is not None}),
         }
         | nothing
         | untested

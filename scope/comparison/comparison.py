@@ -76,6 +76,8 @@ class ComparedCase(Case, ComparedMetric):
     """What the interval is computed from: launch medians, or nothing where there are too few launches."""
     a_launches: int
     b_launches: int
+    origins: list[str] = ["measured"]
+    """Of the figures in A and B, each once; comparisons of before do not tell it."""
     test: str
     """The test behind `p`; empty when there was none."""
     p_corrected: float | None

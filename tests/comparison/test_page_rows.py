@@ -75,17 +75,17 @@ def test_ratios_are_drawn_over_the_size(golden_run: Path) -> None:
 
 
 def test_two_surfaces_are_compared(tmp_path: Path) -> None:
-    def swept(factor: float) -> list[Summary]:
+    def swept(factor: float, origin: str = "measured") -> list[Summary]:
+        times = {(size, ranks): 1e-6 * size * ranks for size in (8, 64, 512) for ranks in (2, 4, 8)}
+        changed = {at: time * (factor if at[1] == 8 else 1) for at, time in times.items()}
         return [
-            summary(
-                size, [1e-6 * size * ranks * each * (factor if ranks == 8 else 1) for each in NOISE], ranks=ranks
-            )
-            for size in (8, 64, 512)
-            for ranks in (2, 4, 8)
+            summary(size, [time * each for each in NOISE], ranks=ranks, origin=origin)
+            for (size, ranks), time in changed.items()
         ]
 
     a, b = write(tmp_path / "a", swept(1)), write(tmp_path / "b", swept(1.5))
     (surface,) = [one for one in figures(compare(a, b)) if "surface" in one.key]
+    assert surface.origins == ["measured"]
     (cells,) = surface.traces
     assert [[float(text) for text in row] for row in cells["text"]] == [[1.0] * 3, [1.0] * 3, [1.5] * 3]
     assert surface.layout["yaxis"]["ticktext"] == ["2", "4", "8"]
@@ -95,3 +95,5 @@ def test_two_surfaces_are_compared(tmp_path: Path) -> None:
     missing = write(tmp_path / "c", swept(1)[:-1])
     (surface,) = [one for one in figures(compare(a, missing)) if "surface" in one.key]
     assert surface.traces[0]["z"][2][2] is None
+    a, b = write(tmp_path / "d", swept(1, "emulated")), write(tmp_path / "e", swept(1.5, "emulated"))
+    assert {origin for one in figures(compare(a, b)) for origin in one.origins} == {"emulated"}

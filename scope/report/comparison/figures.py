@@ -70,7 +70,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
             ["case", "B over A [95 %]"],
             [[case.label, _shown(case)] for line in drawn.values() for case in line],
         ),
-        origins=["measured"],
+        origins=sorted({origin for line in drawn.values() for case in line for origin in case.origins}),
     )
 
 

@@ -67,7 +67,7 @@ def _figure(variant: Sequence[ComparedCase], variable: str, number: int) -> Figu
                 for (size, ranks), case in sorted(grid.items(), key=lambda each: (each[0][1], each[0][0]))
             ],
         ),
-        origins=["measured"],
+        origins=sorted({origin for case in variant for origin in case.origins}),
     )
 
 
