@@ -310,7 +310,7 @@ def test_injected_clock_offsets_and_drifts_are_found(measure: Measure) -> None:
 def test_clocks_of_one_host_are_taken_as_one_and_held_against_each_other(measure: Measure) -> None:
     found = measure(2, ["mpi.barrier"]).launch.clock_synchronization
     assert found.hosts == 1
-    assert 0 < found.error_s < 0.2
+    assert 0 <= found.error_s < 0.2  # 0 where both readings fall on one step of the clock
     off = measure(2, ["mpi.barrier"], SCOPE_FAULT="clock-skew:1:0.5:0").launch.clock_synchronization
     assert off.error_s == pytest.approx(0.5, rel=0.4)
 
