@@ -92,8 +92,11 @@ class Summary(Case):
     def state_factor(self) -> float | None:
         """How many times as long the case takes in the slowest state of the machine as in the fastest.
 
-        None where it was not measured in both.
+        None where it was not measured in both, and for what is only observed: a share or a deviation may be
+        all but zero in one of them.
         """
+        if self.definition == "observed":
+            return None
         known = [median for median in self.state_medians if median]
         if len(known) < max(len(self.state_medians), 2):
             return None

@@ -83,3 +83,10 @@ def test_a_regression_in_equal_states_remains_one(tmp_path: Path) -> None:
     a, b = mixed(random, 1, 2.0, {}), mixed(random, 7, 2.0, {2: 0.2})
     comparison = compared(tmp_path, (a, course(slow_share=1 / 8)), (b, course(slow_share=7 / 8)))
     assert [case.parameters["message_bytes"] for case in comparison.cases if case.verdict == "worse"] == [2]
+
+
+def test_what_is_only_observed_has_no_factor_between_states() -> None:
+    timed = summary(8, [1e-6] * 6, state_medians=[1e-6, 2e-6])
+    assert timed.state_factor == pytest.approx(2)
+    deviation = summary(8, [1e-6] * 6, state_medians=[1e-16, 1e-6], definition="observed")
+    assert (deviation.state_factor, deviation.state_mixture) == (None, False)

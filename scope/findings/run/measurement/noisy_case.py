@@ -20,7 +20,9 @@ def find(context: Context) -> list[Finding]:
     noisy = [one for one in cases if one.converged_share == 0]
     if not noisy:
         return []
-    worst = sorted(noisy, key=lambda s: -(s.relative_interval or float("inf")))
+    # What is only observed, such as a deviation, may be all but zero: no share of it says anything.
+    timed = [one for one in noisy if one.definition != "observed"] or noisy
+    worst = sorted(timed, key=lambda s: -(s.relative_interval or float("inf")))
     wide = worst[0].relative_interval
     spread = f"up to ±{units.share(wide)} over all launches" if wide is not None else "some have no interval"
     return [
