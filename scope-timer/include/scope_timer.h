@@ -16,7 +16,7 @@ typedef int64_t scope_ticks;
 /* The cheapest reading: the processor may move neighbouring instructions across it. */
 scope_ticks scope_timer_read(void);
 
-/* A reading that no instruction of the timed part crosses ("anti-warping"): costs some 20 ns more on x86-64. */
+/* A reading that no instruction of the timed part crosses ("anti-warping"); dearer. */
 scope_ticks scope_timer_read_serialised(void);
 
 /* The length of an interval in seconds. The first call calibrates the clock, which takes up to 20 ms. */

@@ -89,13 +89,17 @@ class Summary(Case):
     """Whether successive launches of the run were alike: the interval then holds for the time of the run only."""
 
     @property
+    def dimensionless(self) -> bool:
+        """Whether it is an observed share, deviation or quotient: it may be all but zero, no factor says much."""
+        return self.definition == "observed" and self.unit in ("", "1")
+
+    @property
     def state_factor(self) -> float | None:
         """How many times as long the case takes in the slowest state of the machine as in the fastest.
 
-        None where it was not measured in both, and for what is only observed: a share or a deviation may be
-        all but zero in one of them.
+        None where it was not measured in both, and for what has no dimension.
         """
-        if self.definition == "observed":
+        if self.dimensionless:
             return None
         known = [median for median in self.state_medians if median]
         if len(known) < max(len(self.state_medians), 2):

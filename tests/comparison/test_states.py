@@ -85,8 +85,10 @@ def test_a_regression_in_equal_states_remains_one(tmp_path: Path) -> None:
     assert [case.parameters["message_bytes"] for case in comparison.cases if case.verdict == "worse"] == [2]
 
 
-def test_what_is_only_observed_has_no_factor_between_states() -> None:
+def test_what_has_no_dimension_has_no_factor_between_states() -> None:
     timed = summary(8, [1e-6] * 6, state_medians=[1e-6, 2e-6])
     assert timed.state_factor == pytest.approx(2)
-    deviation = summary(8, [1e-6] * 6, state_medians=[1e-16, 1e-6], definition="observed")
+    rate = summary(8, [1e6] * 6, state_medians=[2e6, 1e6], definition="observed", unit="1/s", better="higher")
+    assert rate.state_factor == pytest.approx(2)
+    deviation = summary(8, [1e-6] * 6, state_medians=[1e-16, 1e-6], definition="observed", unit="")
     assert (deviation.state_factor, deviation.state_mixture) == (None, False)

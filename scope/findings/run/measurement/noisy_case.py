@@ -7,8 +7,6 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
 from scope.findings.run.measurement import machine_states
 
-NOISE = "node.noise"
-"""It measures the cause of other cases' noise."""
 WIDE = 0.1
 """Half width of the final interval over the median above which a figure cannot be trusted."""
 
@@ -16,13 +14,11 @@ WIDE = 0.1
 def find(context: Context) -> list[Finding]:
     """Find cases that reached the target precision in no launch; one finding for all of them."""
     measured = [one for one in context.headlines if one.origin != "imported"]
-    cases = [one for one in one_of_each_case(measured) if one.benchmark != NOISE]
+    cases = [one for one in one_of_each_case(measured) if not one.dimensionless]
     noisy = [one for one in cases if one.converged_share == 0]
     if not noisy:
         return []
-    # What is only observed, such as a deviation, may be all but zero: no share of it says anything.
-    timed = [one for one in noisy if one.definition != "observed"] or noisy
-    worst = sorted(timed, key=lambda s: -(s.relative_interval or float("inf")))
+    worst = sorted(noisy, key=lambda s: -(s.relative_interval or float("inf")))
     wide = worst[0].relative_interval
     spread = f"up to ±{units.share(wide)} over all launches" if wide is not None else "some have no interval"
     return [
