@@ -109,6 +109,8 @@ class Run(Strict):
     """Of the minimum configuration; empty where it is met, and in runs of chosen cases."""
     imported: Imported | None = None
     """None where Scope measured."""
+    mix: str = ""
+    """The name of the mix of jobs whose throughput was measured; empty in other runs."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,16 @@ class RunDirectory:
     def benchmarks(self) -> Path:
         """What the native program said of its benchmarks."""
         return self.path / "benchmarks.json"
+
+    @property
+    def mix(self) -> Path:
+        """The jobs whose throughput was measured, with all settings; only of such runs."""
+        return self.path / "mix.toml"
+
+    @property
+    def jobs(self) -> Path:
+        """What failed jobs of a mix printed, one folder for each."""
+        return self.path / "jobs"
 
     @property
     def topology(self) -> Path:

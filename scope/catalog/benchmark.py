@@ -246,6 +246,11 @@ class Benchmark(Strict):
         return self.name.partition(".")[0]
 
     @property
+    def native(self) -> bool:
+        """Whether `scope run` measures it; what another program or command measured has no source."""
+        return bool(self.source)
+
+    @property
     def module(self) -> Module:
         """The smallest module that runs it."""
         return min((sweep.module for sweep in self.sweeps), key=MODULES.index, default=MODULES[-1])

@@ -42,6 +42,7 @@ GROUPS = {
         "monitor": "run any MPI program under the monitor and show where its time goes",
         "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
         "placement": "measure what it costs a program that its processes share a node",
+        "throughput": "run a mix of jobs side by side: jobs per hour, turn-around times, utilisation",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
         "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
         "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
@@ -93,7 +94,18 @@ def help_text() -> str:
     )
 
 
-MEASURING = {"run", "compare", "tune", "reproduce", "lab", "monitor", "campaign", "placement", "soak"}
+MEASURING = {
+    "run",
+    "compare",
+    "tune",
+    "reproduce",
+    "lab",
+    "monitor",
+    "campaign",
+    "placement",
+    "throughput",
+    "soak",
+}
 """Commands whose exit code tells of the measurement, also where its lines could not be printed."""
 TRACE = "SCOPE_TRACE"
 """The environment variable that shows where an error arose."""

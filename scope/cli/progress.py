@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from statistics import median
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from scope.campaign.campaign import Listener as CampaignListener
@@ -19,6 +20,7 @@ from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
 from scope.plan.case import Batch, Key
 from scope.plan.plan import Launch, Plan, PlannedCase
+from scope.samples.records import JobRecord, RoundRecord
 
 QUIET = {"ok", "unavailable"}
 """Statuses of cases that need no line of their own."""
@@ -66,6 +68,33 @@ def campaign_progress(head: Head) -> Iterator[CampaignListener]:
             bar.update(task, description=of, completed=passed, total=total or head.soak_s)
 
         yield run_ended
+
+
+@contextmanager
+def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
+    """Yield the listener of a throughput measurement: a line for each round and each job that failed.
+
+    On a terminal the job that ended last is shown meanwhile.
+    """
+    screen = Console(stderr=True, highlight=False)
+    with screen.status("the first job") as status:
+        jobs = 0
+
+        def ended(record: JobRecord | RoundRecord) -> None:
+            nonlocal jobs
+            if isinstance(record, RoundRecord):
+                took = duration(record.elapsed_s)
+                screen.print(f"round {record.round}: {_count(jobs, 'job')} side by side in {took}", markup=False)
+                jobs = 0
+                return
+            jobs += record.beside == "mix"
+            where = "alone" if record.beside == "nothing" else "in the mix"
+            text = f"round {record.round}: {record.job} {where}: {record.status}"
+            if record.status != "ok":
+                screen.print(f"{text}: {record.reason}", markup=False)
+            status.update(escape(text))
+
+        yield ended
 
 
 @contextmanager

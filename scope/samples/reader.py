@@ -19,10 +19,12 @@ from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, re
 from scope.samples.records import (
     CaseRecord,
     EndRecord,
+    JobRecord,
     LaunchRecord,
     Origin,
     PrintedRecord,
     Record,
+    RoundRecord,
     SentinelRecord,
 )
 from scope.samples.samples import (
@@ -36,7 +38,7 @@ from scope.samples.samples import (
     joined,
 )
 
-AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord
+AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord | JobRecord | RoundRecord
 _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 
 
@@ -55,6 +57,8 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     sentinels: list[SentinelRecord] = []
     cases: list[CaseSamples] = []
     printed: list[PrintedFigure] = []
+    jobs: list[JobRecord] = []
+    rounds: list[RoundRecord] = []
     cut_line = None
     damaged: list[DamagedLine] = []
     planned = _planned(run.plan)
@@ -71,12 +75,16 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
                 sentinels.append(record)
             elif isinstance(record, PrintedRecord):
                 printed.append(_labelled(record, catalog))
+            elif isinstance(record, JobRecord):
+                jobs.append(record)
+            elif isinstance(record, RoundRecord):
+                rounds.append(record)
             else:
                 cases.append(_join(record, launches, planned, catalog))
         except ValueError as error:  # also pydantic's ValidationError
             reason = explain(error) if isinstance(error, ValidationError) else str(error)
             damaged.append(DamagedLine(number, reason))
-    if damaged and not launches and not cases and not printed:
+    if damaged and not launches and not cases and not printed and not jobs:
         raise UsageError(f"{run.samples}:{damaged[0].line}: {damaged[0].reason}")
     return Samples(
         launches=list(launches.values()),
@@ -85,6 +93,8 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
         failures=[case for case in cases if not case.ok],
         sentinels=sentinels,
         printed=printed,
+        jobs=jobs,
+        rounds=rounds,
         cut_line=cut_line,
         damaged=damaged,
     )

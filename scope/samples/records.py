@@ -2,8 +2,8 @@
 
 A `launch` line opens every start of the native program and says where its processes ran and how good the
 clock was; a `case` line holds all raw times of one case in that launch; a `sentinel` line says how long a fixed
-workload took between two cases. In an imported run `printed` lines hold the figures of another program. Times are
-seconds.
+workload took between two cases. In an imported run `printed` lines hold the figures of another program. Where the
+throughput of a mix is measured, a `job` line is one job, and a `round` line ends each round. Times are seconds.
 """
 
 from __future__ import annotations
@@ -363,6 +363,43 @@ class PrintedRecord(Line):
         return f"{self.statistic} of {self.repetitions:,} repetitions" if self.repetitions else self.statistic
 
 
+class JobRecord(Line):
+    """One job of a mix, from the start of its launcher to its end."""
+
+    record: Literal["job"]
+    round: Annotated[int, Field(ge=1)]
+    job: str
+    """As the declaration in `benchmarks.json` names it."""
+    ranks: Annotated[int, Field(ge=1)]
+    beside: Literal["nothing", "mix"]
+    """Whether it had the machine to itself, or ran beside the other jobs of the mix."""
+    origin: Origin
+    status: Literal["ok", "failed", "timeout", "wrong"]
+    reason: str = ""
+    """Why it is not ok; empty where it is."""
+    started_unix_s: Unix
+    elapsed_s: Elapsed
+    processor_s: Annotated[float, Field(ge=0, le=1e12)] | None
+    """Processor time of all ranks, user and system; None where not every rank said it."""
+
+
+class RoundRecord(Line):
+    """The end of a round, in which every job of the mix ran alone and all of them ran side by side."""
+
+    record: Literal["round"]
+    round: Annotated[int, Field(ge=1)]
+    mix: str
+    """As the declaration in `benchmarks.json` names it."""
+    slots: Annotated[int, Field(ge=1)]
+    """Processors that the jobs could have."""
+    origin: Origin
+    started_unix_s: Unix
+    """Of the jobs side by side."""
+    elapsed_s: Elapsed
+    """From the start of the first of these jobs to the end of the last."""
+
+
 Record = Annotated[
-    LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord, Field(discriminator="record")
+    LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord | JobRecord | RoundRecord,
+    Field(discriminator="record"),
 ]

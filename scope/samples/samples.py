@@ -18,10 +18,12 @@ from scope.samples.records import (
     ClockSynchronization,
     Disturbances,
     EndRecord,
+    JobRecord,
     LaunchRecord,
     Origin,
     PrintedRecord,
     RankState,
+    RoundRecord,
     SentinelRecord,
     Series,
     Status,
@@ -320,6 +322,10 @@ class Samples:
     """Of an imported run, which has no launches and no cases."""
     sentinels: list[SentinelRecord] = field(default_factory=list)
     """In the order in which they were measured; none in runs of before there was a sentinel."""
+    jobs: list[JobRecord] = field(default_factory=list)
+    """Where the throughput of a mix was measured: in the order in which they ended."""
+    rounds: list[RoundRecord] = field(default_factory=list)
+    """Those that ended."""
     cut_line: CutLine | None = None
     damaged: list[DamagedLine] = field(default_factory=list)
 

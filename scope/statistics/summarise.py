@@ -20,6 +20,7 @@ from scope.statistics.definitions import comparable, grain, observed, series_of,
 from scope.statistics.figures import Figures, as_rate, describe
 from scope.statistics.printed import printed_summaries
 from scope.statistics.summary import Summaries, Summary
+from scope.statistics.throughput import throughput_summaries
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def summarise(samples: Samples, catalog: Catalog, course: Course | None = None) 
         ordered = sorted(launches, key=lambda one: one.launch)
         for metric_summaries in _summarise_case(ordered, catalog[launches[0].case.benchmark].metrics, course):
             summaries.extend(metric_summaries)
-    return summaries + printed_summaries(samples.printed, catalog)
+    printed = printed_summaries(samples.printed, catalog)
+    return [*summaries, *printed, *throughput_summaries(samples.jobs, samples.rounds, catalog)]
 
 
 def _summarise_case(launches: list[CaseSamples], metrics: list[Metric], course: Course) -> list[list[Summary]]:

@@ -55,7 +55,7 @@ class Journal:
     def rebuilt(cls, run: RunDirectory) -> Journal:
         """Return the journal of a run, written anew from its samples; half a line at their end is moved away."""
         journal = cls(run)
-        _mend(run.samples, run.cut_samples)
+        mend(run.samples, run.cut_samples)
         lines = [_line(entry) for entry in _entries(run.samples)]
         with writing(run.journal) as file:
             file.truncate(0)
@@ -95,8 +95,8 @@ class Journal:
 
         Half a line at the end of the samples is moved to `samples.cut.jsonl`, one of the journal is removed.
         """
-        _mend(self.run.samples, self.run.cut_samples)
-        _mend(self.run.journal, None)
+        mend(self.run.samples, self.run.cut_samples)
+        mend(self.run.journal, None)
         self.read()
         for entry in _entries(self.run.samples, samples_bytes):
             if not self._knows(entry):
@@ -228,7 +228,7 @@ def _append(path: Path, line: bytes) -> None:
         file.write(line)
 
 
-def _mend(path: Path, cut: Path | None) -> None:
+def mend(path: Path, cut: Path | None) -> None:
     """Take half a line away from the end of a file, and keep it in `cut`."""
     if not path.exists():
         return

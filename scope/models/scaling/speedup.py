@@ -34,6 +34,8 @@ class SpeedupPoint(Strict):
     speedup: Estimate | None
     """Against the same method on one process; None where that was not measured."""
     efficiency: Estimate | None
+    cost_core_s: Estimate | None = None
+    """Processes times time: what a result takes of the machine; None in files of before it was recorded."""
     speedup_of_best: Estimate | None
     """Against the fastest way to do the same on one process."""
     oversubscribed: bool
@@ -176,6 +178,7 @@ def _point(
         time_s=summary.estimate,
         speedup=speedup,
         efficiency=speedup.scaled(1 / summary.ranks) if speedup else None,
+        cost_core_s=summary.estimate.scaled(summary.ranks),
         speedup_of_best=_ratio(best, summary),
         oversubscribed=over,
         superlinear=sure and not over and summary.ranks > 1,

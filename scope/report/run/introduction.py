@@ -102,6 +102,12 @@ def measured(contents: Contents) -> str:
     if contents.run.imported is not None:
         files = sentence([one.name for one in contents.run.imported.files])
         return f"{number} imported from {files}."
+    if contents.run.mix:
+        rounds = max((one.launches for one in contents.summaries), default=0)
+        return (
+            f"On {moment(contents.run.started_unix_s)} the jobs of the mix {contents.run.mix} ran alone and side"
+            f" by side in {count(rounds, 'round')} on {machine_name(contents.machine)}."
+        )
     return (
         f"On {moment(contents.run.started_unix_s)} the {contents.run.module} module {verb} "
         f"{number} in up to {count(launches, 'launch', 'launches')} on "

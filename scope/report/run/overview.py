@@ -78,7 +78,7 @@ def trust(contents: Contents, samples: Samples) -> list[Fact]:
         _states(contents),
         *_load(contents),
         *_noise(contents),
-        _late(contents.headline),
+        *([] if contents.run.mix else [_late(contents.headline)]),
         *_precision(contents.headline),
         *_clock(samples),
     ]

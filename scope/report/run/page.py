@@ -12,7 +12,7 @@ from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.frame import as_json, environment, plot
 from scope.report.order import level, level_rank
-from scope.report.run import applications, introduction, ladders, overview, storage_tuning, tuning
+from scope.report.run import applications, introduction, ladders, overview, readers, storage_tuning, tuning
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import (
@@ -209,6 +209,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
         "measured": introduction.measured(contents),
         "cautions": introduction.cautions(contents),
         "tiles": overview.tiles(contents),
+        "views": readers.views(contents),
         "trust_facts": overview.trust(contents, samples),
         "main_ladder": main,
         "ladders": [one for one in contents.models.ladders if one is not main],
@@ -236,7 +237,7 @@ def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
 
 def _requests(contents: Contents) -> dict[str, str]:
     """Return each case by its label, as `scope run --case` reads it."""
-    return {one.label: one.request for one in contents.headline}
+    return {one.label: one.request for one in contents.headline if contents.catalog[one.benchmark].native}
 
 
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:

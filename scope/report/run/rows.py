@@ -40,7 +40,7 @@ class Row:
     valid: bool
     label: str
     request: str
-    """The case as `scope run --case` reads it."""
+    """The case as `scope run --case` reads it; empty where `scope run` cannot measure it."""
     reason: str
     headline: bool = True
     """Whether it is under its metric's headline definition of time."""
@@ -55,7 +55,8 @@ def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
     return [
-        Row(_cells(one, catalog), one.valid, one.label, one.request, one.reason, one.primary) for one in ordered
+        Row(_cells(one, catalog), one.valid, one.label, _request(one, catalog), one.reason, one.primary)
+        for one in ordered
     ]
 
 
@@ -86,7 +87,11 @@ def _joined(alike: Sequence[Summary], catalog: Catalog) -> Row:
         together.append((texts[0] if len(set(texts)) == 1 else "\n".join(texts), column[0][1]))
     together[-1] = _text("; ".join(dict.fromkeys(filter(None, map(remarks, alike)))))
     reason = next((one.reason for one in alike if not one.valid), "")
-    return Row(together, all(one.valid for one in alike), first.label, first.request, reason)
+    return Row(together, all(one.valid for one in alike), first.label, _request(first, catalog), reason)
+
+
+def _request(one: Summary, catalog: Catalog) -> str:
+    return one.request if catalog[one.benchmark].native else ""
 
 
 def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:

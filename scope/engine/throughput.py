@@ -1,0 +1,191 @@
+"""The throughput of a mix of jobs: begun or resumed, measured round by round, analysed."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scope.build import installations
+from scope.catalog.catalog import read as read_catalog
+from scope.catalog.mix import benchmarks
+from scope.engine import begun_run
+from scope.engine.analysis import explain
+from scope.engine.builds import native_program
+from scope.engine.directories import locked, make_latest, new_directory
+from scope.engine.signals import STOP_RUN, as_interrupt
+from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
+from scope.lab.active import active
+from scope.launch import schedulers
+from scope.launch.cluster import Cluster, probe_cluster
+from scope.launch.site import site_of
+from scope.launch.supervision.journal import mend
+from scope.machine import discover
+from scope.machine.machine import Machine
+from scope.private import refuse_foreign
+from scope.rundirectory import FORMAT, Run, RunDirectory, note_checksums, read_json, write_json, write_text
+from scope.samples.reader import read as read_samples
+from scope.samples.records import JobRecord, RoundRecord
+from scope.throughput import mix as mixes
+from scope.throughput.mix import Mix
+from scope.throughput.rounds import Place
+from scope.throughput.starting import starter
+from scope.version import VERSION
+
+Listener = Callable[[JobRecord | RoundRecord], None]
+
+
+@dataclass(frozen=True)
+class ThroughputOptions:
+    """Options of `scope throughput` besides the mix; None leaves the value of the mix."""
+
+    rounds: int | None = None
+    time_s: float | None = None
+    seed: int | None = None
+    mpi: str | None = None
+    hosts: Sequence[str] | None = None
+    """`name` or `name:slots`."""
+    output: Path | None = None
+    command: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """How the measurement of a mix ended."""
+
+    directory: RunDirectory
+    well: bool
+    """Whether there is a round, and no job failed."""
+
+
+def _ignore(_record: JobRecord | RoundRecord) -> None:
+    """Report no progress."""
+
+
+def run(file: Path, options: ThroughputOptions, listener: Listener = _ignore) -> Throughput:
+    """Measure the throughput of the mix in a file, derive everything and draw the report.
+
+    UsageError names the file, key and value where a job cannot run here. A job that fails is recorded; its figures
+    are no results.
+    """
+    changes = {name: getattr(options, name) for name in ("rounds", "time_s", "seed", "mpi")}
+    mix = mixes.read(file, changes)
+    if options.hosts:
+        mix = mix.model_copy(update={"launcher": mix.launcher.model_copy(update={"hosts": list(options.hosts)})})
+    seed = secrets.randbelow(2**31) if mix.seed is None else mix.seed
+    folder = mixes.working_folder(mix, str(file))
+    mix = mix.model_copy(update={"seed": seed, "folder": str(folder)})
+    place = _place(mix, str(file), listener)
+    directory = new_directory(mix.name, options.output)
+    make_latest(directory)
+    _begin(directory, mix, place.machine, options.command)
+    return _measure(directory, mix, place)
+
+
+def resume(folder: Path, listener: Listener = _ignore) -> Throughput:
+    """Measure the rounds that an interrupted measurement lacks, derive everything and draw the report.
+
+    UsageError for a folder of another user, which names programs, and for other hosts or another native program.
+    """
+    directory = RunDirectory(folder.resolve())
+    if not directory.mix.exists():
+        raise UsageError(f"{folder}: has no mix.toml; must be the folder of a run of scope throughput")
+    refuse_foreign(directory.mix)
+    mix = mixes.read(directory.mix)
+    machine = read_json(directory.machine, Machine)
+    place = _place(mix, str(directory.mix), listener)
+    assert place.machine.build is not None
+    begun_run.refuse_changes(directory, machine, place.machine.build, place.cluster.hosts)
+    return _measure(directory, mix, place)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What the rounds of a mix need here."""
+
+    cluster: Cluster
+    machine: Machine
+    listener: Listener
+    where: str
+
+
+def _place(mix: Mix, where: str, listener: Listener) -> _Ready:
+    lab = active()
+    mpi = installations.find(mix.mpi)
+    cluster = probe_cluster(site_of(mpi, mix.launcher, where))
+    build = native_program(mpi)
+    hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
+    machine = discover.machine(hosts, build, lab.facts() if lab else None)
+    starter(mix, cluster, mixes.working_folder(mix, where), where)  # refused before a folder is made
+    return _Ready(cluster, machine, listener, where)
+
+
+def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequence[str]) -> None:
+    run = Run(
+        format=FORMAT,
+        scope_version=VERSION,
+        name=mix.name,
+        module="",
+        command=list(command),
+        started_unix_s=time.time(),
+        finished_unix_s=None,
+        status="running",
+        mix=mix.name,
+    )
+    write_json(directory.run, run)
+    write_text(directory.mix, mixes.write(mix))
+    write_json(directory.machine, machine)
+    declared = benchmarks(mix.words, mix.name, [(job.words, job.name) for job in mix.job])
+    write_json(directory.benchmarks, [one.model_dump() for one in declared])
+    note_checksums(directory.path, [directory.run, directory.mix, directory.machine, directory.benchmarks])
+
+
+def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
+    """Measure the rounds that are not recorded yet, as long as there is time for them, then analyse."""
+    folder = mixes.working_folder(mix, ready.where)
+    place = Place(
+        mix,
+        starter(mix, ready.cluster, folder, ready.where),
+        folder,
+        directory.jobs,
+        directory.samples,
+        "measured" if active() is None else "emulated",
+        ready.listener,
+    )
+    with locked(directory), as_interrupt(*STOP_RUN):
+        if directory.samples.exists():
+            mend(directory.samples, directory.cut_samples)
+        begun_run.note_status(directory, "running")
+        try:
+            _rounds(directory, mix, place)
+            begun_run.note_status(directory, "finished")
+        except (KeyboardInterrupt, ScopeError) as ended:
+            error = InterruptedRunError("interrupted") if isinstance(ended, KeyboardInterrupt) else ended
+            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
+            error.resumable = directory.path
+            raise error from None
+    explain(directory.path)
+    samples = read_samples(directory.path, read_catalog(directory.benchmarks))
+    return Throughput(directory, bool(samples.rounds) and all(one.status == "ok" for one in samples.jobs))
+
+
+def _rounds(directory: RunDirectory, mix: Mix, place: Place) -> None:
+    """Measure further rounds; one that was interrupted is left out and measured again under another number."""
+    done: list[RoundRecord] = []
+    last, spent_s = 0, 0.0
+    if directory.samples.exists() and directory.samples.stat().st_size:
+        samples = read_samples(directory.path, read_catalog(directory.benchmarks))
+        done, spent_s = samples.rounds, sum(one.elapsed_s for one in samples.jobs if one.beside == "nothing")
+        spent_s += sum(one.elapsed_s for one in done)
+        last = max((one.round for one in samples.jobs), default=0)
+    deadline = schedulers.deadline(mix.launcher.time_margin_s)
+    longest_s = max((one.elapsed_s for one in done), default=0.0)
+    for number in range(last + 1, last + 1 + mix.rounds - len(done)):
+        if mix.time_s is not None and longest_s and spent_s + longest_s > mix.time_s:
+            return
+        if deadline is not None and time.time() + longest_s > deadline.unix_s:
+            raise OutOfTimeError(deadline.reason)
+        took_s = place.measure(number)
+        spent_s, longest_s = spent_s + took_s, max(longest_s, took_s)

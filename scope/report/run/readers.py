@@ -1,0 +1,206 @@
+"""What each reader of a report wants first: a user turn-around, an analyst scaling, a manager throughput and cost.
+
+The three views of Melas 2000, section 6.1.1. Only what was measured is shown; what was not names what measures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scope import units
+from scope.catalog.mix import ALONE, JOB, MIX
+from scope.models.scaling.speedup import Speedup, SpeedupPoint
+from scope.report.order import level
+from scope.report.run.contents import Contents
+from scope.statistics.estimate import Estimate
+from scope.statistics.summary import Summary
+
+_MOST = 4
+"""Programs in a view."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One figure of a view."""
+
+    name: str
+    figure: str
+    note: str = ""
+    mixes_states: bool = False
+
+
+@dataclass(frozen=True)
+class View:
+    """What one kind of reader wants first."""
+
+    reader: str
+    asks: str
+    answers: list[Answer]
+    lacks: str = ""
+    """What was not measured, and how it is; empty where nothing is missing."""
+
+
+def views(contents: Contents) -> list[View]:
+    """Return the views of users, analysts and managers; none of a run that measured no programs."""
+    chosen = _chosen(contents)
+    if contents.run.mix:
+        return [
+            View("For users", "turn-around time", list(_jobs(contents))),
+            View("For analysts", "how the jobs affect each other", list(_slowdowns(contents))),
+            View("For managers", "throughput, utilization, efficiency, cost", list(_mix(contents))),
+        ]
+    if not chosen:
+        return []
+    scaled = [one for one in chosen if one.sequential_baseline]
+    one_process = "No program was measured on one process and on several."
+    return [
+        View("For users", "time to solution", [_time(one, contents) for one in chosen]),
+        View(
+            "For analysts",
+            "speed-up, scalability",
+            [_scaling(one, contents) for one in scaled],
+            "" if scaled else one_process,
+        ),
+        View(
+            "For managers",
+            "efficiency and cost of a result",
+            [_cost(one, contents) for one in scaled],
+            "Throughput and utilization: scope throughput MIX runs jobs side by side.",
+        ),
+    ]
+
+
+def _chosen(contents: Contents) -> list[Speedup]:
+    """Return one speed-up of each program, applications first: most processes, then the largest problem."""
+    best: dict[str, Speedup] = {}
+    for one in contents.models.speedups:
+        name = one.subject.benchmark
+        if _fair(one) and (name not in best or _weight(one, contents) > _weight(best[name], contents)):
+            best[name] = one
+    order = sorted(
+        best.values(), key=lambda one: (level(one.subject.benchmark) != "application", -_last(one).ranks)
+    )
+    return order[:_MOST]
+
+
+def _weight(one: Speedup, contents: Contents) -> tuple[bool, int, int, bool]:
+    usual = one.subject.transport == "default" and not one.subject.placement.one_per_host
+    problem = contents.catalog.of_role(one.subject.benchmark, one.subject.parameters, "problem", "method")
+    defaults = contents.catalog.defaults(one.subject.benchmark)
+    plain = all(defaults.get(name) == value for name, value in problem.items())
+    return usual, _last(one).ranks, one.size, plain
+
+
+def _fair(one: Speedup) -> list[SpeedupPoint]:
+    """Return the points with a processor for every process."""
+    return [point for point in one.points if not point.oversubscribed]
+
+
+def _last(one: Speedup) -> SpeedupPoint:
+    return _fair(one)[-1]
+
+
+def _name(one: Speedup, contents: Contents) -> str:
+    return contents.catalog.described(one.subject.benchmark, one.subject.parameters)
+
+
+def _time(one: Speedup, contents: Contents) -> Answer:
+    fastest = min(_fair(one), key=lambda point: point.time_s.value)
+    slower = f"; the fastest of up to {_last(one).ranks}" if len(_fair(one)) > 1 else ""
+    return Answer(
+        _name(one, contents),
+        _written(fastest.time_s, "s"),
+        f"on {_ranks(fastest.ranks)}{slower}",
+        fastest.time_s.mixes_states,
+    )
+
+
+def _scaling(one: Speedup, contents: Contents) -> Answer:
+    last, law = _last(one), one.amdahl
+    words = [f"on {_ranks(last.ranks)}"]
+    if law is not None:
+        words.append(f"{_share(law.serial_share)} serial")
+        words += [f"no gain beyond {law.critical_ranks.value:.0f}"] if law.critical_ranks else []
+    elif one.reason:
+        words.append(f"no law: {one.reason}")
+    figure = f"{_written(last.speedup, '')}" if last.speedup else "–"
+    return Answer(_name(one, contents), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
+
+
+def _cost(one: Speedup, contents: Contents) -> Answer:
+    last, first = _last(one), one.points[0]
+    note = f"on {_ranks(last.ranks)}"
+    if last.cost_core_s and first.cost_core_s:
+        costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
+        note += "; a result costs {} of processors, {} on one".format(*costs)
+    states = bool(last.efficiency and last.efficiency.mixes_states)
+    return Answer(_name(one, contents), _share(last.efficiency), note, states)
+
+
+def _jobs(contents: Contents) -> Iterator[Answer]:
+    for alone, mixed in _pairs(contents, "turnaround_s"):
+        note = f"alone; {_of(mixed)} in the mix" if mixed.valid else f"alone; in the mix: {mixed.reason}"
+        yield Answer(_job(alone, contents), _of(alone), note if alone.valid else alone.reason)
+
+
+def _slowdowns(contents: Contents) -> Iterator[Answer]:
+    for one in _metric(contents, JOB, "slowdown"):
+        note = "times as long in the mix as alone" if one.valid else one.reason
+        yield Answer(_job(one, contents), _of(one), note)
+
+
+def _mix(contents: Contents) -> Iterator[Answer]:
+    for one in [each for each in contents.headline if each.benchmark == MIX]:
+        label = contents.catalog.metric_label(one.metric, one.benchmark)
+        yield Answer(
+            label[:1].upper() + label[1:], _of(one), _MEANT.get(one.metric, "") if one.valid else one.reason
+        )
+
+
+_MEANT = {
+    "jobs_per_hour": "all jobs of a round over its time",
+    "turnaround_mean_s": "of all jobs in the mix, without waiting for their turn",
+    "utilization_share": "processor time that the jobs used, over that available",
+    "efficiency_share": "processors × time of the jobs alone, over those available",
+    "cost_core_s": "processors × time over jobs",
+}
+
+
+def _pairs(contents: Contents, metric: str) -> Iterator[tuple[Summary, Summary]]:
+    """Yield each job alone, and the same in the mix."""
+    found = _metric(contents, JOB, metric)
+    mixed = {(one.parameters["job"], one.ranks): one for one in found if one.parameters["beside"] != ALONE}
+    for one in found:
+        key = one.parameters["job"], one.ranks
+        if one.parameters["beside"] == ALONE and key in mixed:
+            yield one, mixed[key]
+
+
+def _metric(contents: Contents, benchmark: str, metric: str) -> Sequence[Summary]:
+    return [one for one in contents.headline if (one.benchmark, one.metric) == (benchmark, metric)]
+
+
+def _job(one: Summary, contents: Contents) -> str:
+    (words, *_) = contents.catalog.differences(JOB, {"job": one.parameters["job"]})
+    return f"{words}, {_ranks(one.ranks)}"
+
+
+def _of(one: Summary) -> str:
+    if not one.valid or one.median is None:
+        return "–"
+    if units.is_share(one.metric):
+        return units.share(one.median, one.ci_low, one.ci_high)
+    return units.interval(one.median, one.ci_low, one.ci_high, one.unit)
+
+
+def _written(one: Estimate, unit: str) -> str:
+    return units.interval(one.value, one.low, one.high, unit)
+
+
+def _share(one: Estimate | None) -> str:
+    return units.share(one.value, one.low, one.high) if one else "–"
+
+
+def _ranks(count: int) -> str:
+    return f"{count} rank{'s' if count != 1 else ''}"

@@ -1,0 +1,1 @@
+"""The throughput of a mix of applications that run side by side on a cluster."""

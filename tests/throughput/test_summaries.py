@@ -1,0 +1,147 @@
+"""Jobs and rounds with known figures: what the statistics say of them, and the first page of the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scope.catalog.catalog import Catalog
+from scope.catalog.mix import benchmarks
+from scope.comparison.compare import compare
+from scope.engine.analysis import analyze
+from scope.machine.discover import machine, this_host
+from scope.report.run import contents as run_contents
+from scope.report.run import page, readers
+from scope.rundirectory import FORMAT, Run, RunDirectory, write_json
+from scope.samples.records import JobRecord, RoundRecord
+from scope.statistics.summary import Summary
+from scope.statistics.throughput import throughput_summaries
+
+MIX = "1 x long: ./long on 2 ranks + 2 x short: ./short on 1 rank"
+CATALOG = Catalog(benchmarks(MIX, "both", [("long: ./long", "long"), ("short: ./short", "short")]))
+START = 1.7e9
+
+
+def job(number: int, name: str, ranks: int, beside: str, elapsed_s: float, status: str = "ok") -> JobRecord:
+    return JobRecord.model_validate(
+        {
+            "record": "job",
+            "round": number,
+            "job": f"{name}: ./{name}",
+            "ranks": ranks,
+            "beside": beside,
+            "origin": "measured",
+            "status": status,
+            "reason": "" if status == "ok" else "exit code 3",
+            "started_unix_s": START,
+            "elapsed_s": elapsed_s,
+            "processor_s": 0.5 * ranks * elapsed_s,
+        }
+    )
+
+
+def round_of(number: int, slowness: float = 1.0, status: str = "ok") -> list[JobRecord | RoundRecord]:
+    """Return a round on four processors: alone 4 s and 1 s; in the mix 5 s and 2 s, all done after 6 s."""
+    records: list[JobRecord | RoundRecord] = [
+        job(number, "long", 2, "nothing", 4 * slowness),
+        job(number, "short", 1, "nothing", 1 * slowness),
+        job(number, "long", 2, "mix", 5 * slowness),
+        job(number, "short", 1, "mix", 2 * slowness),
+        job(number, "short", 1, "mix", 2 * slowness, status),
+    ]
+    end = {"record": "round", "round": number, "mix": MIX, "slots": 4, "origin": "measured"}
+    return [*records, RoundRecord.model_validate(end | {"started_unix_s": START, "elapsed_s": 6 * slowness})]
+
+
+def summaries(records: list[JobRecord | RoundRecord]) -> dict[tuple[str, str], Summary]:
+    """Return the summaries by the job (or nothing) and what it ran beside, and by metric."""
+    jobs = [one for one in records if isinstance(one, JobRecord)]
+    rounds = [one for one in records if isinstance(one, RoundRecord)]
+    found = throughput_summaries(jobs, rounds, CATALOG)
+    where = [
+        str(one.parameters.get("job", "")).partition(":")[0] + str(one.parameters.get("beside", ""))
+        for one in found
+    ]
+    return {(place, one.metric): one for place, one in zip(where, found, strict=True)}
+
+
+def test_figures_follow_from_their_definitions() -> None:
+    # Each round is slower than the one before: what is held against alone is of the same round.
+    found = summaries([record for number in range(1, 8) for record in round_of(number, number)])
+    medians = {key: one.median for key, one in found.items()}
+    assert medians["longnothing", "turnaround_s"] == 16
+    assert medians["longmix", "turnaround_s"] == 20
+    assert medians["longmix", "slowdown"] == pytest.approx(1.25)
+    assert medians["shortmix", "slowdown"] == pytest.approx(2)
+    assert medians["shortmix", "processor_s"] == 4
+    assert medians["", "jobs_per_hour"] == pytest.approx(3 * 3600 / 24)
+    assert medians["", "turnaround_mean_s"] == pytest.approx(12)
+    assert medians["", "utilization_share"] == pytest.approx((5 + 1 + 1) / 24)
+    assert medians["", "efficiency_share"] == pytest.approx((2 * 4 + 1 + 1) / 24)
+    assert medians["", "cost_core_s"] == pytest.approx(4 * 24 / 3)
+    throughput = found["", "jobs_per_hour"]
+    assert (throughput.launches, throughput.interval_basis, throughput.valid) == (7, "launches", True)
+    assert throughput.ci_low is not None
+    assert throughput.ci_low < 450 < (throughput.ci_high or 0)
+
+
+def test_a_failed_job_leaves_no_throughput_but_the_others_their_times() -> None:
+    found = summaries([*round_of(1), *round_of(2, status="failed")])
+    assert not found["", "jobs_per_hour"].valid
+    assert found["", "jobs_per_hour"].reason == "failed: 1 of 10 jobs; short: ./short in round 2: exit code 3"
+    assert not found["shortmix", "turnaround_s"].valid
+    assert found["longmix", "turnaround_s"].valid
+
+
+def test_a_round_that_did_not_end_and_unknown_processor_times_are_left_out() -> None:
+    records = [*round_of(1), *round_of(2, 100)[:-1]]
+    unknown = records[2].model_copy(update={"processor_s": None})
+    found = summaries([*records[:2], unknown, *records[3:]])
+    assert found["longmix", "turnaround_s"].median == 5
+    assert found["", "jobs_per_hour"].launches == 1
+    assert ("", "utilization_share") not in found
+    assert ("", "efficiency_share") in found
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    directory = RunDirectory(tmp_path / "run")
+    directory.path.mkdir()
+    head = {"format": FORMAT, "scope_version": "1", "name": "both", "module": "", "command": [], "mix": "both"}
+    when = {"started_unix_s": START, "finished_unix_s": START + 60, "status": "finished"}
+    write_json(directory.run, Run.model_validate(head | when))
+    write_json(directory.machine, machine([this_host()], None))
+    write_json(directory.benchmarks, [one.model_dump() for one in CATALOG])
+    records = [record for number in range(1, 8) for record in round_of(number)]
+    directory.samples.write_text("".join(one.model_dump_json() + "\n" for one in records))
+    analyze(directory.path)
+    return directory.path
+
+
+def test_each_reader_has_a_view_of_the_first_page(run: Path) -> None:
+    users, analysts, managers = readers.views(run_contents.read(run))
+    assert [(one.name, one.figure[:6]) for one in users.answers] == [
+        ("long, 2 ranks", "4.00 s"),
+        ("short, 1 rank", "1.00 s"),
+    ]
+    assert users.answers[0].note == "alone; 5.00 s [5.00, 5.00] in the mix"
+    assert [one.figure for one in analysts.answers] == ["1.25 [1.25, 1.25]", "2.00 [2.00, 2.00]"]
+    assert {one.name: one.figure for one in managers.answers}["Efficiency"] == "42 % [42, 42]"
+    text = page.render(run)
+    assert "For managers" in text
+    assert "scope run --case" not in text.split("<script", 1)[0]
+
+
+def test_runs_of_a_mix_are_compared_like_any_other(run: Path) -> None:
+    found = compare(run, run)
+    assert {one.verdict for one in found.cases} == {"no difference"}
+    assert len(found.cases) == 15
+
+
+def test_a_run_of_benchmarks_has_the_views_of_its_programs(golden_run: Path) -> None:
+    users, analysts, managers = readers.views(run_contents.read(golden_run))
+    for view in (users, analysts, managers):
+        assert [one.name for one in view.answers] == ["Cannon's algorithm, matrix order 512"]
+    assert "serial" in analysts.answers[0].note
+    assert managers.lacks.startswith("Throughput and utilization: scope throughput")
