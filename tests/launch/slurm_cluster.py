@@ -35,7 +35,7 @@ SlurmctldHost={login}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
 TmpFS={folder}/tmp.%n
@@ -53,12 +53,15 @@ SwitchType=switch/none
 SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=1,batch_sched_delay=0
 EnforcePartLimits=ALL
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 ReturnToService=2
 KillWait=8
 SlurmdParameters=config_overrides
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=60 State=UP
 PartitionName=closed Nodes={first} MaxTime=60 State=UP AllowAccounts=physics
+PartitionName=urgent Nodes=ALL MaxTime=60 State=UP PriorityTier=9
 PartitionName=down Nodes={first} MaxTime=60 State=DOWN
 """
 
@@ -131,6 +134,9 @@ class SlurmCluster:
         while self.queue():
             assert time.monotonic() < deadline, self.queue()
             time.sleep(0.1)
+
+
+# A job that was requeued begins only when the credentials of its first start have expired (cred_expire).
 
 
 def missing() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import time
@@ -21,6 +22,7 @@ from scope.machine.machine import MpiInstallation
 from scope.plan import experiment as asking
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import scope
+from tests.launch import directives
 
 FULL = Request(
     name="scope-x",
@@ -89,6 +91,90 @@ def test_lsf_is_asked_for_everything() -> None:
         "#BSUB -W 91",
         "#BSUB --extra=1",
     ]
+
+
+REQUESTS = [
+    Request(
+        name="scope-" + "x" * 94,
+        folder=Path("/"),
+        output=Path(output),
+        nodes=3 if not hosts else len(hosts),
+        nodelist=hosts,
+        ranks_per_node=ranks,
+        exclusive=exclusive,
+        partition=partition,
+        account=partition,
+        time_limit_s=limit_s,
+    )
+    for output, hosts, ranks, exclusive, partition, limit_s in itertools.product(
+        ["/runs/a/output.txt", '/it\'s a "run" of mine\\here/a:b/output.txt'],
+        [(), ("a",), ("a1", "b-2.site")],
+        [None, 1, 64],
+        [True, False],
+        [None, "short@head.site"],
+        [None, 60.0, 30 * 86400.0],
+    )
+]
+
+
+def test_every_pbs_script_is_as_documented_and_asks_for_what_is_wanted() -> None:
+    for one in REQUESTS:
+        asked = directives.pbs(pbs.SCHEDULER.directives(one))
+        each = one.ranks_per_node or 1
+        sizes = f"ncpus={each}" + (f":mpiprocs={each}" if one.ranks_per_node else "")
+        chunks = [f"1:{sizes}:host={host}" for host in one.nodelist] or [f"3:{sizes}"]
+        wanted = {
+            **{"N": one.name, "o": str(one.output), "j": "oe", "V": "", "select": "+".join(chunks)},
+            "place": "scatter:excl" if one.exclusive else "scatter",
+            **({"q": one.partition, "A": one.account} if one.partition else {}),
+            **({"walltime": scheduler.clock(one.time_limit_s)} if one.time_limit_s else {}),
+        }
+        assert asked == wanted
+
+
+def test_every_lsf_script_is_as_documented_and_asks_for_what_is_wanted() -> None:
+    for one in REQUESTS:
+        asked = directives.lsf(lsf.SCHEDULER.directives(one))
+        each = one.ranks_per_node or 1
+        wanted = {
+            **{"J": one.name, "o": str(one.output), "n": str(one.nodes * each), "R": f"span[ptile={each}]"},
+            **({"m": " ".join(one.nodelist)} if one.nodelist else {}),
+            **({"x": ""} if one.exclusive else {}),
+            **({"q": one.partition, "P": one.account} if one.partition else {}),
+            **({"W": str(int(one.time_limit_s) // 60)} if one.time_limit_s else {}),
+        }
+        assert asked == wanted
+    with pytest.raises(UsageError, match=r"/x%J/o: has %J, which LSF replaces in names of files"):
+        lsf.SCHEDULER.directives(replace(FULL, output=Path("/x%J/o")))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("#PBS --extra=1", "#PBS -Y", "#PBS -N 1x", "#PBS -N", "#PBS -j both", "#PBS -o host:/x", "#PBS -V x"),
+        *("#PBS -o '/x", "#PBS -l select=0:ncpus=1", "#PBS -l select=1:ncpus", "#PBS -l place=excl:scatter"),
+        *("#PBS -l place=wide", "#PBS -l walltime=1:99", "#PBS -l mem", "#SBATCH -N x"),
+        *("#BSUB --extra", "#BSUB -Y", "#BSUB -n 0", "#BSUB -W 1:2:3", "#BSUB -R 'span[tile=2]'", "#BSUB -o /x%J"),
+        *("#BSUB -m 'a, b'", "#BSUB -n 2 -R span[ptile=4]", "#BSUB -J 'a b'", "#BSUB -J"),
+    ],
+)
+def test_what_is_not_documented_is_noticed(line: str) -> None:
+    read = directives.lsf if line.startswith("#BSUB") else directives.pbs
+    with pytest.raises(ValueError, match=r"."):
+        read([line])
+
+
+def test_the_name_of_a_job_is_one_that_every_batch_system_takes(tmp_path: Path) -> None:
+    settings = asking.LauncherSettings()
+    experiment = asking.Experiment(launcher=settings.model_copy(update={"scheduler": "pbs"}))
+    folder = tmp_path / ("größe" + "n" * 200)
+    _, request = batch_job.prepare(RunDirectory(folder), experiment, [])
+    assert directives.pbs(pbs.SCHEDULER.directives(request))["N"].startswith("scope-gr__en")
+
+
+def test_an_array_of_jobs_is_no_run() -> None:
+    with pytest.raises(UsageError, match=r"scheduler_arguments = --array=1-3: a run is one job"):
+        slurm.SCHEDULER.submit(Path("/x"), replace(FULL, arguments=("--array=1-3",)))
 
 
 def test_named_nodes() -> None:

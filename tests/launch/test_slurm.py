@@ -165,6 +165,58 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     assert {process["host"] for line in records(run, "launch") for process in line["processes"]} == hosts
 
 
+def test_a_run_whose_job_is_preempted_goes_on_when_it_is_requeued(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    brief = ["--launches", "1", "--seed", "3", "--budget", "2", "--precision", "1e-9", "--binding", "none"]
+    words = submit(embedded, "--nodelist", f"{FIRST},{SECOND}", *brief, *LONG_CASE)
+    waiting = subprocess.Popen(
+        slurm.command(tmp_path, str(SCOPE), *words), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        wait_until(lambda: bool(records(run, "launch")))
+        hosts = ["--partition=urgent", f"--nodelist={FIRST},{SECOND}", "--exclusive", "--output=/dev/null"]
+        slurm.slurm("sbatch", *hosts, "--wrap", "sleep 0.5")
+        _, errors = waiting.communicate(timeout=PATIENCE_S)
+    finally:
+        waiting.kill()
+    assert waiting.returncode == 0, errors
+    assert "is pending" in errors.split("is running", 1)[1]
+    assert cases(run) == planned(run)
+    assert status(run) == "finished"
+    said = (run / "job" / "output.txt").read_text()
+    assert "DUE TO PREEMPTION" in said
+    assert "scope run: interrupted" in said
+
+
+ARRAY = """#!/bin/bash
+#SBATCH --array=1-2 --nodes=1 --ntasks=1 --output={output}
+exec {scope} run --mpi {mpi} {quick} --case node.timer -o run$SLURM_ARRAY_TASK_ID
+"""
+
+
+def test_a_task_of_an_array_and_the_first_part_of_a_heterogeneous_job_are_jobs(
+    slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    quick = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--binding", "none"]
+    script = tmp_path / "array.sh"
+    output = tmp_path / "%a.txt"
+    script.write_text(ARRAY.format(output=output, scope=SCOPE, mpi=embedded.compiler, quick=" ".join(quick)))
+    array = subprocess.Popen(slurm.command(tmp_path, "sbatch", "--wait", str(script)), stdin=subprocess.DEVNULL)
+    parts = [f"--nodelist={FIRST}", "--ntasks=1", ":", f"--nodelist={SECOND}", "--ntasks=1"]
+    case = ["--case", "mpi.barrier transport=tcp ranks=1", "--interface", "eth0"]
+    words = ["run", "--launcher", "slurm", "--mpi", embedded.compiler, *quick, *case, "-o", "part"]
+    first = slurm.allocated(tmp_path, parts, *words)
+    assert array.wait(timeout=PATIENCE_S) == 0, [(tmp_path / f"{n}.txt").read_text() for n in (1, 2)]
+    assert first.code == 0, first
+    for name in ("run1", "run2", "part"):
+        assert status(tmp_path / name) == "finished"
+        assert cases(tmp_path / name) == planned(tmp_path / name)
+    hosts = json.loads((tmp_path / "part" / "machine.json").read_text())["hosts"]
+    assert [host["name"] for host in hosts] == [FIRST]
+
+
 def signalled(slurm: SlurmCluster, folder: Path, words: list[str], number: str) -> tuple[int, str]:
     """Submit, signal the waiting command once ranks run, and return its exit code and what it said."""
     command = ["env", "--default-signal=INT", str(SCOPE), *words]

@@ -20,6 +20,9 @@ from scope.plan.experiment import Experiment, LauncherSettings
 from scope.private import refuse_foreign
 from scope.rundirectory import Run, RunDirectory, read_json, read_text, write_text
 
+LONGEST_NAME = 100
+"""Characters of a job's name, of which PBS allows 230; those that are no ASCII it refuses."""
+
 
 @dataclass(frozen=True)
 class JobFiles:
@@ -98,7 +101,7 @@ def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
         named = [host.name for host in read_json(run.machine, Machine).hosts]
     nodelist = tuple(host for text in named for host in hostnames(text))
     return Request(
-        name=re.sub(r"[^\w.-]", "_", f"scope-{run.path.name}"),
+        name=re.sub(r"[^\w.-]", "_", f"scope-{run.path.name}", flags=re.ASCII)[:LONGEST_NAME],
         folder=Path.cwd(),
         output=JobFiles(run).output,
         nodes=asked.nodes or len(nodelist) or 1,

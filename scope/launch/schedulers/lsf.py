@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
+from scope.errors import UsageError
 from scope.launch.scheduler import Allocation, Request, counted, end_of_job
 from scope.rundirectory import read_text
 
@@ -32,6 +34,10 @@ class Lsf:
 
     def directives(self, request: Request) -> list[str]:
         """Return the #BSUB lines."""
+        if (made := re.search(r"%[IJ]", str(request.output))) is not None:
+            raise UsageError(
+                f"{request.output}: has {made[0]}, which LSF replaces in names of files; must be another folder"
+            )
         each = request.ranks_per_node or 1
         asked = [
             f"-J {request.name}",

@@ -22,6 +22,10 @@ STUCK = re.compile(
     r"|AccountNotAllowed|Invalid(Account|QOS)|QOSNotAllowed|JobHeld|DependencyNeverSatisfied|launch_failed"
 )
 """Reasons for which a job stays pending until somebody changes the cluster or the job."""
+FIRST_COMPONENT = "_HET_GROUP_0"
+"""How the variables of the first component of a heterogeneous job end."""
+ARRAY = re.compile(r"--array\b|-a")
+"""The option of sbatch that makes an array of jobs."""
 KEYS = (
     (r"partition", "partition"),
     (r"\baccount\b|association", "account"),
@@ -82,7 +86,11 @@ class Slurm:
     tells_end = True
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
-        """Read the variables of a job; the controller is asked for its end where they lack it."""
+        """Read the variables of a job; the controller is asked for its end where they lack it.
+
+        Of a heterogeneous job it is the first component: ranks of several need a command line for each.
+        """
+        environment = _of_first_component(environment)
         job = environment.get("SLURM_JOB_ID")
         nodes = environment.get("SLURM_JOB_NODELIST")
         if job is None or nodes is None:
@@ -121,7 +129,15 @@ class Slurm:
         _require("sbatch")
 
     def submit(self, script: Path, request: Request) -> str:
-        """Submit a job and return its number; raises UsageError with the reason of a rejection."""
+        """Submit a job and return its number; raises UsageError with the reason of a rejection.
+
+        An array would be many jobs for one run.
+        """
+        if array := next((word for word in request.arguments if ARRAY.match(word)), None):
+            raise UsageError(
+                f"launcher.scheduler_arguments = {array}: a run is one job; in an array of your own each task can"
+                " start `scope run --output DIR` with a folder of its own"
+            )
         answer = self._run("sbatch", "--parsable", str(script))
         if answer.returncode != 0:
             raise UsageError(_rejection(answer.stderr, request))
@@ -191,6 +207,12 @@ class Slurm:
 def _require(command: str) -> None:
     if shutil.which(command) is None:
         raise UsageError(f"{command}: no such program on PATH; Slurm's commands must be there")
+
+
+def _of_first_component(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a job; of a heterogeneous job those of its first component, without their suffix."""
+    first = {name.removesuffix(FIRST_COMPONENT): value for name, value in environment.items()}
+    return {**first, **environment}
 
 
 def _repeated(text: str) -> list[int]:
