@@ -9,6 +9,7 @@
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
+#include "benchmarks/algorithm/speed.hpp"
 
 namespace scope::matmul_striped {
 namespace {
@@ -21,8 +22,10 @@ class Striped final : public GridProduct {
  public:
   Striped(const Parameters& parameters, const Communicator& communicator)
       : GridProduct(parameters, communicator),
+        by_speed_(parameters.choice("dealing") == "by_speed"),
         dealt_(grid_.row() == 0 || grid_.column() == 0 ? Partners::root() : Partners::none()),
         heads_(Partners::these({grid_.rank(grid_.row(), 0), grid_.rank(0, grid_.column())})) {
+    if (by_speed_) rows_ = by_speed();
     const std::int64_t packed = communicator.root() && !tuned() ? std::int64_t{size_} * size_ : 0;
     require(a_values() + b_values() + c_values() + packed);
   }
@@ -31,8 +34,11 @@ class Striped final : public GridProduct {
     const double n = size_;
     const double r = grid_.rows();
     const double c = grid_.columns();
+    // What stays on the root: a stripe of A, one of B, and their product.
+    const double kept_a = by_speed_ ? static_cast<double>(rows_.size(0)) / n : 1 / r;
+    const double kept_b = 1 / c;
     // Scattered, broadcast and gathered: A in r stripes to c processes each, B likewise.
-    const double matrices = (r - 1) / r + (c - 1) / c + (c - 1) + (r - 1) + (r * c - 1) / (r * c);
+    const double matrices = (1 - kept_a) + (1 - kept_b) + (c - 1) + (r - 1) + (1 - kept_a * kept_b);
     return {.bytes = sizeof(double) * n * n * matrices,
             .flops = 2 * n * n * n,
             .messages = (r - 1) + (c - 1) + r * (c - 1) + c * (r - 1) + r * c - 1};
@@ -46,6 +52,18 @@ class Striped final : public GridProduct {
     Communicator row;     // of the processes beside this one, starting with the first column's
     Communicator column;  // of those above and below, starting with the first row's
   };
+
+  // Rows in proportion to the speed of the slowest process in each row of the grid.
+  Partition by_speed() const {
+    const std::vector<double> all = speeds(communicator_, variant_, size_);
+    std::vector<double> slowest;
+    for (int row = 0; row < grid_.rows(); ++row) {
+      slowest.push_back(all[grid_.rank(row, 0)]);
+      for (int column = 1; column < grid_.columns(); ++column)
+        slowest.back() = std::min(slowest.back(), all[grid_.rank(row, column)]);
+    }
+    return {size_, slowest};
+  }
 
   std::size_t meetings() const override { return pieces() + 2; }
   void release() override { stripes_.reset(); }
@@ -234,10 +252,18 @@ class Striped final : public GridProduct {
   MPI_Comm row() const { return stripes_->row.handle(); }
   MPI_Comm column() const { return stripes_->column.handle(); }
 
+  bool by_speed_;
   Partners dealt_;  // processes that receive data from the root wait for it
   Partners heads_;  // the first process of this row and the first of this column
   std::optional<Stripes> stripes_;
 };
+
+std::vector<Parameter> with_dealing(std::vector<Parameter> own) {
+  own.push_back(parallel("dealing", "even,by_speed",
+                         "rows of A and C in equal stripes, or in proportion to the speed of each process")
+                    .worded(",rows by speed"));
+  return own;
+}
 
 const Registration registration{{
     .name = "algorithm.matmul_striped",
@@ -245,7 +271,7 @@ const Registration registration{{
     .summary = "matrix multiplication by row and column stripes: total time and phases",
     .family = "matrix product",
     .rungs = {communication(), arithmetic()},
-    .parameters = GridProduct::parameters(),
+    .parameters = with_dealing(GridProduct::parameters()),
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = GridProduct::sweeps({{"baseline", "ranks=1,2,4 variant=plain,transposed,tuned n=360"}}),

@@ -1,24 +1,44 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace scope {
 
-// N items in order over a number of parts, whose sizes differ by at most one; with more parts than items some
-// are empty.
+// N items in order over a number of parts, whose sizes differ by at most one or are in proportion to weights; with
+// more parts than items some are empty.
 class Partition {
  public:
   Partition(std::int64_t items, int parts) : items_(items), parts_(parts) {}
+  // Parts in proportion to weights, which must be above zero.
+  Partition(std::int64_t items, const std::vector<double>& weights)
+      : items_(items), parts_(static_cast<int>(weights.size())) {
+    const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+    double before = 0;
+    for (const double weight : weights) {
+      begins_.push_back(std::llround(static_cast<double>(items) * (before / all)));
+      before += weight;
+    }
+    begins_.push_back(items);
+  }
 
-  std::int64_t begin(int part) const { return items_ * part / parts_; }
+  std::int64_t begin(int part) const { return begins_.empty() ? items_ * part / parts_ : begins_[part]; }
   std::int64_t end(int part) const { return begin(part + 1); }
   std::int64_t size(int part) const { return end(part) - begin(part); }
-  std::int64_t largest() const { return (items_ + parts_ - 1) / parts_; }
+  std::int64_t largest() const {
+    std::int64_t found = 0;
+    for (int part = 0; part < parts_ && !begins_.empty(); ++part) found = std::max(found, size(part));
+    return begins_.empty() ? (items_ + parts_ - 1) / parts_ : found;
+  }
   int parts() const { return parts_; }
 
  private:
   std::int64_t items_;
   int parts_;
+  std::vector<std::int64_t> begins_;  // empty where all parts are equal
 };
 
 }  // namespace scope
