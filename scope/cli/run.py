@@ -52,6 +52,14 @@ def command(
             help="One case, such as 'mpi.latency message_bytes=0,1Ki mode=standard'; may be repeated.",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="node-type",
+            help="Every case on each sub-cluster of equal hosts, and on all hosts.",
+            rich_help_panel=PROCEDURE,
+        ),
+    ] = None,
     ranks: Annotated[
         str | None,
         typer.Option(
@@ -265,6 +273,7 @@ def command(
         case=case,
         ranks=words(ranks),
         transport=words(transport),
+        by=by,
         refine=refine or None,
         launches=launches,
         time_s=time,

@@ -76,6 +76,8 @@ class RunOptions:
     ranks: Sequence[int | str] | None = None
     transport: Sequence[str] | None = None
     """What carries MPI messages where the cases do not say so."""
+    by: str | None = None
+    """`node-type`: each sub-cluster of equal hosts by itself, too."""
     refine: bool | None = None
     launches: int | None = None
     time_s: float | None = None
@@ -109,6 +111,7 @@ class RunOptions:
             "case": [selection(text) for text in self.case] if self.case else None,
             "ranks": [_count(each) for each in self.ranks] if self.ranks else None,
             "transport": list(self.transport) if self.transport else None,
+            "by": self.by,
             "refine": self.refine or None,
             "launches": self.launches,
             "time_s": self.time_s,

@@ -22,6 +22,7 @@ from scope.models.models import Models
 from scope.models.prediction.operation_parts import operation_parts
 from scope.models.prediction.prediction import predictions
 from scope.models.scaling.applications import applications
+from scope.models.scaling.dealing import dealings
 from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.models.scaling.saturation import saturations
 from scope.models.scaling.speedup import speedups
@@ -61,6 +62,7 @@ def derive(
     measurements = Measurements(summaries, machine, samples.launches, catalog)
     fits, not_fitted = fit_all(measurements)
     fits = name_breaks(fits, samples.launches, machine.environment, catalog)
+    phases = phases_by_rank(samples, catalog)
     return Models(
         format=FORMAT,
         fits=name_steps(fits, samples.launches, machine, catalog),
@@ -73,7 +75,8 @@ def derive(
         speedups=speedups(measurements),
         saturations=saturations(measurements),
         predictions=predictions(measurements),
-        phases=phases_by_rank(samples, catalog),
+        phases=phases,
+        dealings=dealings(phases, measurements, samples.launches),
         operations=operation_parts(measurements),
         applications=applications(measurements),
         linpack=linpack_rates(measurements),

@@ -12,6 +12,7 @@ from scope.models.ladder.rung import Ladder
 from scope.models.prediction.operation_parts import OperationParts
 from scope.models.prediction.prediction import Prediction
 from scope.models.scaling.applications import Application
+from scope.models.scaling.dealing import Dealing
 from scope.models.scaling.phases_by_rank import PhasesByRank
 from scope.models.scaling.saturation import Saturation
 from scope.models.scaling.speedup import Speedup
@@ -35,5 +36,6 @@ class Models(Strict):
     phases: list[PhasesByRank] = []
     operations: list[OperationParts] = []
     applications: list[Application] = []
+    dealings: list[Dealing] = []
     linpack: LinpackRates | None = None
     """Of the largest LINPACK; None where it was not run."""

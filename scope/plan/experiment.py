@@ -128,6 +128,8 @@ class Experiment(Asked):
     """Patterns of benchmark names; empty means all of the module, a full name needs no module."""
     ranks: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = []
     """Numbers of ranks instead of those of the module's sweeps."""
+    by: Literal["node-type"] | None = None
+    """`node-type`: every case on each sub-cluster of equal hosts by itself, and on all hosts."""
     transport: list[Text] = []
     """What carries MPI messages in sweeps and cases that do not say so; empty: what the library chooses."""
     refine: bool = False

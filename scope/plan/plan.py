@@ -295,6 +295,7 @@ def _asked(
         if experiment.ranks:
             factors.setdefault("ranks", [str(count) for count in experiment.ranks])
         _take_transports(factors, benchmark, experiment)
+        _take_groups(factors, experiment)
         for point in sweep.expand(factors, benchmark, place, binding, source):
             yield benchmark, point, source
     if experiment.case:
@@ -315,6 +316,7 @@ def _asked(
                 if fitting:
                     factors["ranks"] = [str(count) for count in fitting]
                 _take_transports(factors, benchmark, experiment)
+                _take_groups(factors, experiment)
                 for point in sweep.expand(factors, benchmark, place, binding, source):
                     yield benchmark, point, source
 
@@ -323,6 +325,12 @@ def _take_transports(factors: dict[str, list[str]], benchmark: Benchmark, experi
     """Add the transports of the experiment where MPI carries the messages and the factors name none."""
     if experiment.transport and benchmark.level not in WITHOUT_MESSAGES_OF_MPI:
         factors.setdefault("transport", experiment.transport)
+
+
+def _take_groups(factors: dict[str, list[str]], experiment: Experiment) -> None:
+    """Add the sub-clusters of equal hosts where the experiment asks for them and the factors name no hosts."""
+    if experiment.by is not None:
+        factors.setdefault("nodes", list(sweep.NODES))
 
 
 def _modules(experiment: Experiment, benchmark: Benchmark) -> tuple[Module, ...]:

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from scope.findings.run.context import Context
+from scope.models.scaling.dealing import dealings
+from scope.models.scaling.phases_by_rank import PhasesByRank
 from scope.plan.case import Case
+from scope.plan.placement import Placement
 from scope.samples.records import Work
 from scope.samples.samples import CaseSamples
 from scope.statistics.summary import Summary
@@ -184,6 +187,31 @@ def latency_of_a_cache(n: int) -> float:
     return 1e-9 if 24 * n**2 < 16 << 20 else 1.8e-9
 
 
+def stripes(slow: float, by_speed_s: float | None) -> Change:
+    """Four processes on two hosts, the second `slow` times as slow, each with a quarter of the rows."""
+
+    def change(context: Context) -> Context:
+        given = {"n": 1080, "variant": "plain", "grid_rows": 4}
+        made = algorithm(STRIPED, 4, {"compute": 0.1 * slow, "exchange": 0.02}, **given, dealing="even")
+        if by_speed_s is not None:
+            made += algorithm(STRIPED, 4, {"compute": by_speed_s, "exchange": 0.02}, **given, dealing="by_speed")
+        context = with_summaries(context, made)
+        launch = context.samples.launches[0]
+        processes = [
+            launch.processes[0].model_copy(update={"rank": rank, "host": f"node{1 + rank // 2}"})
+            for rank in range(4)
+        ]
+        placed = launch.model_copy(update={"ranks": 4, "placement": Placement(), "processes": processes})
+        computed = [0.1, 0.1, 0.1 * slow, 0.1 * slow]
+        phases = PhasesByRank(
+            subject=made[0].case, origin="measured", ranks_kept=[0, 1, 2, 3], phases_s={"compute_s": computed}
+        )
+        found = dealings([phases], context.measurements, [placed])
+        return replace(context, models=context.models.model_copy(update={"dealings": found}))
+
+    return change
+
+
 KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
     "communication_outweighs": (
         "communication-outweighs",
@@ -197,6 +225,11 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
             two_products({"compute": 0.15, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.02}),
         ],
         [two_products({"compute": 0.1, "exchange": 0.02}, {"compute": 0.1, "exchange": 0.021})],
+    ),
+    "rows_by_speed": (
+        "rows-by-speed",
+        [stripes(3, None), stripes(3, 0.15), stripes(1.5, 0.12)],
+        [stripes(1, None), stripes(1.1, None), stripes(3, 0.29), stripes(3, 0.5)],
     ),
     "partition_imbalance": ("partition-imbalance", [sorting(3.1), sorting(1.5)], [sorting(1.02), sorting(8.0, 1)]),
     "first_touch": ("first-touch-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
@@ -240,6 +273,21 @@ def test_the_count_from_which_communication_outweighs_is_named(golden_context: C
     assert found.where["ranks"] == 9, "0.18 s against 0.11 s; on 4 it is 0.08 s against 0.25 s"
     assert "From 9 processes on" in found.title
     assert any(evidence.what == "most cost-effective number of processes" for evidence in found.evidence)
+
+
+def test_rows_go_to_hosts_in_the_ratio_of_their_speeds(golden_context: Context) -> None:
+    context = stripes(3, 0.16)(golden_context)
+    (one,) = context.models.dealings
+    assert [(share.host, share.even) for share in one.shares] == [("node1", 0.5), ("node2", 0.5)]
+    assert [share.by_speed for share in one.shares] == pytest.approx([0.75, 0.25])
+    assert one.balanced_compute_s == pytest.approx(0.15)
+    assert one.predicted_s == pytest.approx(0.17, rel=0.02)
+    assert one.error == pytest.approx(0.17 / 0.18 - 1, abs=0.03)
+    (found,) = run_kinds()["rows_by_speed"](context)
+    assert found.where["host"] == "node2"
+    assert "node1 75 %, node2 25 %" in found.advice
+    assert found.title.endswith("ms with rows dealt by the speed of the hosts")
+    assert found.lost == pytest.approx(1 - 0.18 / 0.32, rel=0.03)
 
 
 def test_small_problems_are_information_only(golden_context: Context) -> None:

@@ -34,6 +34,15 @@ def test_every_grid_of_twelve(measure: Measure) -> None:
     assert {case.status for case in ended.cases} == {"ok"}
 
 
+def test_rows_dealt_by_speed_are_all_there(measure: Measure) -> None:
+    asked = [f"algorithm.matmul_striped dealing=by_speed variant={variant} n=31" for variant in VARIANTS]
+    ended = measure(4, [*asked, f"{asked[0]} grid_rows=4", f"{asked[2]} grid_rows=4", f"{asked[0]} grid_rows=1"])
+    assert ended.code == 0, ended.errors
+    assert {case.status for case in ended.cases} == {"ok"}
+    # Half of the matrices are sent to others, whatever the speeds are.
+    assert all(case.work and 0 < case.work.bytes < 8 * 31**2 * 6 for case in ended.cases)
+
+
 def test_large_blocks_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
     # Beyond every limit up to which a library sends at once: a send waits for its receive.
     ended = measure(4, lines("n=301", "n=301 grid_rows=1"), native=build)

@@ -324,6 +324,20 @@ def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: Catalog) -> None:
     assert {str(launch.placement) for launch in on_two.launches} == {"core", "node"}
 
 
+def test_by_node_type_every_case_runs_on_each_sub_cluster_and_on_all_hosts(benchmarks: Catalog) -> None:
+    place = Place((2, 4), ((0,), (1,)))
+    asked = resolve(None, {"launches": 1, "by": "node-type", "only": ["mpi.*"]})
+    plain = planning.make(asked.model_copy(update={"by": None}), benchmarks, place, "here")
+    plan = planning.make(asked, benchmarks, place, "here")
+    assert {launch.placement.group for launch in plain.launches} == {"all"}
+    cases = {group: set() for group in ("all", "type1", "type2")}
+    for launch in plan.launches:
+        cases[launch.placement.group] |= {case.benchmark for case in launch.cases}
+    assert cases["type1"] == cases["type2"] == cases["all"] != set()
+    alike = planning.make(asked, benchmarks, Place((2, 2), ((0, 1),)), "here")
+    assert {launch.placement.group for launch in alike.launches} == {"all"}
+
+
 def test_a_sub_cluster_survives_the_file(benchmarks: Catalog, tmp_path: Path) -> None:
     experiment = resolve(None, {"launches": 1, "case": [{"benchmark": "mpi.barrier", "nodes": ["types"]}]})
     plan = planning.make(experiment, benchmarks, Place((2, 4), ((0,), (1,))), "here")

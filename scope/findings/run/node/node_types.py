@@ -21,7 +21,7 @@ def find(context: Context) -> list[Finding]:
     advice = (
         f"Sub-clusters of equal nodes were measured separately ({', '.join(apart)}): use those results."
         if apart
-        else "Measure sub-clusters of equal nodes separately: `nodes=types` in a case."
+        else "Measure sub-clusters of equal nodes separately: `scope run --by node-type`."
     )
     return [
         Finding(

@@ -1,0 +1,77 @@
+"""Equal stripes of rows on hosts of different speed: the fast ones wait."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.models.scaling.dealing import Dealing
+from scope.names import FEW
+
+LEAST_GAIN = 0.1
+"""Of the time: what equal hosts differ by from run to run is less."""
+ALIKE = 0.9
+"""Speeds of equal hosts, the slowest over the fastest."""
+
+
+def find(context: Context) -> list[Finding]:
+    """Find for each benchmark the largest problem that would be certainly faster with rows dealt by speed.
+
+    Where that was measured, its time decides; else the prediction.
+    """
+    worst: dict[str, Dealing] = {}
+    for one in context.models.dealings:
+        name = one.subject.benchmark
+        if (
+            _gain(one) > LEAST_GAIN
+            and _unequal(one)
+            and (name not in worst or _weight(one) > _weight(worst[name]))
+        ):
+            worst[name] = one
+    return [_finding(one, context) for one in worst.values()]
+
+
+def _gain(one: Dealing) -> float:
+    """Return the share of the time that is certainly gained."""
+    if one.measured_s is None or one.measured_s.high is None or one.time_s.low is None:
+        return 1 - one.predicted_s / one.time_s.value
+    return 1 - one.measured_s.high / one.time_s.low
+
+
+def _unequal(one: Dealing) -> bool:
+    speeds = [share.by_speed / share.even for share in one.shares]
+    return min(speeds) < ALIKE * max(speeds)
+
+
+def _weight(one: Dealing) -> tuple[bool, float]:
+    return one.measured_s is not None, one.time_s.value
+
+
+def _finding(one: Dealing, context: Context) -> Finding:
+    subject = one.subject
+    name = context.catalog.described(subject.benchmark, subject.parameters)
+    slowest = min(one.shares, key=lambda share: share.by_speed / share.even)
+    evidence = [
+        Evidence(what="time with equal stripes", value=one.time_s.value, unit="s"),
+        Evidence(what="computation of the slowest process", value=one.compute_s, unit="s"),
+        Evidence(what="computation with rows dealt by speed, predicted", value=one.balanced_compute_s, unit="s"),
+        Evidence(what="time with rows dealt by speed, predicted", value=one.predicted_s, unit="s"),
+    ]
+    if one.measured_s is not None:
+        evidence.append(Evidence(what="the same, measured", value=one.measured_s.value, unit="s"))
+    known = one.measured_s.value if one.measured_s is not None else one.predicted_s
+    verb = "takes" if one.measured_s is not None else "would take"
+    dealt = ", ".join(f"{share.host} {units.share(share.by_speed)}" for share in one.shares[:FEW])
+    return Finding(
+        code="rows-by-speed",
+        severity="advice",
+        title=(
+            f"{name} on {subject.ranks} ranks {verb} {units.quantity(known, 's')} instead of"
+            f" {units.quantity(one.time_s.value, 's')} with rows dealt by the speed of the hosts"
+        ),
+        where={"benchmark": subject.benchmark, "ranks": subject.ranks, "host": slowest.host, "layer": "algorithm"},
+        evidence=evidence,
+        advice=f"Deal rows in the ratio of the speeds: {dealt}{', ...' if len(one.shares) > FEW else ''}. The case"
+        f" with grid_rows={subject.ranks} dealing=by_speed measures what that gives.",
+        lost=1 - known / one.time_s.value,
+    )
