@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from scope.build import collectives, installations, native
 from scope.build.active_messages import provider_for
 from scope.build.collectives import CollectivesBuild
+from scope.errors import ScopeError
 from scope.launch import active_messages
+from scope.launch.cluster import Cluster, run_once_per_host
+from scope.launch.launcher import HostSlots
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.mpi import registry
+
+COMPILE_S = 900
+"""How long a host may take to compile."""
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +32,35 @@ def native_program(mpi: MpiInstallation) -> NativeBuild:
     if not native.is_built(mpi):
         logger.info("compiling the native program for %s %s ...", mpi.name, mpi.version)
     return native.build(mpi)
+
+
+def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, list[NativeBuild]]:
+    """Return the cluster with a native program for every architecture of its hosts, and the builds for others.
+
+    `build` is that of this host. For another architecture its first host compiles, or finds in its cache: Scope,
+    the MPI and a compiler must be there, with the same paths. Raises ScopeError naming the host where that fails.
+    """
+    here = os.uname().machine
+    others = {name: host for name, host in cluster.architectures.items() if name != here}
+    if not others:
+        return cluster, []
+    builds = {name: _built_on(host, name, cluster, build.mpi) for name, host in others.items()}
+    programs = {here: build.program, **{name: one.program for name, one in builds.items()}}
+    return replace(cluster, programs=programs), list(builds.values())
+
+
+def _built_on(host: HostSlots, architecture: str, cluster: Cluster, mpi: MpiInstallation) -> NativeBuild:
+    logger.info("building the native program for %s on %s ...", architecture, host.name)
+    site = replace(cluster.site, hosts=(host,))
+    words = [sys.executable, "-m", "scope", "build", "--mpi", mpi.compiler, "--json"]
+    said = run_once_per_host(site, words, COMPILE_S)
+    begin, end = said.find("{"), said.rfind("}")
+    try:
+        return NativeBuild.model_validate_json(said[begin : end + 1])
+    except ValidationError as error:
+        raise ScopeError(
+            f"host {host.name}: {architecture}: scope build answered: {said.strip()[-200:]}"
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scope.build import installations, registry
 from scope.engine import analysis, begun_run
-from scope.engine.builds import native_program
+from scope.engine.builds import native_program, with_architectures
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.measurement import FurtherLaunches, Setup, measure
 from scope.engine.options import RunOptions
@@ -115,7 +115,7 @@ def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outc
     mpi = installations.find(begun.compiler(directory))
     site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
     build = native_program(mpi)
-    cluster = probe_cluster(site)
+    cluster, _ = with_architectures(probe_cluster(site), build)
     begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
     preloading.check(begun.plan.launches, cluster)
     active_messages.check({launch.transport for launch in begun.plan.launches}, cluster.site)
@@ -131,9 +131,10 @@ def settle(experiment: Experiment, where: str) -> Settled:
     mpi = installations.find(experiment.mpi)
     site = site_of(mpi, experiment.launcher, where)
     build = native_program(mpi)
-    cluster = probe_cluster(site)
+    cluster, others = with_architectures(probe_cluster(site), build)
     hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
     machine = discover.machine(hosts, build, lab.facts() if lab else None)
+    machine = machine.model_copy(update={"further_builds": others})
     return Settled(experiment, build, cluster, machine)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from scope.errors import ScopeError, UsageError
 from scope.launch import wire
@@ -29,6 +30,18 @@ class Cluster:
 
     site: Site
     hosts: list[Host]
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Paths of the native program by the architecture that it was compiled for, where there are several."""
+
+    @property
+    def architectures(self) -> dict[str, HostSlots]:
+        """The first listed host of each architecture; empty where there is one host, or one did not answer."""
+        found: dict[str, HostSlots] = {}
+        for host in self.site.hosts:
+            facts = _facts_of(host.name, self.hosts)
+            if facts is not None:
+                found.setdefault(facts.processor.architecture, host)
+        return found
 
     @property
     def place(self) -> Place:
@@ -40,7 +53,7 @@ class Cluster:
     def start(self, program: MpiProgram, placement: Placement) -> Command:
         """Return how a program is started in a placement, which decides its hosts and its binding."""
         site = self.site
-        program = preloaded(program, site)
+        program = preloaded(_for_each_architecture(program, self.programs), site)
         if placement.group != ALL:
             members = self.place.members(placement.group)
             site = replace(site, hosts=tuple(site.hosts[position] for position in members))
@@ -56,6 +69,15 @@ class Cluster:
         if len(facts) < len(self.site.hosts):
             return ()
         return tuple(tuple(members) for members in node_types(facts))
+
+
+def _for_each_architecture(program: MpiProgram, programs: Mapping[str, str]) -> MpiProgram:
+    """Return the native program as each host starts the one for its architecture, where there are several."""
+    if len(programs) < 2 or program.path not in programs.values():
+        return program
+    choices = " ".join(f'{name}) exec {shlex.quote(path)} "$@";;' for name, path in sorted(programs.items()))
+    script = f'case $(uname -m) in {choices} esac; echo "no native program for $(uname -m)" >&2; exit 126'
+    return replace(program, path="sh", arguments=("-c", script, program.path, *program.arguments))
 
 
 def probe_cluster(site: Site) -> Cluster:
@@ -74,16 +96,18 @@ def probe_cluster(site: Site) -> Cluster:
     return Cluster(with_slots(site, hosts), listed + [host for host in hosts if host not in listed])
 
 
-def run_once_per_host(site: Site, words: Sequence[str]) -> str:
+def run_once_per_host(site: Site, words: Sequence[str], timeout_s: float = TIMEOUT_S) -> str:
     """Run a command once on each host and return the output of all; raises ScopeError when the launcher fails."""
-    ended = start_once_per_host(site, words)
+    ended = start_once_per_host(site, words, timeout_s)
     if ended.returncode != 0:
         reason = diagnose(f"{ended.stderr}\n{ended.stdout}").text
         raise ScopeError(f"{ended.args[0]}: cannot reach the hosts: {reason}")
     return ended.stdout
 
 
-def start_once_per_host(site: Site, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def start_once_per_host(
+    site: Site, words: Sequence[str], timeout_s: float = TIMEOUT_S
+) -> subprocess.CompletedProcess[str]:
     """Run a command once on each host and wait for its end, whatever that is.
 
     Raises ScopeError where the hosts do not answer in time, UsageError where the launcher does not start.
@@ -100,10 +124,10 @@ def start_once_per_host(site: Site, words: Sequence[str]) -> subprocess.Complete
                 text=True,
                 errors="replace",
                 stdin=subprocess.DEVNULL,
-                timeout=TIMEOUT_S,
+                timeout=timeout_s,
             )
     except subprocess.TimeoutExpired as error:
-        raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {TIMEOUT_S} s") from error
+        raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {timeout_s:g} s") from error
     except OSError as error:
         raise UsageError(f"{start.arguments[0]}: does not start: {error.strerror}") from error
 

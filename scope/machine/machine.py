@@ -229,6 +229,8 @@ class Machine(Strict):
     format: int
     hosts: list[Host]
     build: NativeBuild | None
+    further_builds: list[NativeBuild] = []
+    """Of the native program for the architectures of other hosts."""
     environment: dict[str, str]
     """Variables that steer MPI, fabrics, threads or BLAS and are set (OMPI_*, UCX_*, OMP_*, ...)."""
     python: str

@@ -33,4 +33,12 @@ def alike(one: Host, other: Host) -> bool:
 def _identity(host: Host) -> tuple[object, ...]:
     processor = host.processor
     caches = tuple(sorted((cache.level, cache.kind, cache.size_bytes) for cache in host.caches))
-    return (processor.model, processor.sockets, processor.cores, processor.threads, len(processor.usable), caches)
+    return (
+        processor.architecture,
+        processor.model,
+        processor.sockets,
+        processor.cores,
+        processor.threads,
+        len(processor.usable),
+        caches,
+    )
