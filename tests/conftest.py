@@ -18,15 +18,15 @@ often waits, for a time limit or another program, and leaves the processors to t
 Some elsewhere start ranks, too, but ask only whether results are right.
 """
 WITH_RANKS = {"collectives", "measure"}
-"""Folders of tests that start ranks which keep every processor: one worker takes these, too, one after the other."""
-ONE_RUN = {"monitor", "outside", "schemas", "tune"}
+"""Folders of tests that start ranks which keep every processor: one worker takes these, too, in turn."""
+ONE_RUN = {"monitor", "outside", "schemas", "simulation", "tune"}
 """Folders whose files each look at one run, which is too dear to be made by several workers."""
 
 
 COMPILES_OR_RUNS = {
     *("active_messages", "build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
     *("test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers", "test_large"),
-    "test_figures",
+    *("test_figures", "test_many_ranks"),
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
 MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
