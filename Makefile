@@ -1,5 +1,5 @@
 # make run   measure this machine and explain what was found
-# make test  set up and run all tests, C++ and Python: one worker starts runs and labs, the other does the rest
+# make test  set up and run all tests, C++ and Python: one worker starts runs and labs, two do the rest
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make clean remove what the others made, runs/ excepted
 
@@ -14,7 +14,7 @@ run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 2 --dist loadscope $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 3 --dist loadscope $(PYTEST_OPTIONS)
 
 check: .venv/development
 	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi and not simulation" $(PYTEST_OPTIONS)

@@ -12,18 +12,21 @@ from tests import golden_run as golden
 ON_THE_MACHINE = {
     *("active_messages", "campaign", "cli", "lab", "launch", "topology"),
 }
-"""Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn.
+"""Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn. It
+often waits, for a time limit or another program, and leaves the processors to the other workers.
 
 Some elsewhere start ranks, too, but ask only whether results are right.
 """
-ONE_RUN = {"monitor", "outside", "schemas", "tune"}
-"""Folders whose files each look at one run, which is too dear to be made by both workers."""
+WITH_RANKS = {"collectives", "measure"}
+"""Folders of tests that start ranks which keep every processor: one worker takes these, too, in turn."""
+ONE_RUN = {"monitor", "outside", "schemas", "simulation", "tune"}
+"""Folders whose files each look at one run, which is too dear to be made by several workers."""
 
 
 COMPILES_OR_RUNS = {
     *("active_messages", "build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
     *("test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers", "test_large"),
-    "test_figures",
+    *("test_figures", "test_many_ranks"),
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
 MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
@@ -39,26 +42,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker; let the second worker, which has all other tests, yield to the first."""
+    """Register the marker; let the workers that have all other tests yield to the first."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
         os.nice(5)
 
 
-class TwoWorkers(LoadScopeScheduling):
+class Workers(LoadScopeScheduling):
     """Tests that need the machine stay together; most others are dealt out one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
         folder = nodeid.split("/")[1]
         if folder in ON_THE_MACHINE:
             return "machine"
+        if folder in WITH_RANKS:
+            return "ranks"
         return nodeid.split("::")[0] if folder in ONE_RUN else nodeid
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> TwoWorkers:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Workers:
     """Deal out the tests by what they need."""
-    return TwoWorkers(config, log)
+    return Workers(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,8 @@ int run_alone(const Options& options, const Communicator& world) {
 
   TickClock ticks(options.clock);
   ticks.calibrate(calibration_s);
-  GlobalClock clock(world, ticks, "");  // of no use to one process, and so of one host
+  const Hosts hosts(world, "");  // a common clock is of no use to one process
+  GlobalClock clock(world, ticks, hosts);
   const Setting setting{world, ticks, clock, 0, 0, false};
   Window window(world, clock);
   Repetition repetition(setting, window, Cadence::streaming, Synchronization::none, 1);

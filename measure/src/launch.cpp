@@ -11,15 +11,11 @@ namespace scope {
 namespace {
 
 // A suitable register on one host may not be suitable on another; ranks of one host must use the same clock.
-TickClock calibrated_clock(ClockChoice choice, const std::string& host, const Communicator& world) {
+TickClock calibrated_clock(ClockChoice choice, const Hosts& hosts) {
   TickClock clock(choice);
-  const auto hosts = world.all_gather(host);
-  int first = 0;
-  while (hosts[first] != host) ++first;
-  const Communicator neighbours = Communicator::split(world, first, world.rank());
-  if (neighbours.root()) clock.calibrate(calibration_s);
+  if (hosts.leads()) clock.calibrate(calibration_s);
   double frequency_hz = clock.frequency_hz();
-  MPI_Bcast(&frequency_hz, 1, MPI_DOUBLE, 0, neighbours.handle());
+  MPI_Bcast(&frequency_hz, 1, MPI_DOUBLE, 0, hosts.neighbours().handle());
   clock.set_frequency(frequency_hz);
   return clock;
 }
@@ -75,8 +71,9 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
              .quality = {},
              .clock_error_s = 0,
              .common_start = {}},
-      ticks_(calibrated_clock(options.clock, facts_.host, world)),
-      clock_(world, ticks_, facts_.host, faults.clock_skew(world.rank())),
+      hosts_(world, facts_.host),
+      ticks_(calibrated_clock(options.clock, hosts_)),
+      clock_(world, ticks_, hosts_, faults.clock_skew(world.rank())),
       setting_{world, ticks_, clock_, 0, 0, oversubscribed(world)} {
   facts_.quality = worst_quality(ticks_, world);
   setting_.resolution_s = facts_.quality.resolution_s;

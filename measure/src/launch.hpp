@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "faults/faults.hpp"
+#include "mpi/hosts.hpp"
 #include "options.hpp"
 #include "plan/plan.hpp"
 #include "progress/progress.hpp"
@@ -28,6 +29,7 @@ class Launch {
   const Communicator& world_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   LaunchFacts facts_;
+  Hosts hosts_;
   TickClock ticks_;
   GlobalClock clock_;
   Setting setting_;

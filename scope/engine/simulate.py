@@ -41,7 +41,7 @@ from scope.simulation.changes import changed
 from scope.simulation.network import networked
 from scope.simulation.platform import Platform, platform
 from scope.simulation.record import Simulation, beside, time_metric
-from scope.simulation.start import SELECTORS, Simulator
+from scope.simulation.start import FEW_RANKS, SELECTORS, Simulator
 from scope.statistics.summary import Summary, headlines
 from scope.topology import topology as topologies
 
@@ -163,7 +163,7 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         collectives=collectives,
         changes=changes,
         inputs=own.inputs,
-        notes=list(_notes(known, own)),
+        notes=list(_notes(known, own, max(each.ranks for each in request.plan.launches))),
         validation=validation,
     )
     write_json(first.simulation, record.model_copy(update={"changes": []}))
@@ -411,7 +411,9 @@ def _machine(request: Request) -> Machine:
     return known.model_copy(update={"hosts": named, "build": request.build, "lab": None, "environment": {}})
 
 
-def _notes(known: Run, own: Calibration) -> Iterator[str]:
+def _notes(known: Run, own: Calibration, most_ranks: int) -> Iterator[str]:
+    if most_ranks > FEW_RANKS:
+        yield f"on over {FEW_RANKS} ranks broadcasts follow a binomial tree, all-to-alls exchange pair by pair"
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:

@@ -15,6 +15,11 @@ SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelm
 STACK_KIB = 1024
 """Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
 SETTINGS = {"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)}
+FEW_RANKS = 512
+"""Up to so many ranks the selector chooses every algorithm."""
+MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/alltoall": "pair"}
+"""SMPI's k-nomial broadcast first has each rank send to each, and a linear all-to-all has all these messages under
+way at once: on 1,024 ranks each takes longer than all the rest."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Simulator:
         settings = {
             **SETTINGS,
             "smpi/coll-selector": self.selector,
+            **(MANY_RANKS if program.ranks > FEW_RANKS else {}),
             "smpi/simulate-computation": "yes" if computes else "no",
             "smpi/host-speed": f"{self.host_speed:.6g}f",
         }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "mpi/simulated.hpp"
 
@@ -25,27 +24,14 @@ constexpr int points_per_refresh = mpi_simulates ? 1 : 4;
 constexpr useconds_t pause_at_start_us = 4000;
 constexpr std::size_t points_kept = 400;
 
-// Ranks of one host get the number of the host's first rank.
-int first_rank_of_host(const Communicator& world, const std::string& host) {
-  const auto hosts = world.all_gather(host);
-  return static_cast<int>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
-}
-
 }  // namespace
 
-GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const std::string& host,
+GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts,
                          ClockSkew skew)
-    : world_(world),
-      ticks_(ticks),
-      skew_(skew),
-      host_(Communicator::split(world, first_rank_of_host(world, host), world.rank())),
-      leaders_(Communicator::split(world, host_.root() ? 0 : 1, world.rank())) {
-  leader_ = host_.root();
-  hosts_ = leader_ ? leaders_.size() : 0;
-  MPI_Bcast(&hosts_, 1, MPI_INT, 0, host_.handle());
+    : world_(world), ticks_(ticks), hosts_(hosts), skew_(skew) {
   // Small numbers keep their precision in a double; the ranks of a host must share one origin.
   base_ = ticks_.now();
-  MPI_Bcast(&base_, 1, MPI_INT64_T, 0, host_.handle());
+  MPI_Bcast(&base_, 1, MPI_INT64_T, 0, hosts_.neighbours().handle());
 }
 
 double GlobalClock::local(Ticks ticks) const {
@@ -64,27 +50,28 @@ void GlobalClock::refresh() {
 }
 
 void GlobalClock::learn(int points, useconds_t pause_us) {
-  if (leader_ && leaders_.size() > 1) {
+  const Communicator& leaders = hosts_.leaders();
+  if (hosts_.leads() && leaders.size() > 1) {
     int span = 1;
-    while (span < leaders_.size()) span *= 2;
+    while (span < leaders.size()) span *= 2;
     for (int distance = span / 2; distance >= 1; distance /= 2) {
-      const int place = leaders_.rank() % (2 * distance);
-      if (place == 0 && leaders_.rank() + distance < leaders_.size()) {
-        const int client = leaders_.rank() + distance;
-        answer(leaders_, client, fewest_exchanges);
+      const int place = leaders.rank() % (2 * distance);
+      if (place == 0 && leaders.rank() + distance < leaders.size()) {
+        const int client = leaders.rank() + distance;
+        answer(leaders, client, fewest_exchanges);
         int exchanges = 0;
-        MPI_Recv(&exchanges, 1, MPI_INT, client, tag, leaders_.handle(), MPI_STATUS_IGNORE);
-        answer(leaders_, client, points * exchanges);
+        MPI_Recv(&exchanges, 1, MPI_INT, client, tag, leaders.handle(), MPI_STATUS_IGNORE);
+        answer(leaders, client, points * exchanges);
       } else if (place == distance) {
-        const int reference = leaders_.rank() - distance;
-        const double affordable = longest_synchronisation_s /
-                                  (points * measure(leaders_, reference, fewest_exchanges).round_trip_s);
+        const int reference = leaders.rank() - distance;
+        const double affordable =
+            longest_synchronisation_s / (points * measure(leaders, reference, fewest_exchanges).round_trip_s);
         const int exchanges =
             static_cast<int>(std::clamp<double>(affordable, fewest_exchanges, exchanges_per_offset));
-        MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders_.handle());
+        MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders.handle());
         for (int point = 0; point < points; ++point) {
           usleep(pause_us);
-          offsets_.push_back(measure(leaders_, reference, exchanges));
+          offsets_.push_back(measure(leaders, reference, exchanges));
           if (offsets_.size() > points_kept) offsets_.pop_front();
         }
         fit();
@@ -143,32 +130,43 @@ void GlobalClock::fit() {
 }
 
 void GlobalClock::share_with_host() {
-  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, host_.handle());
+  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbours().handle());
 }
 
 double GlobalClock::measure_error() {
-  double worst = error_against_first(host_);
-  if (leader_) worst = std::max(worst, error_against_first(leaders_));
+  double worst = error_against_mirror(hosts_.neighbours());
+  if (hosts_.leads()) worst = std::max(worst, error_against_mirror(hosts_.leaders()));
   double largest = 0;
   MPI_Allreduce(&worst, &largest, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
   return largest;
 }
 
-// What the first rank of `ranks` says the time is, against what this rank makes of the same moment. Includes what
-// the two directions of the exchange differ by.
-double GlobalClock::error_against_first(const Communicator& ranks) const {
-  if (ranks.root()) {
-    for (int client = 1; client < ranks.size(); ++client) answer(ranks, client, exchanges_of_error);
-    return 0;
+// Each rank compares its time with that of the rank as far from the end as itself from the begin, which has mostly learnt
+// it along another branch of the tree, and the middle one of an odd number with that of the first. No rank has more than
+// two comparisons, however many ranks there are. Includes what the two directions of an exchange differ by.
+double GlobalClock::error_against_mirror(const Communicator& ranks) const {
+  const int mirror = ranks.size() - 1 - ranks.rank();
+  const int middle = ranks.size() % 2 == 1 ? ranks.size() / 2 : 0;
+  double error = 0;
+  if (ranks.rank() < mirror) {
+    answer(ranks, mirror, exchanges_of_error);
+  } else if (ranks.rank() > mirror) {
+    error = error_against(ranks, mirror);
   }
-  const Offset offset = measure(ranks, 0, exchanges_of_error);
+  if (middle > 0 && ranks.root()) answer(ranks, middle, exchanges_of_error);
+  if (middle > 0 && ranks.rank() == middle) error = error_against(ranks, 0);
+  return error;
+}
+
+double GlobalClock::error_against(const Communicator& ranks, int reference) const {
+  const Offset offset = measure(ranks, reference, exchanges_of_error);
   return std::abs(offset.local_s + offset.offset_s - model_.global(offset.local_s));
 }
 
 std::vector<double> GlobalClock::drifts() const {
-  std::vector<double> all(hosts_);
-  if (leader_) {
-    MPI_Gather(&model_.drift, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, leaders_.handle());
+  std::vector<double> all(hosts());
+  if (hosts_.leads()) {
+    MPI_Gather(&model_.drift, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, hosts_.leaders().handle());
   }
   return all;
 }

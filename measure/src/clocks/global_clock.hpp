@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "clocks/tick_clock.hpp"
-#include "mpi/communicator.hpp"
+#include "mpi/hosts.hpp"
 
 namespace scope {
 
@@ -35,20 +35,19 @@ struct ClockSkew {
 
 class GlobalClock {
  public:
-  // `host` tells which ranks share a clock. Collective.
-  GlobalClock(const Communicator& world, const TickClock& ticks, const std::string& host,
-              ClockSkew skew = {});
+  // The ranks of a host share a clock. Collective.
+  GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew = {});
 
   void synchronise();  // first model of every host's clock; collective
   void refresh();      // a few more points, and the model anew; collective, cheap on one host
-  // Largest offset left between two hosts' clocks, or between two ranks of a host, in s. Collective.
+  // Largest offset found between the clocks of two hosts, or of two ranks of a host, in s. Collective.
   double measure_error();
 
   double now() const { return global(ticks_.now()); }
   double global(Ticks ticks) const { return model_.global(local(ticks)); }
 
-  int hosts() const { return hosts_; }
-  bool one_host() const { return hosts_ == 1; }
+  int hosts() const { return hosts_.number(); }
+  bool one_host() const { return hosts_.number() == 1; }
   std::vector<double> drifts() const;  // of every host, in host order; collective
 
  private:
@@ -64,18 +63,16 @@ class GlobalClock {
   // The client's and the reference's side of so many exchanges between two of `ranks`.
   Offset measure(const Communicator& ranks, int reference, int exchanges) const;
   void answer(const Communicator& ranks, int client, int exchanges) const;
-  double error_against_first(const Communicator& ranks) const;
+  double error_against_mirror(const Communicator& ranks) const;
+  double error_against(const Communicator& ranks, int reference) const;
   void fit();
   void share_with_host();
 
   const Communicator& world_;
   const TickClock& ticks_;
+  const Hosts& hosts_;
   ClockSkew skew_;
   Ticks base_ = 0;
-  int hosts_ = 1;
-  bool leader_ = true;
-  Communicator host_;
-  Communicator leaders_;
   LinearClock model_;
   std::deque<Offset> offsets_;
 };

@@ -57,14 +57,10 @@ bool questioned = false;
 std::optional<double> available_before;
 
 // The ranks that share a memory with this one.
-MPI_Comm sharing_memory(const Communicator& communicator) {
-  MPI_Comm together = MPI_COMM_NULL;
-  if (mpi_simulates) {
-    MPI_Comm_dup(communicator.handle(), &together);
-  } else {
-    MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &together);
-  }
-  return together;
+Communicator sharing_memory(const Communicator& communicator) {
+  // Simulated ranks all live in one process.
+  if (mpi_simulates) return Communicator::duplicate(communicator.handle());
+  return Communicator::on_this_host(communicator);
 }
 
 // Throws Unavailable where the bytes of all ranks of this host exceed what is `available()` there.
@@ -73,12 +69,11 @@ void require_on_host(std::int64_t bytes, Available&& available, const Communicat
   std::int64_t largest = 0;
   MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
   if (largest <= unquestioned) return;
-  MPI_Comm host = sharing_memory(communicator);
+  const Communicator host = sharing_memory(communicator);
   auto needed = static_cast<double>(bytes);
   double left = available();
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host);
-  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, MPI_MIN, host);
-  MPI_Comm_free(&host);
+  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host.handle());
+  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, MPI_MIN, host.handle());
   if (needed > left) refuse(needed, left);
 }
 

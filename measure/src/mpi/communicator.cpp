@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "mpi/simulated.hpp"
@@ -42,12 +41,14 @@ std::string MpiEnvironment::standard() const {
   return sentence({major, ".", minor});
 }
 
-Communicator::Communicator(MPI_Comm handle) : handle_(handle) {
+Communicator::Communicator(MPI_Comm handle, bool owned) : handle_(handle), owned_(owned) {
   MPI_Comm_rank(handle_, &rank_);
   MPI_Comm_size(handle_, &size_);
 }
 
 Communicator Communicator::duplicate(MPI_Comm original) {
+  // Nobody else sends in a simulation, and SMPI makes a communicator by as many messages as the square of its ranks.
+  if (mpi_simulates) return Communicator(original, false);
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(original, &copy);
   return Communicator(copy);
@@ -59,54 +60,66 @@ Communicator Communicator::split(const Communicator& original, int color, int ke
   return Communicator(part);
 }
 
+Communicator Communicator::on_this_host(const Communicator& original) {
+  MPI_Comm part = MPI_COMM_NULL;
+  MPI_Comm_split_type(original.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  return Communicator(part);
+}
+
 Communicator::~Communicator() {
-  if (handle_ != MPI_COMM_NULL) MPI_Comm_free(&handle_);
+  if (owned_ && handle_ != MPI_COMM_NULL) MPI_Comm_free(&handle_);
 }
 
 Communicator::Communicator(Communicator&& other) noexcept
-    : handle_(std::exchange(other.handle_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+    : handle_(std::exchange(other.handle_, MPI_COMM_NULL)),
+      owned_(other.owned_),
+      rank_(other.rank_),
+      size_(other.size_) {}
 
 namespace {
 
-std::vector<int> offsets_of(const std::vector<int>& lengths) {
-  std::vector<int> offsets(lengths.size());
-  std::exclusive_scan(lengths.begin(), lengths.end(), offsets.begin(), 0);
-  return offsets;
-}
-
-std::vector<std::string> parts_of(const std::string& all, const std::vector<int>& lengths) {
+std::vector<std::string> parts_of(const std::string& all, int block, const std::vector<int>& lengths) {
   std::vector<std::string> texts;
   texts.reserve(lengths.size());
   std::size_t offset = 0;
   for (const int length : lengths) {
     texts.push_back(all.substr(offset, length));
-    offset += length;
+    offset += block;
   }
   return texts;
 }
 
 }  // namespace
 
-std::vector<std::string> Communicator::all_gather(const std::string& text) const {
+// Blocks of one size, on the root: libraries gather them along a tree, and texts of several sizes from rank after rank.
+int Communicator::gather_blocks(const std::string& text, std::string& all, std::vector<int>& lengths) const {
   const int length = static_cast<int>(text.size());
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_);
+  int block = 0;
+  MPI_Allreduce(&length, &block, 1, MPI_INT, MPI_MAX, handle_);
+  std::string mine = text;
+  mine.resize(block);
+  if (root()) all.resize(static_cast<std::size_t>(block) * size_);
+  MPI_Gather(mine.data(), block, MPI_CHAR, all.data(), block, MPI_CHAR, 0, handle_);
+  return block;
+}
+
+std::vector<std::string> Communicator::all_gather(const std::string& text) const {
   std::vector<int> lengths(size_);
-  MPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, handle_);
-  std::string all(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}), '\0');
+  std::string all;
+  const int block = gather_blocks(text, all, lengths);
+  MPI_Bcast(lengths.data(), size_, MPI_INT, 0, handle_);
+  all.resize(static_cast<std::size_t>(block) * size_);
   // By way of one rank: from each to each, some libraries send as many messages as the square of the ranks.
-  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets_of(lengths).data(), MPI_CHAR,
-              0, handle_);
   MPI_Bcast(all.data(), static_cast<int>(all.size()), MPI_CHAR, 0, handle_);
-  return parts_of(all, lengths);
+  return parts_of(all, block, lengths);
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text) const {
-  const int length = static_cast<int>(text.size());
   std::vector<int> lengths(root() ? size_ : 0);
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_);
-  std::string all(std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}), '\0');
-  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(), offsets_of(lengths).data(), MPI_CHAR,
-              0, handle_);
-  return parts_of(all, lengths);
+  std::string all;
+  const int block = gather_blocks(text, all, lengths);
+  return parts_of(all, block, lengths);
 }
 
 std::string Communicator::broadcast(std::string text, int root) const {

@@ -33,6 +33,7 @@ class Communicator {
  public:
   static Communicator duplicate(MPI_Comm original);
   static Communicator split(const Communicator& original, int color, int key);
+  static Communicator on_this_host(const Communicator& original);  // of ranks that can share memory
   ~Communicator();
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&&) = delete;
@@ -51,8 +52,10 @@ class Communicator {
   std::string broadcast(std::string text, int root) const;
 
  private:
-  explicit Communicator(MPI_Comm handle);
+  explicit Communicator(MPI_Comm handle, bool owned = true);
+  int gather_blocks(const std::string& text, std::string& all, std::vector<int>& lengths) const;
   MPI_Comm handle_;
+  bool owned_ = true;
   int rank_ = 0;
   int size_ = 0;
 };

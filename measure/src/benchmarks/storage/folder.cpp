@@ -121,8 +121,8 @@ void Folder::make_on_root(const Communicator& communicator) {
     if (!made_) problem = place_ + ": cannot make a folder: " + last_error();
   }
   agree(communicator, problem);
-  place_ = communicator.all_gather(place_).front();
-  path_ = communicator.all_gather(path_).front();
+  place_ = communicator.broadcast(place_, 0);
+  path_ = communicator.broadcast(path_, 0);
 }
 
 bool Folder::seen() const {

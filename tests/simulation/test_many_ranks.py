@@ -1,0 +1,121 @@
+"""The native program on hundreds of simulated ranks: right results, few messages for each rank, flat memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scope.build import installations
+from scope.launch.launcher import MpiProgram
+from scope.machine.machine import NativeBuild
+from scope.simulation.description import HEAD
+from scope.simulation.start import Simulator
+from tests.installed_mpi import built
+
+FEW, MANY = 64, 256
+SENDS = {"send", "isend", "sendRecv"}
+ALONE = {"init", "finalize", "recv", "irecv", "wait", "waitall", "compute", "sleep", *SENDS}
+"""Calls of one rank; all others are collective."""
+MOST_BYTES = 8 << 30
+
+
+@pytest.fixture(scope="module")
+def simulated() -> NativeBuild:
+    """The native program built for SimGrid."""
+    try:
+        mpi = installations.find("simgrid")
+    except Exception as reason:  # whatever keeps it from being found
+        pytest.skip(str(reason))
+    return built(mpi)
+
+
+@dataclass
+class Traffic:
+    """How often each rank called each MPI routine."""
+
+    calls: list[Counter[str]]
+
+    def sent(self) -> int:
+        """Most messages that a rank sent by itself."""
+        return max(sum(each[name] for name in SENDS) for each in self.calls)
+
+    def collectives(self) -> Counter[str]:
+        """Collective calls of a rank: all ranks have the same."""
+        found = [Counter({name: n for name, n in each.items() if name not in ALONE}) for each in self.calls]
+        assert all(each == found[0] for each in found)
+        return found[0]
+
+
+def run(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str], *options: str) -> int:
+    """Run the cases on one rank per simulated host, verified; return the largest memory of the simulation in B."""
+    folder.mkdir()
+    platform, plan, samples = folder / "platform.xml", folder / "plan.txt", folder / "samples.jsonl"
+    platform.write_text(
+        f'{HEAD}<platform version="4.1"><cluster id="all" prefix="host" suffix="" radical="0-{ranks - 1}" '
+        'speed="1Gf" bw="125MBps" lat="25us"/></platform>\n'
+    )
+    plan.write_text("".join(f"{case}\n" for case in cases))
+    hosts = [f"host{number}" for number in range(ranks)]
+    simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, MOST_BYTES)
+    words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated")
+    command = simulator.command(
+        MpiProgram(build.program, words, ranks), folder / "hosts", computes=False
+    ).arguments
+    program = command.index(build.program)
+    with subprocess.Popen(
+        [*command[:program], *options, *command[program:]], stdout=subprocess.DEVNULL
+    ) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    records = [json.loads(line) for line in samples.read_text().splitlines()]
+    assert [record["status"] for record in records if record["record"] == "case"] == ["ok"] * len(cases)
+    (launch,) = [record for record in records if record["record"] == "launch"]
+    assert len(launch["processes"]) == ranks
+    return usage.ru_maxrss * 1024
+
+
+def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) -> Traffic:
+    """Run the cases and count the calls of each rank, as SMPI traces them."""
+    trace = folder / "trace"
+    run(build, folder, ranks, cases, "-trace-ti", "-trace-file", str(trace))
+    files = [Path(name) for name in trace.read_text().split()]
+    assert len(files) == ranks
+    return Traffic([Counter(line.split()[1] for line in file.read_text().splitlines()) for file in files])
+
+
+def test_messages_of_a_rank_grow_with_the_logarithm_of_their_number(
+    simulated: NativeBuild, tmp_path: Path
+) -> None:
+    """Sends of a rank grow with the levels of a tree, at the start and with each case; collective calls do not."""
+    one, two = ["mpi.allreduce message_bytes=8"], ["mpi.allreduce message_bytes=8", "mpi.barrier"]
+    levels = {16: 4, 64: 6, 256: 8}
+    begun = {ranks: traffic(simulated, tmp_path / f"one{ranks}", ranks, one) for ranks in levels}
+    sent = {ranks: each.sent() for ranks, each in begun.items()}
+    assert 0 < sent[256] / levels[256] <= sent[64] / levels[64] <= sent[16] / levels[16]
+    assert begun[16].collectives() == begun[64].collectives() == begun[256].collectives()
+    # From each to each, or to one from all others, one after the other, is nowhere.
+    assert not {"alltoall", "alltoallv", "gatherv", "scatterv", "allgatherv"} & set(begun[256].collectives())
+    further = {ranks: traffic(simulated, tmp_path / f"two{ranks}", ranks, two) for ranks in (16, 64)}
+    case = {ranks: each.sent() - sent[ranks] for ranks, each in further.items()}
+    assert 0 < case[64] / levels[64] <= case[16] / levels[16]
+    assert further[16].collectives() == further[64].collectives()
+
+
+def test_results_are_right_and_memory_is_flat_on_256_ranks(simulated: NativeBuild, tmp_path: Path) -> None:
+    cases = [
+        "mpi.broadcast message_bytes=1000",
+        "mpi.reduce message_bytes=1000",
+        "mpi.pairs round=3 message_bytes=1000 load=concurrent",
+        "operation.broadcast n=30",
+        "mpi.scan message_bytes=1000",
+    ]
+    memory = {ranks: run(simulated, tmp_path / str(ranks), ranks, cases) for ranks in (FEW, MANY)}
+    assert memory[MANY] / MANY < 1.5 * memory[FEW] / FEW
