@@ -273,7 +273,7 @@ def tool(name: str) -> str:
 def compiler_version(mpi: MpiInstallation) -> str:
     """Return the first line that the compiler behind the wrapper says of itself."""
     answer = subprocess.run(
-        [mpi.compiler, registry.named(mpi.name).compiler_version],
+        [mpi.compiler, *registry.named(mpi.name).compiler_version],
         capture_output=True,
         text=True,
         errors="replace",

@@ -83,7 +83,7 @@ class MpiImplementation:
     """Names of its library beside those of its family."""
     compiler: str = "mpicxx"
     """Name of its compiler wrapper for C++."""
-    compiler_version: str = "--version"
+    compiler_version: tuple[str, ...] = ("--version",)
     """How the wrapper is asked for the version of the compiler behind it."""
     launchers: tuple[str, ...] = ("mpiexec", "mpirun", "mpiexec.hydra")
     """Names of its launcher, beside the compiler."""

@@ -12,7 +12,7 @@ SIMGRID = MpiImplementation(
     banner=r"SimGrid version ([\d.]+)",
     banner_differs=True,
     compiler="smpicxx",
-    compiler_version="-compiler-version",
+    compiler_version=("-show", "-compiler-version"),  # without -show its wrapper links a program of no sources, too
     launchers=("smpirun",),
     simulates=True,
 )
