@@ -12,7 +12,7 @@ SIMGRID = MpiImplementation(
     banner=r"SimGrid version ([\d.]+)",
     banner_differs=True,
     compiler="smpicxx",
-    compiler_version=("-show", "-compiler-version"),  # without -show its wrapper links a program of no sources, too
+    compiler_version=("-show", "-compiler-version"),  # without -show, smpicxx links an empty program
     launchers=("smpirun",),
     simulates=True,
 )
