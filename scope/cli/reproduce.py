@@ -40,6 +40,10 @@ def command(
         Path | None,
         typer.Option("--run", metavar="DIR", help="Take the figures of this run; measure nothing."),
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="DIR", help="Measure what an interrupted reproduction lacks."),
+    ] = None,
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
@@ -60,6 +64,8 @@ def command(
         raise UsageError(
             "scope reproduce: must be followed by the name of a published experiment; --list shows them"
         )
+    if [run, output, resume].count(None) < 2:
+        raise UsageError("--run, --output, --resume: must not be combined")
     options = reproduce.ReproduceOptions(
         name=name,
         full=full,
@@ -69,6 +75,7 @@ def command(
         launcher=LauncherOptions(hosts=words(hosts), oversubscribe=oversubscribe or None, storage=storage),
         output=output,
         run=run,
+        resume=resume,
     )
     if (lab := reproduce.lab_of(options)) is not None:
         from scope.cli.lab import run_within
@@ -120,19 +127,13 @@ def _lines(rows: list[Row], number: Callable[[float | None, str], str]) -> Table
 
 
 def _show(found: Reproduced) -> None:
-    """Print the rows as a table."""
+    """Print the rows as tables: figures, then what must hold."""
     from rich.table import Table
     from rich.text import Text
 
-    from scope import units
+    from scope.models.published.overview import tally
+    from scope.report.reproduction.words import counted, number
     from scope.report.terminal.console import console
-
-    def number(value: float | None, unit: str) -> str:
-        if value is None:
-            return "–"
-        if unit == "B":
-            return units.printed(value)
-        return units.quantity(value, unit) if unit in ("s", "B/s", "bit/s") else units.digits(value)
 
     reference = found.reference
     table = Table(box=None, pad_edge=False)
@@ -140,8 +141,9 @@ def _show(found: Reproduced) -> None:
         text = column in ("row", "origin", "remark")
         table.add_column(column, justify="left" if text else "right", no_wrap=not text)
     in_lines = [row for row in found.rows if row.line]
+    stated = [row for row in found.rows if row.where]
     for row in found.rows:
-        if row.line:
+        if row.line or row.where:
             continue
         figures = [number(value, row.unit) for value in (row.published, row.predicted, row.measured, row.limit)]
         table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))
@@ -149,8 +151,32 @@ def _show(found: Reproduced) -> None:
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
     if reference.study is not None:
         screen.print(Text(f"{reference.study.stands_for}\n"))
+    for place in reference.place:
+        screen.print(Text(f"{place.name}: {place.words}"))
+    if reference.place:
+        screen.print()
     if in_lines:
         screen.print(_lines(in_lines, number))
         screen.print()
-    screen.print(table)
-    screen.print(Text(f"\nrun: {found.folder}"))
+    if table.row_count:
+        screen.print(table)
+        screen.print()
+    if stated:
+        screen.print(statements(stated))
+        screen.print(Text(f"\n{counted(tally(stated))}"))
+    screen.print(Text(f"run: {found.folder}"))
+
+
+def statements(rows: list[Row]) -> Table:
+    """Return what a source says, figure by figure: printed, predicted, ours, and whether it holds."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from scope.report.reproduction.words import HEADS, NUMBERS, cells
+
+    table = Table(box=None, pad_edge=False)
+    for column in HEADS:
+        table.add_column(column, justify="right" if column in NUMBERS else "left")
+    for row in rows:
+        table.add_row(*map(Text, cells(row)))
+    return table
