@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from scope.engine.reproduce import Reproduced
+    from scope.engine.reproduce_all import AllOptions
     from scope.models.published.reproduction import Row
 
 
@@ -44,6 +45,16 @@ def command(
         Path | None,
         typer.Option("--resume", metavar="DIR", help="Measure what an interrupted reproduction lacks."),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of them, and one page: what of the printed figures holds.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --all: one launch and little time for each case; shapes only.")
+    ] = False,
+    limit_s: Annotated[
+        float,
+        typer.Option("--time-limit", metavar="SECONDS", min=1.0, help="With --all: for all together."),
+    ] = 3600.0,
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
@@ -55,11 +66,23 @@ def command(
     from scope.cli.progress import run_progress
     from scope.engine import reproduce
     from scope.engine.options import LauncherOptions
+    from scope.engine.reproduce_all import AllOptions
     from scope.errors import UsageError
 
     if listed:
         _list(json)
         return
+    if everything:
+        chosen = [name, launches, run, hosts, storage]
+        if any(each is not None for each in chosen) or oversubscribe or (quick and full):
+            raise UsageError(
+                "--all: must not be given with a name, --launches, --run, --hosts, --storage, --oversubscribe, nor"
+                " --quick with --full"
+            )
+        _all(AllOptions(output, resume, quick, full, limit_s, ("--mpi", mpi) if mpi else ()), json)
+        return
+    if quick:
+        raise UsageError("--quick: must be given with --all; --launches and --budget shorten one experiment")
     if name is None:
         raise UsageError(
             "scope reproduce: must be followed by the name of a published experiment; --list shows them"
@@ -86,6 +109,43 @@ def command(
         print_json([row.model_dump() for row in found.rows])
     else:
         _show(found)
+
+
+def _all(options: AllOptions, json: bool) -> None:
+    """Repeat all of them; print what holds of each, and where the page is."""
+    from rich.text import Text
+
+    from scope.cli.output import grid, print_json, written
+    from scope.engine.reproduce_all import PAGE, reproduce_all
+    from scope.models.published.overview import tally
+    from scope.report.reproduction.words import counted
+    from scope.report.terminal.console import console
+
+    def say(name: str, number: int, total: int) -> None:
+        typer.echo(f"{number + 1} of {total}: {name}", err=True)
+
+    overview, folder = reproduce_all(options, say)
+    if json:
+        print_json(overview.model_dump())
+        return
+    screen = console()
+    for outcome in overview.outcomes:
+        if outcome.stated:
+            screen.print(Text(f"{outcome.name}: {outcome.title}"))
+            screen.print(statements(outcome.stated))
+            screen.print()
+    lines = []
+    for outcome in overview.outcomes:
+        one = tally(outcome.rows)
+        counts = [
+            str(each) if one.stated else "–"
+            for each in (one.stated, one.yes, one.no, one.undecided, one.not_judged)
+        ]
+        lines.append([outcome.name, *counts, outcome.reason or ("" if one.stated else "no relation is stated")])
+    heads = ["experiment", "relations", "hold", "do not", "undecided", "not judged", "remark"]
+    screen.print(grid(heads, lines))
+    screen.print(Text(f"\n{counted(overview.tally)}"))
+    written(folder / PAGE)
 
 
 def _list(json: bool) -> None:

@@ -12,7 +12,7 @@ from scope import units
 from scope.errors import UsageError
 from scope.models.fitting.fit import Fit
 from scope.models.ladder import limits
-from scope.models.measurements import Measurements
+from scope.models.measurements import Measurements, usable
 from scope.models.published.reproduction import Holds, Row
 from scope.models.published.statement import Reading, Statement
 from scope.samples.records import Origin
@@ -34,6 +34,12 @@ class Observed:
     def origin(self) -> Origin:
         """Where its figures come from."""
         return self.measurements.summaries[0].origin
+
+    @property
+    def processors(self) -> int | None:
+        """Of an emulated cluster: the processors that all its hosts share; None where that is no limit."""
+        counts = [count for host in self.measurements.machine.hosts if (count := usable(host)) is not None]
+        return max(counts, default=None) if self.origin == "emulated" else None
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,16 @@ class Known:
         """Return why a figure was not measured, where that is known."""
         return "" if name in self.tables else self.absent.get(self._reading(name).place, "")
 
+    def too_few_processors(self, name: str, needed: int) -> str:
+        """Return why a figure is not that of a network: its hosts wait for processors; empty where they do not."""
+        if name in self.tables:
+            return ""
+        place = self.places.get(self._reading(name).place)
+        found = place.processors if place else None
+        if found is None or found >= needed:
+            return ""
+        return f"not judged: the hosts of the lab share {found} processors, and this needs {needed}"
+
     def shape(self, name: str) -> tuple[int, int]:
         """Return the message and the ranks of a figure; 0 where it has none."""
         if name in self.tables:
@@ -104,7 +120,10 @@ def _row(one: Statement, known: Known) -> Row:
     found = known.quotient(one.of, one.over)
     names = [name for name in (one.of, one.over) if name]
     remarks = [one.remark]
-    if found is None:
+    crowded = next((why for name in names if (why := known.too_few_processors(name, one.processors))), "")
+    if found is not None:
+        remarks.append(crowded)
+    else:
         reasons = [reason for name in names if (reason := known.why_not(name))]
         remarks.append(f"not measured here: {reasons[0]}" if reasons else "not measured here")
     size, ranks = known.shape(one.of)
@@ -122,7 +141,7 @@ def _row(one: Statement, known: Known) -> Row:
         where=one.where,
         says=says(one),
         relation=relation(one),
-        holds=holds(found, one.bounds) if found else "",
+        holds=holds(found, one.bounds) if found and not crowded else "",
     )
 
 
@@ -268,7 +287,7 @@ def _fitted(one: Reading, fits: Iterable[Fit]) -> PerLaunch | None:
 
 
 def _half_peak(rates: Mapping[int, float]) -> PerLaunch | None:
-    """Return the length that first reaches half of the longest message's rate; None where the shortest exceeds it."""
+    """Return the length that first reaches half of the longest one's rate; None where the shortest exceeds it."""
     sizes = sorted(rates)
     half = rates[sizes[-1]] / 2
     first = next(number for number, size in enumerate(sizes) if rates[size] >= half)

@@ -17,8 +17,8 @@ class Tally(Strict):
     yes: int
     no: int
     undecided: int
-    absent: int
-    """Not measured here."""
+    not_judged: int
+    """Not measured here, or not comparable; the row says why."""
 
 
 class Outcome(Strict):
@@ -64,5 +64,5 @@ def tally(rows: Iterable[Row]) -> Tally:
         yes=sum(row.holds == "yes" for row in stated),
         no=sum(row.holds == "no" for row in stated),
         undecided=sum(row.holds == "undecided" for row in stated),
-        absent=sum(row.holds == "" for row in stated),
+        not_judged=sum(row.holds == "" for row in stated),
     )

@@ -26,7 +26,7 @@ class Reading(Strict):
     placement: str = ""
     """Where the ranks stand; empty: anywhere."""
     read: Read = "median"
-    """Of the one case; the largest and the smallest of all cases that agree; of the longest message; the message that
+    """Of the one case; the largest or smallest of all cases that agree; of the longest message; the message that
     reaches half of the rate of the longest, by interpolation; a parameter of a fitted model; the rate that frames
     leave of a link, and the payload of a single frame that has half of it (appendix A of Melas 2000)."""
     protocol: Literal["raw", "tcp", "tcp_timestamps", "tcp_acknowledged"] = "tcp_timestamps"
@@ -63,6 +63,9 @@ class Statement(Strict):
     """The figure must lie above, below, or between both."""
     factor: float | None = Field(None, gt=1)
     """The figure must agree with the printed one within this factor: only where both are of the same kind."""
+    processors: int = 1
+    """How many processors an emulated cluster needs for it: with fewer, hosts wait for each other, and it is not
+    judged. Short messages need one for each rank, long ones wait for links alone."""
     remark: str = ""
 
     @property

@@ -43,5 +43,5 @@ def counted(tally: Tally) -> str:
     """Return in one sentence how many statements hold."""
     return (
         f"{tally.yes} of {tally.stated} printed relations hold, {tally.no} do not; {tally.undecided} undecided,"
-        f" {tally.absent} not measured"
+        f" {tally.not_judged} not judged here"
     )
