@@ -201,9 +201,9 @@ def _show(found: Reproduced) -> None:
         text = column in ("row", "origin", "remark")
         table.add_column(column, justify="left" if text else "right", no_wrap=not text)
     in_lines = [row for row in found.rows if row.line]
-    stated = [row for row in found.rows if row.where]
+    stated = [row for row in found.rows if row.relation]
     for row in found.rows:
-        if row.line or row.where:
+        if row.line or row.relation:
             continue
         figures = [number(value, row.unit) for value in (row.published, row.predicted, row.measured, row.limit)]
         table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))

@@ -93,6 +93,7 @@ def _ratio(growth: Growth, fit: Fit, origin: Origin) -> Row:
         size=size,
         ranks=most,
         remark=f"chosen: {chosen} in the processes, {agrees}",
+        says=f"grows as a {growth.law} law",
         relation=f"{growth.law} in the processes",
         holds=holds,
     )

@@ -112,8 +112,29 @@ class Known:
 
 
 def rows(statements: Iterable[Statement], known: Known) -> list[Row]:
-    """Return a row for each statement."""
-    return [_row(one, known) for one in statements]
+    """Return a row for each statement; what tables print and predict need not be said again."""
+    return [_row(_completed(one, known.tables), known) for one in statements]
+
+
+def _completed(one: Statement, tables: Mapping[str, Row]) -> Statement:
+    """Return a statement about rows of tables with their published and predicted figures."""
+    above, below = tables.get(one.of), tables.get(one.over)
+    if above is None or (one.over and below is None):
+        return one
+    given = {
+        "unit": above.unit,
+        "published": above.published,
+        "published_over": below.published if below else None,
+        "predicted": _over(above.predicted, below.predicted if below else None, bool(one.over)),
+    }
+    unsaid = {name: value for name, value in given.items() if name not in one.model_fields_set}
+    return one.model_copy(update=unsaid)
+
+
+def _over(above: float | None, below: float | None, quotient: bool) -> float | None:
+    if not quotient:
+        return above
+    return above / below if above is not None and below else None
 
 
 def _row(one: Statement, known: Known) -> Row:
