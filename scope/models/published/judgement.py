@@ -314,5 +314,8 @@ def _half_peak(rates: Mapping[int, float]) -> PerLaunch | None:
     first = next(number for number, size in enumerate(sizes) if rates[size] >= half)
     if first == 0:
         return None
-    around = sizes[first - 1 : first + 1]
-    return PerLaunch(Estimate(value=float(np.interp(half, [rates[size] for size in around], around))))
+    # Between two lengths the time is taken to be a straight line: exact where it is one.
+    below, above = sizes[first - 1], sizes[first]
+    start, end = below / rates[below], above / rates[above]
+    per_byte = (end - start) / (above - below)
+    return PerLaunch(Estimate(value=half * (start - below * per_byte) / (1 - half * per_byte)))
