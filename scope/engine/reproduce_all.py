@@ -52,17 +52,18 @@ def reproduce_all(options: AllOptions, listener: Listener) -> tuple[Overview, Pa
     """
     folder = options.resume or new_directory("reproductions", options.folder).path
     done = _done(folder, options)
-    names = reference.names()
+    todo = [name for name in reference.names() if name not in done or done[name].reason]
     end_s = time.monotonic() + options.limit_s
     try:
-        for number, name in enumerate(names):
-            if name in done and not done[name].reason:
-                continue
-            listener(name, number, len(names))
-            left_s = end_s - time.monotonic()
-            share_s = max(LEAST_S, 2 * left_s / (len(names) - number))
-            done[name] = _one(name, folder, options, min(share_s, left_s))
-            _written(folder, options, done)
+        while todo:
+            for number, name in enumerate(todo):
+                listener(name, number, len(todo))
+                left_s = end_s - time.monotonic()
+                share_s = max(LEAST_S, 2 * left_s / (len(todo) - number))
+                done[name] = _one(name, folder, options, min(share_s, left_s))
+                _written(folder, options, done)
+            # The time that others left over is for those that had too little.
+            todo = [name for name in todo if done[name].unfinished and time.monotonic() < end_s]
     except KeyboardInterrupt:
         raise InterruptedRunError(f"interrupted; scope reproduce --all --resume {folder} goes on") from None
     return _written(folder, options, done), folder
@@ -87,7 +88,7 @@ def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Outcom
     if ended.code == 0:
         rows = TypeAdapter(list[Row]).validate_json(ended.output)
         return outcome.model_copy(update=found | {"rows": rows})
-    return outcome.model_copy(update=found | {"reason": _reason(ended, limit_s)})
+    return outcome.model_copy(update=found | {"reason": _reason(ended, limit_s), "unfinished": ended.out_of_time})
 
 
 def _reason(ended: Ended, limit_s: float) -> str:

@@ -30,6 +30,8 @@ class Outcome(Strict):
     rows: list[Row]
     reason: str = ""
     """Why there are no figures of ours."""
+    unfinished: bool = False
+    """Whether its time was over: what it measured is kept."""
     seconds: float = Field(0.0, ge=0)
 
     @property
