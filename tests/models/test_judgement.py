@@ -150,6 +150,10 @@ def test_rows_of_tables_need_not_be_printed_again() -> None:
     table = Row.model_validate(values | {"row": "improvement", "published": 2.2, "ranks": 4, "remark": ""})
     row = judged(Statement(where="G.1", of="improvement", above=1), [], {"improvement": table})
     assert (row.published, row.predicted, row.measured, row.holds) == (2.2, 3.0, 2.5, "yes")
+    drawn = table.model_copy(update={"row": "drawn", "published": None, "predicted": None, "measured": 5.0})
+    quotient = Statement(where="G.1", of="improvement", over="drawn", says="drawn and larger", below=1)
+    row = judged(quotient, [], {"improvement": table, "drawn": drawn})
+    assert (row.published, row.predicted, row.measured, row.says) == (None, None, 0.5, "drawn and larger")
 
 
 def test_an_unknown_figure_is_named() -> None:

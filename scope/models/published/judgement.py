@@ -123,8 +123,8 @@ def _completed(one: Statement, tables: Mapping[str, Row]) -> Statement:
         return one
     given = {
         "unit": above.unit,
-        "published": above.published,
-        "published_over": below.published if below else None,
+        "published": above.published if below is None or below.published is not None else None,
+        "published_over": below.published if below and above.published is not None else None,
         "predicted": _over(above.predicted, below.predicted if below else None, bool(one.over)),
     }
     unsaid = {name: value for name, value in given.items() if name not in one.model_fields_set}
