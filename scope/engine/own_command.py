@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,11 @@ class Ended:
     last: str
     """The last line on its standard error: of a failed command the reason."""
     out_of_time: bool
+
+    @property
+    def reason(self) -> str:
+        """The last line without the name of the command."""
+        return re.sub(r"^scope( [a-z]+)?: ", "", self.last)
 
 
 def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | None = None) -> Ended:

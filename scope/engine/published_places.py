@@ -44,7 +44,7 @@ def run(places: Sequence[Place], experiments: Mapping[str, Experiment], folder: 
         if ended.code == InterruptedRunError.exit_code:
             raise InterruptedRunError(f"interrupted; scope reproduce --resume {folder} goes on")
         if not _finished(own):
-            absent[place.name] = ended.last.removeprefix("scope: ")
+            absent[place.name] = ended.reason
     write_json(folder / ABSENT, absent)
     if len(absent) == len(places):
         raise ScopeError(f"{folder}: nothing could be measured: {next(iter(absent.values()))}")

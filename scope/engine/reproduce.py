@@ -175,7 +175,8 @@ def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
     if not reference.statement:
         return tables
     observed = {} if reference.study else {"": _observed(reference, Run(folder))}
-    known = judgement.Known(reference.reading, observed, {row.row: row for row in tables}, {})
+    words = judgement.by_words(tables, reference.statement)
+    known = judgement.Known(reference.reading, observed, words, {})
     return tables + judgement.rows(reference.statement, known)
 
 

@@ -94,7 +94,7 @@ def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Outcom
 def _reason(ended: Ended, limit_s: float) -> str:
     if ended.out_of_time:
         return f"not done within {limit_s:.0f} s; what it measured is kept"
-    return ended.last.removeprefix("scope: ") or f"ended with {ended.code}"
+    return ended.reason or f"ended with {ended.code}"
 
 
 def _done(folder: Path, options: AllOptions) -> dict[str, Outcome]:

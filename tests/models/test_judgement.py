@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
-from scope.models.published.judgement import Known, Observed, holds, rows
+from scope.models.published.judgement import Known, Observed, by_words, holds, rows
 from scope.models.published.overview import tally
 from scope.models.published.reference import Reference, load, names
 from scope.models.published.reproduction import Row
@@ -154,6 +154,17 @@ def test_rows_of_tables_need_not_be_printed_again() -> None:
     quotient = Statement(where="G.1", of="improvement", over="drawn", says="drawn and larger", below=1)
     row = judged(quotient, [], {"improvement": table, "drawn": drawn})
     assert (row.published, row.predicted, row.measured, row.says) == (None, None, 0.5, "drawn and larger")
+
+
+def test_a_figure_of_a_table_is_that_on_the_most_processes() -> None:
+    values = {"published": 5.0, "predicted": None, "unit": "1", "limit": None, "origin": "measured", "size": 0}
+    made = [
+        Row.model_validate(values | {"row": f"BT, {n} processes", "ranks": n, "measured": n / 2, "remark": ""})
+        for n in (8, 2)
+    ]
+    known = by_words(made, [Statement(where="", of="BT", above=1)])
+    assert known["BT"].measured == 4.0
+    assert known["BT, 2 processes"].measured == 1.0
 
 
 def test_an_unknown_figure_is_named() -> None:

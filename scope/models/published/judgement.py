@@ -111,6 +111,19 @@ class Known:
         return self.readings[name]
 
 
+def by_words(rows: Iterable[Row], statements: Iterable[Statement]) -> dict[str, Row]:
+    """Return rows of tables by their words.
+
+    A table may add to the words of a figure on how many processes it was measured: the most then stand for it.
+    """
+    found = {row.row: row for row in sorted(rows, key=lambda row: row.ranks)}
+    for name in {name for one in statements for name in (one.of, one.over) if name}:
+        longer = [row for words, row in found.items() if words.startswith(f"{name}, ")]
+        if name not in found and longer:
+            found[name] = longer[-1]
+    return found
+
+
 def rows(statements: Iterable[Statement], known: Known) -> list[Row]:
     """Return a row for each statement; what tables print and predict need not be said again."""
     return [_row(_completed(one, known.tables), known) for one in statements]
