@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from scope.cli import dispatch
 from scope.engine import own_command, published_places, reproduce_all
@@ -15,6 +16,7 @@ from scope.models.published.place import Place, Scale
 from scope.models.published.reference import names
 from scope.plan.experiment import Experiment
 
+SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
 ROW = {
     "row": "barrier, TCP/IP over BIP",
     "published": 2.0,
@@ -58,6 +60,9 @@ def test_all_goes_on_where_it_ended(
     said = capsys.readouterr().out
     assert f"{len(names()) - 2} of {len(names()) - 2} printed relations hold, 0 do not" in said
     assert "iproute2 is missing" in said
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(
+        json.loads((out / "reproductions.json").read_text())
+    )
     page = (out / "reproductions.html").read_text()
     assert "table &lt;7.5&gt;" in page
     assert "twice as long" in page
