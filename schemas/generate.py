@@ -18,6 +18,7 @@ from scope.catalog.benchmark import Benchmark
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.models import Models
+from scope.models.published.overview import Overview
 from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.monitored_run import Monitored
 from scope.profiles.records import Merged
@@ -47,6 +48,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "analysis": (Analysis, "analysis.json: the joint analysis of the runs of a campaign; seconds and bytes"),
     "tune": (Tuning, "tune.json: settings of LINPACK predicted, measured and chosen; seconds and flop/s"),
     "tune-storage": (StorageTuning, "tune-storage.json: ways to access files predicted and measured; B/s"),
+    "reproductions": (Overview, "reproductions.json: published experiments repeated, and what of them holds"),
     "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),
 }
 

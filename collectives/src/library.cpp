@@ -130,10 +130,10 @@ void ring_allgather(Program& steps, const Blocks& blocks, int place, const auto&
   for (int step = 0; step < ranks - 1; ++step) {
     const Range given = blocks.range((place - step + ranks) % ranks, 1);
     const Range taken = blocks.range((place - step - 1 + 2 * ranks) % ranks, 1);
-    const std::int64_t sent =
-        steps.start_send(rank_at((place + 1) % ranks), Space::work, given.begin, given.count);
-    steps.receive(rank_at((place + ranks - 1) % ranks), Space::work, taken.begin, taken.count);
-    steps.wait(sent);
+    const std::int64_t coming =
+        steps.start_receive(rank_at((place + ranks - 1) % ranks), Space::work, taken.begin, taken.count);
+    steps.send(rank_at((place + 1) % ranks), Space::work, given.begin, given.count);
+    steps.wait(coming);
   }
 }
 
@@ -148,9 +148,9 @@ void doubling_allgather(Program& steps, const Blocks& blocks, int place, const a
     if (other < ranks) {
       const Range given = blocks.range(own_half, distance);
       const Range taken = blocks.range(other_half, distance);
-      const std::int64_t sent = steps.start_send(rank_at(other), Space::work, given.begin, given.count);
-      steps.receive(rank_at(other), Space::work, taken.begin, taken.count);
-      steps.wait(sent);
+      const std::int64_t coming = steps.start_receive(rank_at(other), Space::work, taken.begin, taken.count);
+      steps.send(rank_at(other), Space::work, given.begin, given.count);
+      steps.wait(coming);
     }
     if (other_half + distance <= ranks) continue;
     const int having = ranks - own_half - distance;  // this many ranks of a half have met a partner

@@ -126,6 +126,29 @@ void the_librarys_own() {
   near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");
 }
 
+// A clearance waits behind the data that its own sender has given to the connection: who comes later to an
+// exchange of long messages begins after the other, in spite of full duplex; who comes at once sends at once.
+void clearances_wait_behind_data() {
+  const Network pair = network({group("switch", "", 1e7, 2)});
+  const Problem problem{Operation::broadcast, &pair, 0, message_bytes};
+  const auto exchange = [](std::int64_t busy) {
+    const auto program = [busy](int rank) {
+      Program steps;
+      if (rank == 1 && busy > 0) steps.copy(Space::work, 0, Space::input, 0, busy);
+      const std::int64_t coming = steps.start_receive(1 - rank, Space::work, 0, message_bytes);
+      steps.send(1 - rank, Space::work, 0, message_bytes);
+      steps.wait(coming);
+      return steps;
+    };
+    return Schedule{program, {}};
+  };
+  const double step = message_bytes / 1e7;
+  const double buffer_s = 1048576 / 1e7;  // what a connection takes at once
+  near(walk(problem, exchange(0)).seconds, step, 0.001, "both at once");
+  near(walk(problem, exchange(80'000'000)).seconds, step + buffer_s, 0.01,
+       "one behind what the other has sent");
+}
+
 // A long message is not simulated to its end; the estimate must not depend on that.
 void extrapolation() {
   const Network star = network({group("switch", "", 1e7, 6)});
@@ -145,6 +168,7 @@ int main() {
   one_switch_and_one_bus();
   half_duplex_and_full();
   the_librarys_own();
+  clearances_wait_behind_data();
   extrapolation();
   return failures ? 1 : 0;
 }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from scope.engine.reproduce import Reproduced
+    from scope.engine.reproduce_all import AllOptions
     from scope.models.published.reproduction import Row
 
 
@@ -40,6 +41,20 @@ def command(
         Path | None,
         typer.Option("--run", metavar="DIR", help="Take the figures of this run; measure nothing."),
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="DIR", help="Measure what an interrupted reproduction lacks."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of them, and one page: what of the printed figures holds.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --all: one launch and little time for each case; shapes only.")
+    ] = False,
+    limit_s: Annotated[
+        float,
+        typer.Option("--time-limit", metavar="SECONDS", min=1.0, help="With --all: for all together."),
+    ] = 3600.0,
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
@@ -51,15 +66,29 @@ def command(
     from scope.cli.progress import run_progress
     from scope.engine import reproduce
     from scope.engine.options import LauncherOptions
+    from scope.engine.reproduce_all import AllOptions
     from scope.errors import UsageError
 
     if listed:
         _list(json)
         return
+    if everything:
+        chosen = [name, launches, run, hosts, storage]
+        if any(each is not None for each in chosen) or oversubscribe or (quick and full):
+            raise UsageError(
+                "--all: must not be given with a name, --launches, --run, --hosts, --storage, --oversubscribe, nor"
+                " --quick with --full"
+            )
+        _all(AllOptions(output, resume, quick, full, limit_s, ("--mpi", mpi) if mpi else ()), json)
+        return
+    if quick:
+        raise UsageError("--quick: must be given with --all; --launches and --budget shorten one experiment")
     if name is None:
         raise UsageError(
             "scope reproduce: must be followed by the name of a published experiment; --list shows them"
         )
+    if [run, output, resume].count(None) < 2:
+        raise UsageError("--run, --output, --resume: must not be combined")
     options = reproduce.ReproduceOptions(
         name=name,
         full=full,
@@ -69,6 +98,7 @@ def command(
         launcher=LauncherOptions(hosts=words(hosts), oversubscribe=oversubscribe or None, storage=storage),
         output=output,
         run=run,
+        resume=resume,
     )
     if (lab := reproduce.lab_of(options)) is not None:
         from scope.cli.lab import run_within
@@ -79,6 +109,43 @@ def command(
         print_json([row.model_dump() for row in found.rows])
     else:
         _show(found)
+
+
+def _all(options: AllOptions, json: bool) -> None:
+    """Repeat all of them; print what holds of each, and where the page is."""
+    from rich.text import Text
+
+    from scope.cli.output import grid, print_json, written
+    from scope.engine.reproduce_all import PAGE, reproduce_all
+    from scope.models.published.overview import tally
+    from scope.report.reproduction.words import counted
+    from scope.report.terminal.console import console
+
+    def say(name: str, number: int, total: int) -> None:
+        typer.echo(f"{number + 1} of {total}: {name}", err=True)
+
+    overview, folder = reproduce_all(options, say)
+    if json:
+        print_json(overview.model_dump())
+        return
+    screen = console()
+    for outcome in overview.outcomes:
+        if outcome.stated:
+            screen.print(Text(f"{outcome.name}: {outcome.title}"))
+            screen.print(statements(outcome.stated))
+            screen.print()
+    lines = []
+    for outcome in overview.outcomes:
+        one = tally(outcome.rows)
+        counts = [
+            str(each) if one.stated else "–"
+            for each in (one.stated, one.yes, one.no, one.undecided, one.not_judged)
+        ]
+        lines.append([outcome.name, *counts, outcome.reason or ("" if one.stated else "no relation is stated")])
+    heads = ["experiment", "relations", "hold", "do not", "undecided", "not judged", "remark"]
+    screen.print(grid(heads, lines))
+    screen.print(Text(f"\n{counted(overview.tally)}"))
+    written(folder / PAGE)
 
 
 def _list(json: bool) -> None:
@@ -120,19 +187,13 @@ def _lines(rows: list[Row], number: Callable[[float | None, str], str]) -> Table
 
 
 def _show(found: Reproduced) -> None:
-    """Print the rows as a table."""
+    """Print the rows as tables: figures, then what must hold."""
     from rich.table import Table
     from rich.text import Text
 
-    from scope import units
+    from scope.models.published.overview import tally
+    from scope.report.reproduction.words import counted, number
     from scope.report.terminal.console import console
-
-    def number(value: float | None, unit: str) -> str:
-        if value is None:
-            return "–"
-        if unit == "B":
-            return units.printed(value)
-        return units.quantity(value, unit) if unit in ("s", "B/s", "bit/s") else units.digits(value)
 
     reference = found.reference
     table = Table(box=None, pad_edge=False)
@@ -140,8 +201,9 @@ def _show(found: Reproduced) -> None:
         text = column in ("row", "origin", "remark")
         table.add_column(column, justify="left" if text else "right", no_wrap=not text)
     in_lines = [row for row in found.rows if row.line]
+    stated = [row for row in found.rows if row.relation]
     for row in found.rows:
-        if row.line:
+        if row.line or row.relation:
             continue
         figures = [number(value, row.unit) for value in (row.published, row.predicted, row.measured, row.limit)]
         table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))
@@ -149,8 +211,32 @@ def _show(found: Reproduced) -> None:
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
     if reference.study is not None:
         screen.print(Text(f"{reference.study.stands_for}\n"))
+    for place in reference.place:
+        screen.print(Text(f"{place.name}: {place.words}"))
+    if reference.place:
+        screen.print()
     if in_lines:
         screen.print(_lines(in_lines, number))
         screen.print()
-    screen.print(table)
-    screen.print(Text(f"\nrun: {found.folder}"))
+    if table.row_count:
+        screen.print(table)
+        screen.print()
+    if stated:
+        screen.print(statements(stated))
+        screen.print(Text(f"\n{counted(tally(stated))}"))
+    screen.print(Text(f"run: {found.folder}"))
+
+
+def statements(rows: list[Row]) -> Table:
+    """Return what a source says, figure by figure: printed, predicted, ours, and whether it holds."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from scope.report.reproduction.words import HEADS, NUMBERS, cells
+
+    table = Table(box=None, pad_edge=False)
+    for column in HEADS:
+        table.add_column(column, justify="right" if column in NUMBERS else "left")
+    for row in rows:
+        table.add_row(*map(Text, cells(row)))
+    return table

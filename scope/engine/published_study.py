@@ -27,20 +27,32 @@ logger = logging.getLogger(__name__)
 
 
 def run(
-    study: StudyOf, name: str, full: bool, repetitions: int | None, mpi: str | None, output: Path | None
+    study: StudyOf,
+    name: str,
+    full: bool,
+    repetitions: int | None,
+    mpi: str | None,
+    output: Path | None,
+    resumed: Path | None = None,
 ) -> Path:
     """Repeat the study on every network and return the folder with a campaign for each place.
 
+    In a folder that is resumed, campaigns that were begun go on.
+
     Networks that are transports of the same place share a campaign: their runs alternate.
     """
-    folder = new_directory(name, output).path
+    folder = resumed or new_directory(name, output).path
     application = _application(study, mpi) if study.application else None
     chosen = application.mpi if application else installations.find(mpi)
     scale = study.full if full else study.fitting
     for place in dict.fromkeys(map(_place, study.network)):
         networks = [network for network in study.network if _place(network) == place]
         logger.info("; ".join(f"{each.name}: {each.words}" for each in networks))
-        words = _words(study, scale, networks, chosen, folder, repetitions)
+        begun = folder / _place(networks[0])
+        if (begun / "campaign.json").exists():
+            words = [study.kind, "--resume", str(begun)]
+        else:
+            words = _words(study, scale, networks, chosen, folder, repetitions)
         inside = ["--lab", networks[0].lab] if networks[0].lab else []
         code = subprocess.run([sys.executable, "-m", "scope", *inside, *words], stdout=sys.stderr).returncode
         if code not in (0, 1):

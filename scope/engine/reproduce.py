@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.build import collectives, installations
-from scope.engine import published_study
+from scope.engine import published_places, published_study
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys, selection
 from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
-from scope.engine.run import run_experiment
+from scope.engine.run import resume, run_experiment
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
 from scope.launch.cluster import probe_cluster
@@ -23,6 +23,7 @@ from scope.models.published import (
     efficiencies,
     files,
     growth,
+    judgement,
     linpack,
     messages,
     phases,
@@ -30,7 +31,9 @@ from scope.models.published import (
     rates,
     times,
 )
-from scope.models.published.reference import Reference, Scale, load
+from scope.models.published.judgement import Observed
+from scope.models.published.place import Scale
+from scope.models.published.reference import Reference, load
 from scope.models.published.reproduction import Known, Row
 from scope.models.published.reproduction import rows as reproduced
 from scope.plan.experiment import Experiment, resolve
@@ -56,6 +59,8 @@ class ReproduceOptions:
     output: Path | None = None
     run: Path | None = None
     """Take the figures of this run and measure nothing."""
+    resume: Path | None = None
+    """Measure what is missing in this folder."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,8 @@ class Reproduced:
 def lab_of(options: ReproduceOptions) -> str | None:
     """Return the lab in which this command must run; None where it can run here."""
     reference = load(options.name)
-    outside = options.run is None and reference.study is None and active() is None
+    elsewhere = reference.study is not None or reference.place
+    outside = options.run is None and not elsewhere and active() is None
     return reference.lab if outside else None
 
 
@@ -88,29 +94,57 @@ def reproduce(
 def _measured(
     reference: Reference, options: ReproduceOptions, progress: RunProgress, command: Sequence[str]
 ) -> Path:
-    """Run the experiment like any other and return its run directory."""
+    """Run the experiment like any other, or what it lacks, and return its run directory."""
     if reference.study is not None:
         return published_study.run(
-            reference.study, options.name, options.full, options.launches, options.mpi, options.output
+            reference.study,
+            options.name,
+            options.full,
+            options.launches,
+            options.mpi,
+            options.output,
+            options.resume,
         )
-    directory = new_directory(options.name, options.output)
-    make_latest(directory)
-    scale = reference.scale(options.full)
+    if reference.place:
+        return _measured_places(reference, options)
+    limits = Limits(case_s=LONGEST_CASE_S if options.full or reference.lab else None)
+    if options.resume is not None:
+        outcome = resume(options.resume, limits, progress)
+    else:
+        directory = new_directory(options.name, options.output)
+        make_latest(directory)
+        experiment = _experiment(reference.scale(options.full), options, reference.hosts)
+        where = f"reference/{options.name}.toml"
+        outcome = run_experiment(experiment, where, limits, directory.path, command, progress)
+    path = outcome.directory.path
+    if not outcome.well:
+        raise ScopeError(f"{path}: a case failed, or its data were wrong; see the findings of the run")
+    return path
+
+
+def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
+    """Run the experiment at each of its places and return the folder of the runs."""
+    folder = options.resume or new_directory(options.name, options.output).path
+    experiments = {
+        place.name: _experiment(place.scale(options.full), options, [], here=place.lab is None)
+        for place in reference.place
+    }
+    published_places.run(reference.place, experiments, folder)
+    return folder
+
+
+def _experiment(scale: Scale, options: ReproduceOptions, hosts: Sequence[str], here: bool = True) -> Experiment:
+    """Return the experiment of a scale; `here`: without the cases that these hosts have no room for."""
     keys = {
         "name": options.name,
         "mpi": options.mpi,
         "launches": scale.launches if options.launches is None else options.launches,
         "sampling.budget_s": options.budget_s,
-        "launcher.hosts": reference.hosts or None,
+        "launcher.hosts": list(hosts) or None,
         **launcher_keys(options.launcher),
     }
-    cases = [selection(text) for text in fitting(scale, _room(resolve(None, keys)))]
-    experiment = resolve(None, {**keys, "case": cases})
-    limits = Limits(case_s=LONGEST_CASE_S if options.full or reference.lab else None)
-    where = f"reference/{options.name}.toml"
-    if not run_experiment(experiment, where, limits, directory.path, command, progress).well:
-        raise ScopeError(f"{directory.path}: a case failed, or its data were wrong; see the findings of the run")
-    return directory.path
+    room = _room(resolve(None, keys)) if here else None
+    return resolve(None, {**keys, "case": [selection(text) for text in fitting(scale, room)]})
 
 
 def _room(experiment: Experiment) -> int | None:
@@ -132,7 +166,26 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
 
 
 def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
-    """Return the published figures beside those of a run."""
+    """Return the published figures beside those of a run, and what the source says of them."""
+    if reference.place:
+        places = published_places.observed(reference.place, folder)
+        known = judgement.Known(reference.reading, places, {}, published_places.absent(folder))
+        return judgement.rows(reference.statement, known)
+    tables = _tables(reference, folder, full)
+    if not reference.statement:
+        return tables
+    observed = {} if reference.study else {"": _observed(reference, Run(folder))}
+    words = judgement.by_words(tables, reference.statement)
+    known = judgement.Known(reference.reading, observed, words, {})
+    return tables + judgement.rows(reference.statement, known)
+
+
+def _observed(reference: Reference, run: Run) -> Observed:
+    return Observed(run.measurements, list(run.models.fits), reference.link_bits_per_s or None)
+
+
+def _tables(reference: Reference, folder: Path, full: bool) -> list[Row]:
+    """Return the figures of the published tables beside those of a run."""
     if reference.study is not None:
         return published_study.rows(reference, folder)
     run = Run(folder)

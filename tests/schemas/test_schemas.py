@@ -23,6 +23,7 @@ NAMES = sorted(GENERATOR.FILES)
 OTHERS = (
     "monitor",
     "profile",
+    "reproductions",
     "machine-comparison",
     "campaign",
     "campaign-run",
@@ -31,7 +32,7 @@ OTHERS = (
     "tune",
     "tune-storage",
 )
-"""Files of monitored programs, of campaigns and of tunings, which their own tests hold against the schemas."""
+"""Files of monitored programs, campaigns, tunings and reproductions: their own tests hold them to the schemas."""
 OF_A_RUN = [name for name in NAMES if name not in OTHERS]
 """Files of a measured run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope.models.fitting.fit import Fit
 from scope.models.published.reference import Growth, Reference
-from scope.models.published.reproduction import Row
+from scope.models.published.reproduction import Holds, Row
 from scope.samples.records import Origin
 
 LAWS = {
@@ -76,6 +76,7 @@ def _ratio(growth: Growth, fit: Fit, origin: Origin) -> Row:
     half = min(points, key=lambda point: abs(point.x - last.x / 2))
     most, fewer = int(last.x), int(half.x)
     chosen = LAWS.get(fit.model, fit.model) if fit.chosen else "none"
+    holds: Holds = "yes" if chosen == growth.law else "no" if fit.chosen else "undecided"
     agrees = "as published" if chosen == growth.law else f"published: {growth.law}"
     if not fit.chosen:
         agrees += f" ({LAWS.get(fit.model, fit.model)}: {fit.reason})"
@@ -92,4 +93,7 @@ def _ratio(growth: Growth, fit: Fit, origin: Origin) -> Row:
         size=size,
         ranks=most,
         remark=f"chosen: {chosen} in the processes, {agrees}",
+        says=f"grows as a {growth.law} law",
+        relation=f"{growth.law} in the processes",
+        holds=holds,
     )

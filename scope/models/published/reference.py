@@ -10,16 +10,9 @@ from pydantic import Field, ValidationError
 
 from scope.catalog.benchmark import Value
 from scope.errors import ScopeError, UsageError
+from scope.models.published.place import Place, Scale
+from scope.models.published.statement import Reading, Statement
 from scope.strict import Strict
-
-
-class Scale(Strict):
-    """The cases to run, in the syntax of `--case`."""
-
-    launches: int = Field(ge=1)
-    cases: list[str]
-    sizes: dict[int, int] = {}
-    """The counterpart of each published size or block; empty: the published ones themselves."""
 
 
 class Column(Strict):
@@ -366,6 +359,12 @@ class Reference(Strict):
     arrangement: list[Arrangement] = []
     """The first is the one on which blocks were varied, and the reference of the losses."""
     block: list[BlockRate] = []
+    place: list[Place] = []
+    """Where several networks are compared; then there are no other cases."""
+    reading: dict[str, Reading] = {}
+    """Figures to be read off the runs, by the names that statements have for them."""
+    statement: list[Statement] = []
+    """What must hold here."""
 
     def scale(self, full: bool) -> Scale:
         """Return the cases to run."""

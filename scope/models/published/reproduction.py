@@ -23,6 +23,10 @@ MOST_RANKS = 64
 """Largest number of processes considered for the predicted critical count."""
 
 
+Holds = Literal["yes", "no", "undecided", ""]
+"""Whether a published relation holds here; empty where none is stated, or nothing was measured."""
+
+
 class Row(Strict):
     """One figure: as published, as predicted for this machine, and as measured here."""
 
@@ -42,6 +46,13 @@ class Row(Strict):
     line: str = ""
     """Of a published table: the line in which the figure stands, and its column; empty outside of any."""
     column: str = ""
+    where: str = ""
+    """Figure, table or section of the source, where the experiment has several."""
+    says: str = ""
+    """What the source prints, in its own kind; empty where the published figure says it."""
+    relation: str = ""
+    """What must hold of our figure; empty where it is for orientation only."""
+    holds: Holds = ""
 
 
 @dataclass(frozen=True)

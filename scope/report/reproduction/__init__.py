@@ -1,0 +1,1 @@
+"""Published experiments beside ours, for people."""

@@ -1,0 +1,47 @@
+"""How the figures of published experiments are written."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.models.published.overview import Tally
+from scope.models.published.reproduction import Row
+
+HEADS = ("source", "figure", "printed", "predicted", "ours", "must be", "holds", "remark")
+"""Of a table of statements."""
+NUMBERS = ("predicted", "ours")
+"""The columns of numbers."""
+_SCALED = ("s", "B/s", "bit/s", "flop/s", "s/byte")
+
+
+def number(value: float | None, unit: str) -> str:
+    """Return a figure; a dash for a missing one."""
+    if value is None:
+        return "–"
+    if unit == "B":
+        return units.printed(value) if value == int(value) else f"{units.digits(value)} B"
+    return units.quantity(value, unit) if unit in _SCALED else units.digits(value)
+
+
+def cells(row: Row) -> list[str]:
+    """Return a row of a table of statements, as `HEADS` says."""
+    ours = number(row.measured, row.unit) + (
+        f" ({row.origin})" if row.measured and row.origin != "measured" else ""
+    )
+    return [
+        row.where,
+        row.row,
+        row.says or number(row.published, row.unit),
+        number(row.predicted, row.unit),
+        ours,
+        row.relation,
+        row.holds or "–",
+        row.remark,
+    ]
+
+
+def counted(tally: Tally) -> str:
+    """Return in one sentence how many statements hold."""
+    return (
+        f"{tally.yes} of {tally.stated} printed relations hold, {tally.no} do not; {tally.undecided} undecided,"
+        f" {tally.not_judged} not judged here"
+    )

@@ -1,0 +1,143 @@
+"""`scope reproduce --all`, and experiments on several networks: what is done, kept, resumed, and said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scope.cli import dispatch
+from scope.engine import own_command, published_places, reproduce_all
+from scope.engine.own_command import Ended
+from scope.errors import ScopeError
+from scope.models.published.place import Place, Scale
+from scope.models.published.reference import names
+from scope.plan.experiment import Experiment
+
+SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
+ROW = {
+    "row": "barrier, TCP/IP over BIP",
+    "published": 2.0,
+    "predicted": None,
+    "measured": 1.5,
+    "unit": "1",
+    "limit": None,
+    "origin": "emulated",
+    "size": 0,
+    "ranks": 4,
+    "remark": "",
+    "where": "table <7.5>",
+    "says": "twice as long",
+    "relation": "above 1",
+    "holds": "yes",
+}
+
+
+def test_all_goes_on_where_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[list[str]] = []
+    failing, slow = {"grid-table2", "scope-psrs"}, ["param-nas"]
+
+    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> Ended:
+        done.append(words)
+        assert limit_s is not None
+        assert limit_s > 0
+        if words[1] in failing:
+            return Ended(2, "", "scope: iproute2 is missing", False)
+        if words[1] in slow:
+            slow.remove(words[1])
+            return Ended(130, "", "interrupted", True)
+        return Ended(0, json.dumps([ROW]), "", False)
+
+    monkeypatch.setattr(reproduce_all, "run_scope", run)
+    out = tmp_path / "all"
+    assert dispatch("reproduce", ["--all", "--quick", "--output", str(out)]) == 0
+    assert [words[1] for words in done] == [*names(), "param-nas"], "time that is left is for what had too little"
+    assert all(words[-4:] == ["--launches", "1", "--budget", "0.05"] for words in done)
+    said = capsys.readouterr().out
+    assert f"{len(names()) - 2} of {len(names()) - 2} printed relations hold, 0 do not" in said
+    assert "iproute2 is missing" in said
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(
+        json.loads((out / "reproductions.json").read_text())
+    )
+    page = (out / "reproductions.html").read_text()
+    assert "table &lt;7.5&gt;" in page
+    assert "twice as long" in page
+    assert "iproute2 is missing" in page
+
+    done.clear()
+    failing.clear()
+    assert dispatch("reproduce", ["--all", "--quick", "--resume", str(out), "--json"]) == 0
+    assert [words[1] for words in done] == ["grid-table2", "scope-psrs"]
+    overview = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in overview["outcomes"]] == names()
+    assert {one["reason"] for one in overview["outcomes"]} == {""}
+    assert dispatch("reproduce", ["--all", "--resume", str(out)]) == 2
+    assert "was begun with --quick" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--all", "scope-psrs"],
+        ["--all", "--launches", "2"],
+        ["--all", "--quick", "--full"],
+        ["--quick", "scope-psrs"],
+        ["scope-psrs", "--output", "a", "--resume", "b"],
+        ["--all", "--resume", "."],
+    ],
+)
+def test_what_does_not_go_together(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch("reproduce", words) == 2
+    assert "must" in capsys.readouterr().err
+
+
+def test_places_that_cannot_be_measured_keep_no_other_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [
+        Place(name=name, words=name, lab="sparc", fitting=Scale(launches=1, cases=[])) for name in ("a", "b", "c")
+    ]
+    experiments = {place.name: Experiment() for place in places}
+    done: list[list[str]] = []
+
+    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> Ended:
+        done.append(words)
+        folder = Path(words[-1])
+        if folder.name == "b":
+            return Ended(2, "", "scope: ScaLAPACK is missing", False)
+        folder.mkdir(exist_ok=True)
+        (folder / "report.html").write_text("")
+        return Ended(0, "", "", False)
+
+    monkeypatch.setattr(published_places, "run_scope", run)
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "run.json").write_text("{}")
+    published_places.run(places, experiments, tmp_path)
+    assert published_places.absent(tmp_path) == {"b": "ScaLAPACK is missing"}
+    assert [words[1] for words in done] == [
+        str(tmp_path / "a.toml"),
+        str(tmp_path / "b.toml"),
+        "--resume",
+    ], "c was begun"
+    done.clear()
+    published_places.run(places, experiments, tmp_path)
+    assert [Path(words[-1]).name for words in done] == ["b"]
+    with pytest.raises(ScopeError, match="nothing could be measured: ScaLAPACK is missing"):
+        published_places.run(places[1:2], experiments, tmp_path)
+
+
+def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "python"
+    program.write_text(
+        "#!/bin/sh\necho out; echo first >&2; echo 'the reason' >&2; [ $4 = stay ] && sleep 60; exit 3\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(own_command.sys, "executable", str(program))
+    assert own_command.run_scope(["run", "go"]) == Ended(3, "out\n", "the reason", False)
+    ended = own_command.run_scope(["run", "stay"], limit_s=0.3)
+    assert ended.out_of_time
+    assert (ended.code != 0, ended.last) == (True, "the reason")

@@ -1,0 +1,199 @@
+"""What sources say, held against runs of known truth: figures read off, and whether a relation holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scope.errors import UsageError
+from scope.models.published.judgement import Known, Observed, by_words, holds, rows
+from scope.models.published.overview import tally
+from scope.models.published.reference import Reference, load, names
+from scope.models.published.reproduction import Row
+from scope.models.published.statement import Reading, Statement
+from scope.statistics.estimate import Estimate
+from scope.statistics.summary import Summary
+from tests.models.curves import measured, summary
+
+START_S, RATE = 500e-6, 1e6
+RATES = "bandwidth_bytes_per_s"
+SIZES = (0, 64, 128, 1024, 65536, 1 << 20)
+
+
+def launches(*seconds: float) -> list[np.ndarray]:
+    return [np.full(9, each) for each in seconds]
+
+
+def ping_pong(*factors: float, mode: str = "standard", numbers: tuple[int, ...] = (1, 2)) -> list[Summary]:
+    """A line of known start-up and rate, in as many launches as there are factors."""
+    made = []
+    for size in SIZES:
+        times = launches(*(factor * (START_S + size / RATE) for factor in factors))
+        made.append(summary(times, numbers=numbers, message_bytes=size, mode=mode))
+        rates = launches(*(size / time[0] for time in times)) if size else []
+        if rates:
+            made.append(
+                summary(
+                    rates,
+                    metric="bandwidth_bytes_per_s",
+                    unit="B/s",
+                    numbers=numbers,
+                    message_bytes=size,
+                    mode=mode,
+                )
+            )
+    return made
+
+
+def latency(mode: str = "standard", size: int = 0) -> Reading:
+    return Reading(benchmark="mpi.latency", metric="latency_s", parameters={"message_bytes": size, "mode": mode})
+
+
+def rate(read: str) -> Reading:
+    values = {"benchmark": "mpi.latency", "metric": RATES, "read": read}
+    return Reading.model_validate(values | {"parameters": {"mode": "standard"}})
+
+
+READINGS = {
+    "standard": latency(),
+    "synchronous": latency("synchronous"),
+    "longest": rate("longest"),
+    "largest": rate("largest"),
+    "half": rate("half_peak"),
+    "twice": latency().model_copy(update={"times": 2.0}),
+    "elsewhere": latency().model_copy(update={"place": "bus"}),
+    "frames": Reading(read="frames", protocol="tcp"),
+    "half a frame": Reading(read="half_frames", protocol="tcp_acknowledged"),
+}
+
+
+def judged(statement: Statement, made: list[Summary], tables: dict[str, Row] | None = None) -> Row:
+    places = {"": Observed(measured(made), [], 1e7)} if made else {}
+    (row,) = rows([statement], Known(READINGS, places, tables or {}, {"bus": "no lab here"}))
+    return row
+
+
+def test_figures_are_read_off_a_run() -> None:
+    made = ping_pong(1.0, 1.0)
+    value = {
+        name: judged(Statement(where="", of=name), made).measured for name in ("standard", "twice", "longest")
+    }
+    assert value["standard"] == pytest.approx(START_S)
+    assert value["twice"] == pytest.approx(2 * START_S)
+    assert value["longest"] == pytest.approx((1 << 20) / (START_S + (1 << 20) / RATE))
+    assert judged(Statement(where="", of="largest"), made).measured == value["longest"]
+    half = judged(Statement(where="", of="half", unit="B"), made)
+    assert half.measured == pytest.approx(START_S * RATE, rel=0.01), "interpolated between 128 and 1024 bytes"
+
+
+def test_frames_are_calculated_and_say_so() -> None:
+    row = judged(
+        Statement(where="A.2", of="frames", unit="B/s", published=1.186e6, factor=1.01), ping_pong(1.0, 1.0)
+    )
+    assert (row.holds, row.origin) == ("yes", "simulated")
+    row = judged(
+        Statement(where="A.2", of="half a frame", unit="B", published=132, factor=1.05), ping_pong(1.0, 1.0)
+    )
+    assert (row.measured, row.holds, row.says) == (133, "yes", "132 B")
+
+
+@pytest.mark.parametrize(
+    ("factors", "holding"), [((1.5, 1.2), "yes"), ((0.8, 0.9), "no"), ((0.9, 1.2), "undecided")]
+)
+def test_few_launches_must_agree(factors: tuple[float, float], holding: str) -> None:
+    made = [*ping_pong(1.0, 1.0), *ping_pong(*factors, mode="synchronous")]
+    statement = Statement(where="6.2", of="synchronous", over="standard", says="slower", above=1)
+    row = judged(statement, made)
+    assert row.measured == pytest.approx(np.median(factors))
+    assert (row.holds, row.relation, row.unit, row.row) == (holding, "above 1", "1", "synchronous over standard")
+
+
+def test_many_launches_have_an_interval() -> None:
+    numbers = tuple(range(1, 9))
+    slower = [1.1, 1.12, 1.13, 1.14, 1.1, 1.12, 1.13, 0.9]
+    made = [*ping_pong(*[1.0] * 8, numbers=numbers), *ping_pong(*slower, mode="synchronous", numbers=numbers)]
+    row = judged(Statement(where="6.2", of="synchronous", over="standard", above=1), made)
+    assert row.holds == "undecided", "eight launches: the interval of the median reaches to the extremes"
+    assert judged(Statement(where="6.2", of="synchronous", over="standard", above=0.5), made).holds == "yes"
+
+
+def test_a_printed_quotient_and_its_factor() -> None:
+    made = [*ping_pong(1.0, 1.0), *ping_pong(2.0, 2.0, mode="synchronous")]
+    given = {"where": "7.4", "of": "synchronous", "over": "standard", "unit": "s"}
+    printed = Statement(**given, published=1370e-6, published_over=526e-6, factor=1.4)
+    row = judged(printed, made)
+    assert row.published == pytest.approx(2.605, abs=0.001)
+    assert (row.holds, row.says) == ("yes", "1.37 ms / 526 µs = 2.60")
+    assert judged(printed.model_copy(update={"factor": 1.2}), made).holds == "no"
+
+
+def test_what_was_not_measured_says_why() -> None:
+    row = judged(Statement(where="7.4", of="elsewhere", over="standard", above=1), ping_pong(1.0))
+    assert (row.measured, row.holds, row.origin) == (None, "", "published")
+    assert row.remark == "not measured here: no lab here"
+    assert tally([row]).not_judged == 1
+
+
+def test_hosts_that_wait_for_processors_are_not_judged() -> None:
+    made = [one.model_copy(update={"origin": "emulated"}) for one in ping_pong(1.0)]
+    statement = Statement(where="7.5", of="standard", unit="s", published=500e-6, factor=1.1)
+    assert judged(statement, made).holds == "yes"
+    crowded = judged(statement.model_copy(update={"processors": 1000}), made)
+    assert crowded.holds == ""
+    assert "share" in crowded.remark
+    of_this_machine = judged(statement.model_copy(update={"processors": 1000}), ping_pong(1.0))
+    assert of_this_machine.holds == "yes", "processors are counted where hosts are emulated"
+
+
+def test_rows_of_tables_need_not_be_printed_again() -> None:
+    values = {"predicted": 3.0, "measured": 2.5, "unit": "1", "limit": None, "origin": "measured", "size": 0}
+    table = Row.model_validate(values | {"row": "improvement", "published": 2.2, "ranks": 4, "remark": ""})
+    row = judged(Statement(where="G.1", of="improvement", above=1), [], {"improvement": table})
+    assert (row.published, row.predicted, row.measured, row.holds) == (2.2, 3.0, 2.5, "yes")
+    drawn = table.model_copy(update={"row": "drawn", "published": None, "predicted": None, "measured": 5.0})
+    quotient = Statement(where="G.1", of="improvement", over="drawn", says="drawn and larger", below=1)
+    row = judged(quotient, [], {"improvement": table, "drawn": drawn})
+    assert (row.published, row.predicted, row.measured, row.says) == (None, None, 0.5, "drawn and larger")
+
+
+def test_a_figure_of_a_table_is_that_on_the_most_processes() -> None:
+    values = {"published": 5.0, "predicted": None, "unit": "1", "limit": None, "origin": "measured", "size": 0}
+    made = [
+        Row.model_validate(values | {"row": f"BT, {n} processes", "ranks": n, "measured": n / 2, "remark": ""})
+        for n in (8, 2)
+    ]
+    known = by_words(made, [Statement(where="", of="BT", above=1)])
+    assert known["BT"].measured == 4.0
+    assert known["BT, 2 processes"].measured == 1.0
+
+
+def test_an_unknown_figure_is_named() -> None:
+    with pytest.raises(UsageError, match="'slow': unknown figure; must be one of: standard"):
+        judged(Statement(where="", of="slow"), ping_pong(1.0))
+
+
+def test_bounds() -> None:
+    assert holds(Estimate(value=1.0), (None, None)) == ""
+    assert holds(Estimate(value=1.0), (1.0, None)) == "no"
+    assert holds(Estimate(value=1.5, low=1.2, high=1.9), (1.0, 2.0)) == "yes"
+    assert holds(Estimate(value=1.5, low=1.2, high=2.1), (1.0, 2.0)) == "undecided"
+    assert holds(Estimate(value=2.5, low=2.2, high=2.8), (1.0, 2.0)) == "no"
+
+
+@pytest.mark.parametrize("name", [name for name in names() if load(name).reading])
+def test_declared_statements_are_whole(name: str) -> None:
+    reference: Reference = load(name)
+    places = {place.name for place in reference.place} or {""}
+    assert {reading.place for reading in reference.reading.values()} <= places
+    labs = {place.name for place in reference.place if place.link_bits_per_s}
+    used = set()
+    for one in reference.statement:
+        used |= {each for each in (one.of, one.over, one.predicted, one.predicted_over) if isinstance(each, str)}
+        assert one.where
+        assert one.published is not None or one.says, one.title
+        assert one.published is None or one.factor or one.above is not None or one.below is not None, one.title
+    assert used - {""} <= reference.reading.keys()
+    for reading in reference.reading.values():
+        assert reading.read not in ("frames", "half_frames") or reading.place in labs | {""}
+        cases = [case for place in reference.place for case in place.fitting.cases] + reference.fitting.cases
+        assert not reading.benchmark or any(case.startswith(reading.benchmark + " ") for case in cases)
