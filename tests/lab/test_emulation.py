@@ -227,7 +227,7 @@ def test_a_link_that_drops_large_packets_is_told(
     hole = faults.impaired_trunk(healthy, "a-c", "black-hole", 1200)
     # Long messages of MPI, by which its path is verified, would hang there.
     hole = hole.kept(hole.state.model_copy(update={"verified": [embedded.compiler]}))
-    fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "1", "--seed", "3", "--hosts", "a1,c1"]
+    fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.3", "--seed", "3", "--hosts", "a1,c1"]
     case = "network.largest_packet ranks=2 placement=node"
     answer = in_lab(hole, tmp_path, "run", *fixed, "-o", "run", "--case", case)
     assert answer.code == 0, answer.errors
