@@ -30,8 +30,7 @@ using streams::would_block;
 constexpr double least_stop_s = 1e-3;     // a jump of the delay that counts as one
 constexpr double sender_waited_s = 2e-4;  // a packet whose departure is less certain than this is not used
 constexpr int still_under_way_ms = 60;
-constexpr int greetings = 50;
-constexpr std::int64_t end_of_train = -1;  // in place of a number
+constexpr int greetings = 250;
 
 double realtime_s() {
   timespec time;
@@ -40,7 +39,7 @@ double realtime_s() {
 }
 
 struct Packet {
-  std::int64_t train;  // so that what arrives late ends no other train
+  std::int64_t train;  // so that what arrives late is of no other train
   std::int64_t number;
   double departed_s;       // sender's clock, before
   double previous_took_s;  // how long the call for the packet before lasted
@@ -118,7 +117,7 @@ class Pauses final : public Benchmark {
   bool hears_partner() {
     bool heard = false;
     for (int attempt = 0; attempt < greetings && !(heard && attempt >= 3); ++attempt) {
-      put(end_of_train, 0);
+      put(0, 0);
       Arrival one{};
       if (poll_briefly(still_under_way_ms / 3)) heard |= take(one);
     }
@@ -145,8 +144,7 @@ class Pauses final : public Benchmark {
       if (next < now) next = now;  // a late one is not made up for: that would be a burst
       sleep_until(next);
     }
-    // It may be lost, too.
-    for (int copy = 0; copy < 3; ++copy) took_s = put(end_of_train, took_s);
+    partner_.meet([] {});
   }
 
   // Returns for how long the call lasted.
@@ -167,20 +165,17 @@ class Pauses final : public Benchmark {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
   }
 
+  // Until the sender says, by MPI, that it has ended, and nothing more is under way.
   std::vector<Arrival> receive() {
     std::vector<Arrival> arrivals;
-    const auto begin = Clock::now();
-    bool ended = false;
-    while (!ended || poll_briefly(1)) {
-      // A train without an end has lost it.
-      if (!poll_briefly(still_under_way_ms) && seconds_since(begin) > train_s_ + 1e-3 * still_under_way_ms)
-        break;
+    const auto take_next = [&](int longest_ms) {
+      if (!poll_briefly(longest_ms)) return false;
       Arrival one{};
-      if (!take(one) || one.packet.train != train_) continue;
-      if (one.packet.number == end_of_train)
-        ended = true;
-      else
-        arrivals.push_back(one);
+      if (take(one) && one.packet.train == train_) arrivals.push_back(one);
+      return true;
+    };
+    partner_.meet([&] { take_next(1); });
+    while (take_next(still_under_way_ms)) {
     }
     return arrivals;
   }
