@@ -48,7 +48,7 @@ GROUPS = {
         "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
     },
     "cluster": {
-        "topology": "discover how the hosts of a cluster are connected, by measurement",
+        "topology": "discover how the hosts of a cluster are connected, and load their trunks",
         "lab": "emulate a cluster on this machine with network namespaces",
     },
     "maintain": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +24,7 @@ from scope.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from scope.engine.topology import Discovered
+    from scope.engine.topology import Discovered, Loaded
     from scope.topology.topology import Topology
 
 
@@ -80,6 +81,51 @@ def discover(
         raise typer.Exit(1)
 
 
+def load(
+    file: Annotated[Path, typer.Argument(help="A topology.toml.", show_default=False)],
+    json: Json = False,
+    mpi: Mpi = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    ranks_per_host: RanksPerHost = None,
+    binding: Binding = None,
+    interface: Interface = None,
+    mpiexec: Mpiexec = None,
+    remote_shell: RemoteShell = None,
+    launcher_argument: LauncherArgument = None,
+) -> None:
+    """Measure every trunk of a topology, and the bisection, at set shares of its rate.
+
+    What arrives is compared with what the file foretells; a byte now and then tells how long small messages take
+    meanwhile.
+    """
+    from scope.cli.output import print_json
+    from scope.cli.progress import stage_progress
+    from scope.engine import topology as engine
+    from scope.engine.options import LauncherOptions
+
+    launcher = LauncherOptions(
+        hosts=words(hosts),
+        hostfile=hostfile,
+        ranks_per_host=ranks_per_host,
+        binding=binding,
+        mpiexec=mpiexec,
+        remote_shell=remote_shell,
+        interface=interface,
+        arguments=launcher_argument or None,
+    )
+    loaded = engine.load(file, engine.DiscoverOptions(mpi, launcher), stage_progress)
+    if json:
+        print_json(
+            {
+                "cuts": [asdict(one) | {"foretold_bytes_per_s": one.foretold} for one in loaded.cuts],
+                "findings": [finding.model_dump() for finding in loaded.findings],
+            }
+        )
+    else:
+        _print_loads(loaded)
+
+
 def show(
     file: Annotated[Path, typer.Argument(help="A topology.toml.", show_default=False)],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")] = None,
@@ -100,6 +146,37 @@ def show(
         print(read.model_dump_json(indent=1))
     else:
         _draw(read)
+
+
+def _print_loads(loaded: Loaded) -> None:
+    from scope import units
+    from scope.report.terminal.console import console
+
+    screen = console()
+    for one in loaded.cuts:
+        foretold = units.quantity(one.foretold, "B/s")
+        screen.print(
+            f"\n{one.cut.name}, {one.cut.direction}: {len(one.cut.transfers)} at once, {foretold} foretold"
+        )
+        for level in one.levels:
+            arrived, half = _interval(level.delivered, "B/s"), _interval(level.half_round_trips_s, "s")
+            screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  half round trip {half}", markup=False)
+    for finding in loaded.findings:
+        screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
+        screen.print(f"  {finding.advice}", markup=False)
+    if not loaded.findings:
+        screen.print("\nNo trunk delivers less than the topology foretells.", markup=False)
+
+
+def _interval(values: list[float], unit: str) -> str:
+    import numpy as np
+
+    from scope import units
+    from scope.statistics.order_statistics import median_interval
+
+    found = median_interval(np.array(values))
+    low, high = (found.low, found.high) if found else (None, None)
+    return units.interval(float(np.median(values)), low, high, unit)
 
 
 def _print(found: Discovered) -> None:
@@ -140,4 +217,4 @@ def _as_json(found: Discovered) -> dict[str, Any]:
     }
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"discover": discover, "show": show}
+COMMANDS: dict[str, Callable[..., None]] = {"discover": discover, "load": load, "show": show}

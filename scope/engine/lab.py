@@ -165,6 +165,19 @@ def faithful(emulated: Emulation) -> bool:
     return all(map(fidelity.faithful, emulated.state.checks))
 
 
+OPTIONS = {
+    "loss": "--loss",
+    "duplication": "--duplication",
+    "reordering": "--reordering",
+    "corruption": "--corruption",
+    "largest_packet_bytes": "--mtu",
+    "paused_ms": "--pause",
+    "policed_mbit_per_s": "--police",
+    "half_duplex": "--half-duplex",
+}
+"""The option of each impairment of a link."""
+
+
 @dataclass(frozen=True)
 class Disturbance:
     """Options of `scope lab fault`: exactly one disturbance, of a host or of a trunk."""
@@ -178,6 +191,13 @@ class Disturbance:
     duplication: float | None = None
     reordering: float | None = None
     corruption: float | None = None
+    largest_packet_bytes: float | None = None
+    paused_ms: float | None = None
+    """Ten times a second."""
+    policed_mbit_per_s: float | None = None
+    """Rate of every second connection."""
+    half_duplex: bool = False
+    queue_bytes: float | None = None
     dead: bool = False
     slow: float | None = None
     """Share of time in which the host's processes are stopped."""
@@ -189,23 +209,29 @@ class Disturbance:
 
     @property
     def impairment(self) -> tuple[str, float] | None:
-        """The kind of fault of the frames of a link, and their share."""
-        found = ((kind, getattr(self, name)) for kind, name in faults.IMPAIRMENTS.items())
-        return next(((kind, share) for kind, share in found if share is not None), None)
+        """The kind of fault of the frames of a link, and its amount."""
+        found = ((kind, getattr(self, amount.field)) for kind, amount in faults.IMPAIRMENTS.items())
+        return next(((kind, float(value)) for kind, value in found if value not in (None, False)), None)
 
     def checked(self) -> Disturbance:
         """Return the disturbance; UsageError for one that is not possible."""
-        shares = {f"--{name}": getattr(self, name) for name in (*faults.IMPAIRMENTS.values(), "slow")}
-        amounts = (self.rate_mbit_per_s, *shares.values(), self.disk_mb_per_s)
+        amounts = (self.rate_mbit_per_s, self.slow, self.disk_mb_per_s, self.queue_bytes)
+        impaired = [getattr(self, amount.field) for amount in faults.IMPAIRMENTS.values()]
         plain = (self.dead, self.stop, self.server_dead, self.disk_full, self.clear)
-        if sum((*(amount is not None for amount in amounts), *plain)) != 1:
+        if sum((*(one not in (None, False) for one in (*amounts, *impaired)), *plain)) != 1:
             options = (
-                f"{', '.join(shares)}, --rate, --dead, --stop, --server-dead, --disk-full, --disk-rate, --clear"
+                f"{', '.join(OPTIONS.values())}, --slow, --rate, --queue, --dead, --stop, --server-dead,"
+                " --disk-full, --disk-rate, --clear"
             )
             raise UsageError(f"scope lab fault: must have one of {options}")
-        for option, share in shares.items():
-            if share is not None and not 0 < share < 1:
-                raise UsageError(f"{option} {share:g}: must be more than 0 and less than 1")
+        if self.impairment is not None:
+            kind, value = self.impairment
+            amount = faults.IMPAIRMENTS[kind]
+            if not amount.above < value < amount.below:
+                limits = f"more than {amount.above:g} and less than {amount.below:g}{amount.unit}"
+                raise UsageError(f"{OPTIONS[amount.field]} {value:g}: must be {limits}")
+        if self.slow is not None and not 0 < self.slow < 1:
+            raise UsageError(f"--slow {self.slow:g}: must be more than 0 and less than 1")
         rate = self.rate_mbit_per_s
         if rate is not None and not 0.1 <= rate <= 10_000:
             raise UsageError(f"--rate {rate:g}: must be from 0.1 to 10000 Mbit/s")
@@ -231,7 +257,9 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
         return _disturb_host(emulated, asked.host, asked)
     assert asked.trunk is not None
     if asked.rate_mbit_per_s is not None:
-        return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s)
+        return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s, asked.direction)
+    if asked.queue_bytes is not None:
+        return faults.queued_trunk(emulated, asked.trunk, asked.queue_bytes)
     if asked.impairment is not None:
         return faults.impaired_trunk(emulated, asked.trunk, *asked.impairment)
     return faults.dead_trunk(emulated, asked.trunk)
@@ -240,6 +268,8 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
 def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulation:
     if asked.rate_mbit_per_s is not None:
         return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
+    if asked.queue_bytes is not None:
+        return faults.queued_port(emulated, host, asked.queue_bytes)
     if asked.impairment is not None:
         return faults.impaired_port(emulated, host, *asked.impairment)
     if asked.dead:

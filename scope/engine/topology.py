@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from scope.build import installations
 from scope.engine.builds import native_program
 from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import UsageError
+from scope.findings import load as load_kinds
 from scope.findings import topology as kinds
 from scope.findings.finding import Finding
 from scope.findings.topology.facts import Facts
@@ -18,9 +20,12 @@ from scope.lab.active import ActiveLab, active
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
 from scope.plan.experiment import resolve
+from scope.topology import loading
 from scope.topology.discovery import Discovery
 from scope.topology.discovery import discover as find
-from scope.topology.probe import started
+from scope.topology.loading import LoadedCut
+from scope.topology.probe import Probe, started
+from scope.topology.topology import read
 
 StageProgress = Callable[[], AbstractContextManager[Callable[[str], None]]]
 """Creates the receiver of each stage's name in a discovery."""
@@ -44,9 +49,48 @@ class Discovered:
     findings: list[Finding]
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """The trunks of a topology under load, and the findings about them."""
+
+    cuts: list[LoadedCut]
+    findings: list[Finding]
+
+
 def discover(options: DiscoverOptions, progress: StageProgress | None = None) -> Discovered:
     """Find groups of hosts, their uplinks and rates; raises UsageError where there is only one host."""
-    lab = active()
+    with _probing(options, progress) as (cluster, probe, tell):
+        lab = active()
+        tell("inside a host")
+        inside = probe.inside_host()
+        found = find(probe, "measured" if lab is None else "emulated", inside, options.seed, tell)
+        hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
+    declared, source = _declared(cluster, lab, cluster.site.interface)
+    return Discovered(found, kinds.find_all(Facts(found, hosts, declared, source)))
+
+
+def load(file: Path, options: DiscoverOptions, progress: StageProgress | None = None) -> Loaded:
+    """Measure every trunk of a topology file, and the bisection, under controlled load.
+
+    Raises UsageError where the file has a host that the cluster lacks, or no two hosts on both sides of any trunk.
+    """
+    topology = read(file)
+    if not loading.cuts(topology):
+        raise UsageError(f"{file}: must have a trunk, or a bisection, with two hosts on both sides")
+    with _probing(options, progress) as (_, probe, tell):
+        if missing := [host for host in topology.hosts if host not in probe.hosts]:
+            raise UsageError(
+                f"{file}: host {missing[0]!r}: must be one of the hosts of this cluster: {', '.join(probe.hosts)}"
+            )
+        cuts = loading.load(probe, topology, tell)
+    return Loaded(cuts, load_kinds.find_all(cuts))
+
+
+@contextmanager
+def _probing(
+    options: DiscoverOptions, progress: StageProgress | None
+) -> Iterator[tuple[Cluster, Probe, Callable[[str], None]]]:
+    """Start what measures between the hosts."""
     asked = resolve(None, {"mpi": options.mpi, **launcher_keys(options.launcher)})
     mpi = installations.find(asked.mpi)
     site = site_of(mpi, asked.launcher, COMMAND_LINE)
@@ -57,15 +101,10 @@ def discover(options: DiscoverOptions, progress: StageProgress | None = None) ->
         )
     build = native_program(mpi)
     cluster = probe_cluster(site)
-    oversubscribed = lab is not None or max(cluster.place.slots) < 2
+    oversubscribed = active() is not None or max(cluster.place.slots) < 2
     telling = progress() if progress else nullcontext(_ignore)
     with as_interrupt(*STOP_RUN), started(cluster, build.program, oversubscribed) as probe, telling as tell:
-        tell("inside a host")
-        inside = probe.inside_host()
-        found = find(probe, "measured" if lab is None else "emulated", inside, options.seed, tell)
-        hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
-    declared, source = _declared(cluster, lab, site.interface)
-    return Discovered(found, kinds.find_all(Facts(found, hosts, declared, source)))
+        yield cluster, probe, tell
 
 
 def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) -> tuple[dict[str, float], str]:

@@ -51,11 +51,11 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """Of a link: slow, dead or an impairment; else slow-host, stopped, dead-server, full-disk or slow-disk."""
+    """Of a link: slow, dead, queue or an impairment; slow-host, stopped, dead-server, full-disk, slow-disk."""
     value: float = 0.0
-    """Mbit/s, a share of frames, a share of time, or MB/s of a disk."""
+    """Mbit/s, bytes, milliseconds, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"
-    """Direction of a slow port: to the host, or from it."""
+    """Direction of a slow port or trunk: to the host or first switch, or from it."""
     pid: int = 0
     """Process number inside the lab of the process that causes it; 0 where there is none."""
 
@@ -67,6 +67,10 @@ class Fault(Strict):
         }
         for impairment in ("lossy", "duplicating", "reordering", "corrupting"):
             amount[impairment] = f" ({units.percent(self.value, 2)} of frames)"
+        amount["queue"] = f" of {units.quantity(self.value, 'B')}"
+        amount["black-hole"] = f" (packets above {self.value:g} B)"
+        amount["pausing"] = f" ({self.value:g} ms of every 100 ms)"
+        amount["policing"] = f" (every second connection, {self.value:g} Mbit/s)"
         amount["slow-disk"] = f" ({self.value:g} MB/s)"
         amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
         return f"{self.where} {self.kind}{amount.get(self.kind, '')}"

@@ -1,12 +1,14 @@
 """Fault injection in a lab.
 
-A port or trunk is slow or dead, or loses, duplicates, reorders or corrupts frames; a host is slow or stopped; a
-storage server is dead, its disk slow or full.
+A port or trunk is slow, in one direction or both, half duplex or dead, has another queue, loses, duplicates,
+reorders or corrupts frames, silently drops large packets, stops now and then, or polices connections; a host is
+slow or stopped; a storage server is dead, its disk slow or full.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -17,15 +19,32 @@ from scope.lab.emulation import lay, say
 from scope.lab.entry import Emulation
 
 THROTTLE = Path(__file__).with_name("throttle.py")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """The one number of an impairment: its field, and from where to where it may reach, ends excluded."""
+
+    field: str
+    above: float = 0.0
+    below: float = 1.0
+    unit: str = ""
+
+
 IMPAIRMENTS = {
-    "lossy": "loss",
-    "duplicating": "duplication",
-    "reordering": "reordering",
-    "corrupting": "corruption",
+    "lossy": Amount("loss"),
+    "duplicating": Amount("duplication"),
+    "reordering": Amount("reordering"),
+    "corrupting": Amount("corruption"),
+    "black-hole": Amount("largest_packet_bytes", 67, 1500, " B"),
+    "pausing": Amount("paused_ms", 0, 100, " ms"),
+    "policing": Amount("policed_mbit_per_s", 0, 10_000, " Mbit/s"),
+    "half-duplex": Amount("half_duplex", 0, 2),
 }
-"""Kinds of faults of a relay, and the share of frames of each."""
+"""Kinds of faults of a relay."""
 Direction = Literal["both", "in", "out"]
-"""Direction of a port: to the host, or from it."""
+"""Direction of a port: to the host, or from it; of a trunk: to the first switch of its name, or from it."""
+MOST_QUEUE_BYTES = 100_000_000
 
 
 def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
@@ -36,32 +55,63 @@ def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Dir
     return _noted(emulation, Fault(where=host, kind="slow", value=mbit_per_s, direction=direction))
 
 
-def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float) -> Emulation:
-    """Change the rate of a trunk in both directions."""
-    for end in wiring.trunk_ends(_bucketed_trunk(emulation, trunk)):
+def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
+    """Change the rate of a trunk; in one direction only its rates are asymmetric."""
+    ends = wiring.trunk_ends(_bucketed_trunk(emulation, trunk))
+    for end in {"both": ends, "out": ends[:1], "in": ends[1:]}[direction]:
         _shape(emulation, None, end, mbit_per_s)
-    return _noted(emulation, Fault(where=trunk, kind="slow", value=mbit_per_s))
+    return _noted(emulation, Fault(where=trunk, kind="slow", value=mbit_per_s, direction=direction))
 
 
-def impaired_port(emulation: Emulation, host: str, kind: str, share: float) -> Emulation:
-    """Lose, duplicate, reorder or corrupt a share of the frames on a port; established connections break."""
+def queued_port(emulation: Emulation, host: str, queue_bytes: float) -> Emulation:
+    """Change the length of the queues at both ends of a port, at its declared rate."""
+    end = _own_port(emulation, host)
+    return _queued(emulation, host, [(None, end), (host, INTERFACE)], _port_rate(emulation, host), queue_bytes)
+
+
+def queued_trunk(emulation: Emulation, trunk: str, queue_bytes: float) -> Emulation:
+    """Change the length of the queues at both ends of a trunk, at its declared rate."""
+    number = _bucketed_trunk(emulation, trunk)
+    rate = emulation.state.description.trunk[number].total_mbit_per_s
+    return _queued(emulation, trunk, [(None, end) for end in wiring.trunk_ends(number)], rate, queue_bytes)
+
+
+def _queued(
+    emulation: Emulation, where: str, ends: list[tuple[str | None, str]], rate: float, queue_bytes: float
+) -> Emulation:
+    # A segment that the queue could not hold would never pass.
+    fastest = max(group.port_mbit_per_s for group in emulation.state.description.group)
+    least = 10_000 if fastest <= wiring.FASTEST_SEGMENTED_MBIT else 70_000
+    if not least <= queue_bytes <= MOST_QUEUE_BYTES:
+        raise UsageError(f"--queue {queue_bytes:g}: must be from {least} to {MOST_QUEUE_BYTES} bytes in this lab")
+    if any((fault.where, fault.kind) == (where, "slow") for fault in emulation.state.faults):
+        raise UsageError(
+            f"lab {emulation.state.name}: {where}: has another rate already; --clear removes all faults"
+        )
+    for host, device in ends:
+        say(emulation, host, "tc", [wiring.bucket(device, rate, "replace", queue_bytes)])
+    return _noted(emulation, Fault(where=where, kind="queue", value=queue_bytes))
+
+
+def impaired_port(emulation: Emulation, host: str, kind: str, value: float) -> Emulation:
+    """Impair a port (`IMPAIRMENTS`); established connections break."""
     end = _own_port(emulation, host)
     say(emulation, None, "ip", [f"link delete {end}"])
     pid = _pid(emulation, host)
-    emulation = lay(emulation, wiring.port(emulation.state.description, host, pid, _impairment(kind, share)))
-    return _noted(emulation, Fault(where=host, kind=kind, value=share))
+    emulation = lay(emulation, wiring.port(emulation.state.description, host, pid, _impairment(kind, value)))
+    return _noted(emulation, Fault(where=host, kind=kind, value=value))
 
 
-def impaired_trunk(emulation: Emulation, trunk: str, kind: str, share: float) -> Emulation:
-    """Lose, duplicate, reorder or corrupt a share of the frames on a trunk."""
+def impaired_trunk(emulation: Emulation, trunk: str, kind: str, value: float) -> Emulation:
+    """Impair a trunk (`IMPAIRMENTS`)."""
     number = _bucketed_trunk(emulation, trunk)
     say(emulation, None, "ip", [f"link delete {wiring.trunk_ends(number)[0]}"])
-    emulation = lay(emulation, wiring.trunk(emulation.state.description, number, _impairment(kind, share)))
-    return _noted(emulation, Fault(where=trunk, kind=kind, value=share))
+    emulation = lay(emulation, wiring.trunk(emulation.state.description, number, _impairment(kind, value)))
+    return _noted(emulation, Fault(where=trunk, kind=kind, value=value))
 
 
-def _impairment(kind: str, share: float) -> wiring.Impairment:
-    return wiring.Impairment(**{IMPAIRMENTS[kind]: share})
+def _impairment(kind: str, value: float) -> wiring.Impairment:
+    return wiring.Impairment(**{IMPAIRMENTS[kind].field: value})
 
 
 def dead_port(emulation: Emulation, host: str) -> Emulation:
@@ -126,8 +176,8 @@ def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
         _repair_storage(emulation, fault)
         return emulation
     if emulation.state.host(fault.where) is not None:
-        end, group = wiring.port_of(lab, fault.where), fault.where.rstrip("0123456789")
-        ends, rate = [(None, end), (fault.where, INTERFACE)], lab.group_of(group).port_mbit_per_s
+        end = wiring.port_of(lab, fault.where)
+        ends, rate = [(None, end), (fault.where, INTERFACE)], _port_rate(emulation, fault.where)
         again = wiring.port(lab, fault.where, _pid(emulation, fault.where))
     else:
         number = _trunk(emulation, fault.where)
@@ -135,7 +185,7 @@ def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
         ends, again = [(None, each) for each in wiring.trunk_ends(number)], wiring.trunk(lab, number)
     if fault.kind == "dead":
         say(emulation, None, "ip", [f"link set {end} up"])
-    elif fault.kind == "slow":
+    elif fault.kind in ("slow", "queue"):
         for host, device in ends:
             _shape(emulation, host, device, rate)
     elif fault.kind in IMPAIRMENTS:
@@ -184,6 +234,10 @@ def _pid(emulation: Emulation, host: str) -> int:
         names = ", ".join(one.name for one in emulation.state.hosts)
         raise UsageError(f"lab {emulation.state.name}: host {host}: must be one of {names}")
     return known.pid
+
+
+def _port_rate(emulation: Emulation, host: str) -> float:
+    return emulation.state.description.group_of(host.rstrip("0123456789")).port_mbit_per_s
 
 
 def _own_port(emulation: Emulation, host: str) -> str:

@@ -1,12 +1,14 @@
-// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all, and shares
-// of the frames that are lost, delivered twice, delivered late or damaged.
+// relay: a wire in user space, for what the kernel's token bucket cannot do: latency, one medium for all, shares
+// of the frames that are lost, delivered twice, delivered late or damaged, packets that are silently dropped for their
+// length, stops, and a policer of every second connection.
 //
 // Ports are TAP devices, each in the network namespace of a process. A frame that enters a port waits until
 // its medium is free, occupies it for length / rate, and is delivered `latency` after its last bit. Either
 // every port has a medium of its own (a full-duplex line) or all share one, round robin (a bus, a half-duplex
 // line). Frames wait in the kernel's queue of the port, so that senders feel the pressure.
 //
-//   relay --rate-mbit=10 --latency-us=0 --loss=0 --duplication=0 --reordering=0 --corruption=0 [--shared]
+//   relay --rate-mbit=10 --latency-us=0 --loss=0 --duplication=0 --reordering=0 --corruption=0
+//         --largest-packet-bytes=0 --paused-ms=0 --policed-mbit-per-s=0 [--shared]
 //         --statistics=FILE PID:INTERFACE PID:INTERFACE...
 //
 // Says "ready" when all ports exist. Writes how late deliveries were to FILE four times a second. Ends on
@@ -39,6 +41,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -55,6 +58,10 @@ constexpr std::size_t longest_frame = 9018;
 constexpr std::size_t header_bytes = 14;
 // A frame out of order comes after the next ones: it is late by so many times its own length.
 constexpr double overtaken_by = 3.5;
+// A wire with pauses stops so often.
+constexpr Nanoseconds between_pauses = second / 10;
+// A policer lets so much pass at once: the bucket of a switch, some ten packets.
+constexpr double policed_burst_bits = 8.0 * 16'000;
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
@@ -75,6 +82,9 @@ struct Options {
   double duplication = 0;
   double reordering = 0;
   double corruption = 0;
+  std::size_t largest_packet_bytes = 0;  // 0: all pass
+  Nanoseconds paused = 0;                // at the beginning of every `between_pauses`
+  double policed_bits_per_s = 0;         // of every second connection; 0: of none
   bool shared = false;
   std::string statistics;
   std::vector<std::string> ports;
@@ -97,6 +107,12 @@ Options parse(int count, char** words) {
       options.reordering = std::stod(value);
     else if (word.starts_with("--corruption="))
       options.corruption = std::stod(value);
+    else if (word.starts_with("--largest-packet-bytes="))
+      options.largest_packet_bytes = std::stoul(value);
+    else if (word.starts_with("--paused-ms="))
+      options.paused = static_cast<Nanoseconds>(std::stod(value) * 1e6);
+    else if (word.starts_with("--policed-mbit-per-s="))
+      options.policed_bits_per_s = std::stod(value) * 1e6;
     else if (word.starts_with("--statistics="))
       options.statistics = value;
     else if (word == "--shared")
@@ -163,10 +179,58 @@ struct Frame {
   }
 };
 
+// Drops what every second connection sends above a rate; the others pass. TCP over IPv4 alone is policed.
+class Policer {
+ public:
+  explicit Policer(double bits_per_s) : bits_per_s_(bits_per_s) {}
+
+  bool drops(const unsigned char* frame, std::size_t length, Nanoseconds time) {
+    constexpr std::size_t shortest = header_bytes + 20 + 4;
+    if (bits_per_s_ <= 0 || length < shortest || frame[12] != 0x08 || frame[13] != 0x00) return false;
+    const unsigned char* const packet = frame + header_bytes;
+    const std::size_t header = 4 * (packet[0] & 0xf);
+    if (packet[9] != 6 || length < header_bytes + header + 4) return false;
+    // Both directions of a connection are one.
+    End here = end(packet + 12, packet + header);
+    End there = end(packet + 16, packet + header + 2);
+    if (there < here) std::swap(here, there);
+    const auto found =
+        connections_.try_emplace({here, there}, Bucket{connections_.size() % 2 == 1, time}).first;
+    Bucket& bucket = found->second;
+    if (!bucket.policed) return false;
+    const double refilled = bits_per_s_ * static_cast<double>(time - bucket.since) / second;
+    bucket.bits = std::min(policed_burst_bits, bucket.bits + refilled);
+    bucket.since = time;
+    const double needed = 8.0 * static_cast<double>(length);
+    if (bucket.bits < needed) return true;
+    bucket.bits -= needed;
+    return false;
+  }
+
+ private:
+  using End = std::array<unsigned char, 6>;
+  struct Bucket {
+    bool policed;
+    Nanoseconds since;
+    double bits = policed_burst_bits;
+  };
+
+  static End end(const unsigned char* address, const unsigned char* port) {
+    End end;
+    std::copy_n(port, 2, std::copy_n(address, 4, end.begin()));
+    return end;
+  }
+
+  double bits_per_s_;
+  std::map<std::pair<End, End>, Bucket> connections_;
+};
+
 class Wire {
  public:
   explicit Wire(const Options& options)
-      : options_(options), free_(options.shared ? 1 : options.ports.size(), 0) {
+      : options_(options),
+        free_(options.shared ? 1 : options.ports.size(), 0),
+        policer_(options.policed_bits_per_s) {
     for (const auto& port : options.ports) ports_.push_back(open_port(port));
   }
 
@@ -197,10 +261,14 @@ class Wire {
       if (free - time > ahead) continue;
       const auto length = read(ports_[port], buffer_.data(), buffer_.size());
       if (length <= 0) continue;
+      learn(port);
+      if (is_dropped(static_cast<std::size_t>(length), time)) {
+        any = true;
+        continue;
+      }
       const double bits = 8.0 * static_cast<double>(length);
       const auto occupies = static_cast<Nanoseconds>(bits / options_.rate_bits_per_s * second);
-      free = std::max(free, time) + occupies;
-      learn(port);
+      free = after_pause(std::max(free, time)) + occupies;
       Frame frame{free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}};
       if (happens(options_.reordering)) frame.due += static_cast<Nanoseconds>(overtaken_by * occupies);
       if (happens(options_.duplication)) waiting_.push(frame);
@@ -210,6 +278,18 @@ class Wire {
       any = true;
     }
     return any;
+  }
+
+  // Without a word to anyone, as a device does whose own link takes no such packets.
+  bool is_dropped(std::size_t length, Nanoseconds time) {
+    const std::size_t largest = options_.largest_packet_bytes;
+    return (largest > 0 && length > largest + header_bytes) || policer_.drops(buffer_.data(), length, time);
+  }
+
+  // When a frame that could begin now does.
+  Nanoseconds after_pause(Nanoseconds begin) const {
+    const Nanoseconds into = begin % between_pauses;
+    return into < options_.paused ? begin + options_.paused - into : begin;
   }
 
   bool happens(double share) { return share > 0 && chance_(generator_) < share; }
@@ -283,6 +363,7 @@ class Wire {
   std::vector<Nanoseconds> free_;  // when each medium is free
   std::priority_queue<Frame, std::vector<Frame>, std::greater<>> waiting_;
   std::map<Address, std::size_t> where_;
+  Policer policer_;
   std::array<unsigned char, longest_frame> buffer_;
   std::size_t next_ = 0;
   std::uint64_t number_ = 0;

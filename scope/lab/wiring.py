@@ -25,18 +25,28 @@ COUNTERS = "SCOPE_LINK_COUNTERS"
 
 @dataclass(frozen=True)
 class Impairment:
-    """Shares of the frames of a link, 0 to 1."""
+    """What happens to the frames of a link that is a relay."""
 
     loss: float = 0.0
+    """A share of the frames, 0 to 1; so the next three."""
     duplication: float = 0.0
     reordering: float = 0.0
     """Delivered after the frames that follow them."""
     corruption: float = 0.0
     """With a wrong bit."""
+    largest_packet_bytes: float = 0
+    """Larger IP packets are dropped, and nobody is told; 0: none."""
+    paused_ms: float = 0.0
+    """The link stops for so long ten times a second."""
+    policed_mbit_per_s: float = 0.0
+    """What every second TCP connection sends above is dropped; 0: nothing."""
+    half_duplex: float = 0
+    """1: both directions share the link."""
 
     def arguments(self) -> list[str]:
-        """Return the words by which the relay learns of them."""
-        return [f"--{one.name}={getattr(self, one.name):.10g}" for one in fields(self)]
+        """Return the words by which the relay learns of them; of the duplex it learns as of a bus."""
+        said = [one.name for one in fields(self) if one.name != "half_duplex"]
+        return [f"--{name.replace('_', '-')}={getattr(self, name):.10g}" for name in said]
 
 
 SOUND = Impairment()
@@ -134,15 +144,16 @@ def counters(lab: Lab) -> str:
     return " ".join([f"/proc/{FABRIC}/net/dev", *links])
 
 
-def bucket(device: str, rate_mbit_per_s: float, verb: str = "add") -> str:
+def bucket(device: str, rate_mbit_per_s: float, verb: str = "add", queue_bytes: float | None = None) -> str:
     """Return the command that shapes the traffic leaving a device.
 
     The bucket is as small as the rate stays exact: a frame up to 20 Mbit/s; a segment (`SEGMENT_BYTES`) up to
-    200; a millisecond above, where the timer is too coarse for less. The queue holds a tenth of a second.
+    200; a millisecond above, where the timer is too coarse for less. Without `queue_bytes` the queue holds a tenth
+    of a second.
     """
     rate = rate_mbit_per_s * 1e6
     burst = 1600 if rate_mbit_per_s <= 20 else 10_000 if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT else rate / 8e3
-    queue = min(max(rate / 8 * 0.1, 128e3), 2e6)
+    queue = min(max(rate / 8 * 0.1, 128e3), 2e6) if queue_bytes is None else queue_bytes
     return f"qdisc {verb} dev {device} root tbf rate {rate:.0f}bit burst {burst:.0f} limit {queue:.0f}"
 
 
@@ -170,7 +181,10 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, impairment: Impa
         pass  # its port belongs to the relay of the bus
     elif group.latency_us > 0 or impairment != SOUND:
         ports = (f"{pid}:{INTERFACE}", f"{FABRIC}:{plug}")
-        wiring.relays.append(RelayedWire(f"port of {host.name}", rate, group.latency_us, False, ports, impairment))
+        shared = impairment.half_duplex > 0
+        wiring.relays.append(
+            RelayedWire(f"port of {host.name}", rate, group.latency_us, shared, ports, impairment)
+        )
         wiring.joined.append(joined)
     else:
         wiring.links += [f"link add {plug} type veth peer name {INTERFACE} netns {pid}", joined]
@@ -203,7 +217,7 @@ def _join(wiring: Wiring, lab: Lab, number: int, impairment: Impairment = SOUND)
         for end, switch in zip(ends, line.between, strict=True)
     ]
     if line.latency_us > 0 or line.duplex == "half" or impairment != SOUND:
-        name, shared = f"trunk {line.name}", line.duplex == "half"
+        name, shared = f"trunk {line.name}", line.duplex == "half" or impairment.half_duplex > 0
         ports = (f"{FABRIC}:{ends[0]}", f"{FABRIC}:{ends[1]}")
         wiring.relays.append(RelayedWire(name, line.total_mbit_per_s, line.latency_us, shared, ports, impairment))
         wiring.joined += masters

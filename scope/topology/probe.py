@@ -35,6 +35,9 @@ SINGLE_STREAM_S, STREAM_S, LONGEST_STREAM_S = 0.1, 0.2, 3.0
 CHUNK_S = 2.5e-3
 """Time of a chunk at the fastest rate seen: short against a stream, long against the cost of a chunk."""
 SMALLEST_CHUNK, LARGEST_CHUNK = 4096, 1 << 22
+LOADED_S = 0.4
+"""Length of streams at a set rate."""
+PACED_CHUNK_S, SMALLEST_PACED_CHUNK = 1e-3, 1024
 WINDOW = 8
 """Chunks in flight: enough that a receiver may be late."""
 FEWEST_CHUNKS = 8
@@ -75,6 +78,30 @@ class Probe:
         # Where processors were short each time, the fastest result suffered least.
         best = max(answers, key=lambda answer: float(answer.rates.sum()))
         return replace(best, starved=answers[-1].starved, attempts=sum(answer.attempts for answer in answers))
+
+    def loaded(
+        self, transfers: Sequence[Transfer], rates: Sequence[float], pair: Transfer
+    ) -> tuple[Answer, list[float]]:
+        """Run transfers at these rates at most; return what they delivered, and half round trips of a pair."""
+        first, second = self.ranks[pair.source][0], self.ranks[pair.target][0]
+        ends = [(self.ranks[transfer.source][0], self.ranks[transfer.target][0]) for transfer in transfers]
+        words = [
+            f"{a} {b} {self._paced_chunk(rate)} {WINDOW} {rate:.0f}"
+            for (a, b), rate in zip(ends, rates, strict=True)
+        ]
+        reply = self._ask(f"loaded {LOADED_S:g} {self.nap_us} {first} {second} {' '.join(words)}")
+        for each, replied in zip(transfers, reply["transfers"], strict=True):
+            if not replied["well"]:
+                raise ScopeError(f"what {each.target} received from {each.source} is not what was sent")
+        delivered = np.array([one["bytes"] / max(one["seconds"], 1e-9) for one in reply["transfers"]])
+        waited = max(float(one["starved"]) for one in reply["transfers"])
+        starved = self.nap_us > 0 and waited > WAITED and float(delivered.sum()) > LIGHT
+        return Answer(delivered, starved), list(reply["half_round_trips_s"])
+
+    @staticmethod
+    def _paced_chunk(rate: float) -> int:
+        """Return a chunk that is sent often, since what waits behind it is measured."""
+        return int(min(max(rate * PACED_CHUNK_S, SMALLEST_PACED_CHUNK), LARGEST_CHUNK)) // 16 * 16
 
     def latency(self, a: str, b: str) -> float:
         """Return the median half round trip of an empty message, in seconds."""

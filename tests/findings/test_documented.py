@@ -11,7 +11,13 @@ import pytest
 import scope.findings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = {"run": "findings.md", "profile": "profiles.md", "campaign": "campaigns.md", "topology": "topology.md"}
+PAGES = {
+    "run": "findings.md",
+    "profile": "profiles.md",
+    "campaign": "campaigns.md",
+    "topology": "topology.md",
+    "load": "topology.md",
+}
 
 
 def documented(page: str) -> set[str]:

@@ -319,6 +319,8 @@ KINDS: dict[str, tuple[str, list[Change], list[Change]]] = {
 
 
 PAIR_KINDS = {"slow_pairs", "slow_sample", "congestion", "buffer_bloat", "unfair_streams"}
+PATH_KINDS = {"mtu_black_hole", "directions", "path_stops", "lost_packets"}
+"""Tried in test_paths.py."""
 APPLICATION_KINDS = {"all_to_all_bound", "latency_bound", "many_small_receives", "second_core"}
 """Tried in test_slow_pairs.py."""
 COLLECTIVE_KINDS = {"odd_process_count", "linear_collective", "unequal_blocks"}
@@ -358,6 +360,7 @@ def test_every_kind_is_tried() -> None:
         | NODE_KINDS
         | COLLECTIVE_KINDS
         | PAIR_KINDS
+        | PATH_KINDS
         | LAB_KINDS
         | TCP_KINDS
         | {"slow_host"}

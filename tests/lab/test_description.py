@@ -146,3 +146,27 @@ def test_it_is_told_where_what_crosses_a_trunk_is_counted() -> None:
     _, grid = description.read("grid")
     told = "/proc/1/net/dev hpc>router=trunk0a grid>router=trunk1a giza>router=trunk2a"
     assert wiring.counters(grid) == told
+
+
+@pytest.mark.parametrize(
+    ("impairment", "said"),
+    [
+        (wiring.Impairment(largest_packet_bytes=1400), "--largest-packet-bytes=1400"),
+        (wiring.Impairment(paused_ms=2.5), "--paused-ms=2.5"),
+        (wiring.Impairment(policed_mbit_per_s=8), "--policed-mbit-per-s=8"),
+        (wiring.Impairment(half_duplex=1), "--shared"),
+    ],
+)
+def test_an_impaired_link_is_a_relay_of_the_same_rate(impairment: wiring.Impairment, said: str) -> None:
+    _, grid = description.read("grid")
+    for wired in (wiring.trunk(grid, 1, impairment), wiring.port(grid, "hpc1", 7, impairment)):
+        (relay,) = wired.relays
+        assert said in relay.arguments("file")
+        assert ("--shared" in relay.arguments("file")) == (said == "--shared")
+        assert f"--rate-mbit={grid.trunk[1].total_mbit_per_s:g}" in relay.arguments("file")
+        assert not wired.buckets
+
+
+def test_a_queue_is_as_long_as_it_is_told() -> None:
+    assert wiring.bucket("trunk0a", 50).endswith(" limit 625000")
+    assert wiring.bucket("trunk0a", 50, "replace", 12_000).endswith(" limit 12000")

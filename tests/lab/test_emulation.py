@@ -221,6 +221,23 @@ def test_a_trunk_is_slowed_and_cut(healthy: Emulation, monkeypatch: pytest.Monke
     assert fidelity.check(mended, probe(mended, "trunk a-c")).measured_bytes_per_s > 0
 
 
+def test_a_link_that_drops_large_packets_is_told(
+    healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
+) -> None:
+    hole = faults.impaired_trunk(healthy, "a-c", "black-hole", 1200)
+    # Long messages of MPI, by which its path is verified, would hang there.
+    hole = hole.kept(hole.state.model_copy(update={"verified": [embedded.compiler]}))
+    fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.3", "--seed", "3", "--hosts", "a1,c1"]
+    case = "network.largest_packet ranks=2 placement=node"
+    answer = in_lab(hole, tmp_path, "run", *fixed, "-o", "run", "--case", case)
+    assert answer.code == 0, answer.errors
+    found = json.loads((tmp_path / "run" / "findings.json").read_text())["findings"]
+    (finding,) = [one for one in found if one["code"] == "mtu-black-hole"]
+    assert "above 1200 B silently disappear between a1 and c1, in both directions" in finding["title"]
+    machine = json.loads((tmp_path / "run" / "machine.json").read_text())
+    assert machine["lab"]["faults"] == ["a-c black-hole (packets above 1200 B)"]
+
+
 def test_a_stopped_host_stands_still_until_it_is_mended(healthy: Emulation) -> None:
     sleeper = healthy.started("a1", ["sh", "-c", "sleep 60 & echo $!; wait"])
     assert sleeper.stdout is not None
@@ -264,6 +281,22 @@ def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
         faults.slow_trunk(small, "a-d", 5)
     with pytest.raises(UsageError, match="a-b: uses a relay"):
         faults.slow_trunk(small, "a-b", 5)
+    with pytest.raises(UsageError, match="--queue 9000: must be from 10000 to"):
+        faults.queued_trunk(small, "a-c", 9000)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"largest_packet_bytes": 1500.0}, r"--mtu 1500: must be more than 67 and less than 1500 B"),
+        ({"paused_ms": float("nan")}, r"--pause nan: must be more than 0 and less than 100 ms"),
+        ({"loss": 1.0}, r"--loss 1: must be more than 0 and less than 1$"),
+        ({"half_duplex": True, "policed_mbit_per_s": 3.0}, r"must have one of --loss, .*--half-duplex, --slow"),
+    ],
+)
+def test_amounts_of_faults_are_checked(asked: dict[str, float], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        labs.Disturbance(trunk="a-c", **asked).checked()  # type: ignore[arg-type]
 
 
 def test_a_lab_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:

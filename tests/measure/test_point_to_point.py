@@ -153,6 +153,8 @@ def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
         ("mpi.random_pairs message_bytes=1000", 2),
         ("network.congestion load_ms=1", 2),
         ("network.congestion load_ms=1 direction=both flows=2", 2),
+        ("network.directions load_ms=20", 2),
+        ("network.largest_packet", 2),
         ("mpi.congestion aggressor=all_to_all", 4),
         ("mpi.congestion victim=allreduce message_bytes=800", 5),
         ("mpi.persistent message_bytes=1000", 2),

@@ -37,22 +37,27 @@ def converse(
 
 
 def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
-    code, (hello, streams, ping_pongs, refused, nonsense) = converse(
+    code, (hello, streams, ping_pongs, loaded, refused, nonsense) = converse(
         build,
-        3,
+        4,
         "transfers 0.1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
         "latency 2 1 7",
-        "transfers 0.1 100 0 3 4096 4",
+        "loaded 0.2 100 3 2 0 1 1024 4 200000",
+        "transfers 0.1 100 0 4 4096 4",
         "dance",
     )
     assert code == 0
-    assert len(hello["hosts"]) == 3
+    assert len(hello["hosts"]) == 4
+    (paced,) = loaded["transfers"]
+    assert paced["well"]
+    assert 0 < paced["bytes"] / paced["seconds"] < 400_000, "never more than it may"
+    assert loaded["half_round_trips_s"]
     assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
     assert len(streams["transfers"]) == 3
     assert len(ping_pongs["half_round_trips_s"]) == 7
     assert all(0 < value < 10 for value in ping_pongs["half_round_trips_s"])
-    assert refused["error"] == "FROM and TO must be below 3"
-    assert nonsense["error"] == "dance: must be transfers or latency"
+    assert refused["error"] == "FROM and TO must be below 4"
+    assert nonsense["error"] == "dance: must be transfers, loaded or latency"
 
 
 WRONG = {
@@ -62,6 +67,8 @@ WRONG = {
     "transfers 0.1 0 0 1 4096 1": "WINDOW must be from 2",
     "transfers 0.1 0 0 1 4096": "CHUNK_BYTES and WINDOW are missing",
     "transfers 0.1 0": "there must be a transfer",
+    "loaded 0.1 0 0 1 1 0 4096 4 1e6": "the ranks of the echo must have no transfer",
+    "loaded 0.1 0 0 1 1 0 4096 4": "BYTES_PER_S is missing",
     "latency 0 1 0": "REPETITIONS must be from 1",
 }
 

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "json/json.hpp"
@@ -33,6 +34,7 @@ constexpr int largest_window = 64;
 constexpr int most_transfers = 4096;  // each has two tags, and MPI promises 32767
 constexpr double longest_s = 60;
 constexpr int most_echoes = 10000;
+constexpr microseconds between_echoes{2000};
 
 // Lines of standard input, until the line `end`, the end of input, or a long silence: not every launcher
 // closes rank 0's input when its own ends.
@@ -59,11 +61,11 @@ class Input {
 };
 
 struct Command {
-  bool latency = false;
   double seconds = 0;
   microseconds nap{0};
-  std::vector<Transfer> transfers;  // a single pair for latency
-  int repetitions = 0;
+  std::vector<Transfer> transfers;
+  int repetitions = 0;           // of an echo; 0: as long as the transfers
+  std::optional<Transfer> echo;  // between ranks without a transfer
 };
 
 void check(bool allowed, const std::string& what) {
@@ -79,13 +81,14 @@ Transfer read_ends(std::istream& words, int ranks) {
   return transfer;
 }
 
-Command read_transfers(std::istream& words, int ranks) {
-  Command command;
+// Where `paced`, each transfer has a rate.
+void read_transfers(std::istream& words, int ranks, bool paced, Command& command) {
   std::int64_t nap_us = 0;
   check(static_cast<bool>(words >> command.seconds >> nap_us), "SECONDS and NAP_US must be numbers");
   check(command.seconds > 0 && command.seconds <= longest_s, "SECONDS must be above 0 and at most 60");
   check(nap_us >= 0 && nap_us <= 10000, "NAP_US must be from 0 to 10000");
   command.nap = microseconds(nap_us);
+  if (paced) command.echo = read_ends(words, ranks);
   while (words >> std::ws, !words.eof()) {
     Transfer transfer = read_ends(words, ranks);
     check(static_cast<bool>(words >> transfer.chunk_bytes >> transfer.window),
@@ -93,11 +96,17 @@ Command read_transfers(std::istream& words, int ranks) {
     check(transfer.chunk_bytes >= 16 && transfer.chunk_bytes <= largest_chunk,
           "CHUNK_BYTES must be from 16 to 2^28");
     check(transfer.window >= 2 && transfer.window <= largest_window, "WINDOW must be from 2 to 64");
+    if (paced) {
+      check(static_cast<bool>(words >> transfer.bytes_per_s), "BYTES_PER_S is missing");
+      check(transfer.bytes_per_s > 0 && transfer.bytes_per_s < 1e15, "BYTES_PER_S must be above 0");
+      for (const int rank : {transfer.from, transfer.to})
+        check(rank != command.echo->from && rank != command.echo->to,
+              "the ranks of the echo must have no transfer");
+    }
     command.transfers.push_back(transfer);
   }
   check(!command.transfers.empty(), "there must be a transfer");
   check(command.transfers.size() <= most_transfers, "there must be at most 4096 transfers");
-  return command;
 }
 
 // Throws std::invalid_argument that says what is allowed.
@@ -105,11 +114,13 @@ Command read_command(const std::string& line, int ranks) {
   std::istringstream words(line);
   std::string kind;
   words >> kind;
-  if (kind == "transfers") return read_transfers(words, ranks);
-  check(kind == "latency", kind + ": must be transfers or latency");
   Command command;
-  command.latency = true;
-  command.transfers = {read_ends(words, ranks)};
+  if (kind == "transfers" || kind == "loaded") {
+    read_transfers(words, ranks, kind == "loaded", command);
+    return command;
+  }
+  check(kind == "latency", kind + ": must be transfers, loaded or latency");
+  command.echo = read_ends(words, ranks);
   check(static_cast<bool>(words >> command.repetitions), "REPETITIONS must be a number");
   check(command.repetitions >= 1 && command.repetitions <= most_echoes,
         "REPETITIONS must be from 1 to 10000");
@@ -135,19 +146,31 @@ std::string rank_name(int rank) {
   return "rank " + std::to_string(rank);
 }
 
-// Half round trips of an empty message, in seconds, on the initiating rank.
+// Half round trips of a message, in seconds, on the initiating rank: of so many empty ones, or, for as long as the
+// transfers beside them last, of one byte that says whether another one follows.
 std::vector<double> echo(const Command& command, const Communicator& world) {
   using Clock = std::chrono::steady_clock;
-  const Transfer& pair = command.transfers.front();
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const Transfer& pair = *command.echo;
   const bool first = world.rank() == pair.from;
   const int peer = first ? pair.to : pair.from;
+  const bool counted = command.repetitions > 0;
+  const int bytes = counted ? 0 : 1;
+  const int most = counted ? command.repetitions : most_echoes;
   std::vector<double> halves;
-  for (int i = 0; i < command.repetitions; ++i) {
+  const auto start = Clock::now();
+  char more = 1;
+  for (int number = 1; number <= most && more != 0; ++number) {
+    if (!counted && first && since(start) > command.seconds) more = 0;
     const auto begin = Clock::now();
-    if (first) MPI_Send(nullptr, 0, MPI_BYTE, peer, echo_tag, world.handle());
-    MPI_Recv(nullptr, 0, MPI_BYTE, peer, echo_tag, world.handle(), MPI_STATUS_IGNORE);
-    if (!first) MPI_Send(nullptr, 0, MPI_BYTE, peer, echo_tag, world.handle());
-    halves.push_back(std::chrono::duration<double>(Clock::now() - begin).count() / 2);
+    if (first) MPI_Send(&more, bytes, MPI_CHAR, peer, echo_tag, world.handle());
+    MPI_Recv(&more, bytes, MPI_CHAR, peer, echo_tag, world.handle(), MPI_STATUS_IGNORE);
+    if (!first) MPI_Send(&more, bytes, MPI_CHAR, peer, echo_tag, world.handle());
+    halves.push_back(since(begin) / 2);
+    // Beside a load an echo is a sample, not a load.
+    if (!counted && first) std::this_thread::sleep_for(between_echoes);
   }
   return first ? halves : std::vector<double>{};
 }
@@ -155,7 +178,7 @@ std::vector<double> echo(const Command& command, const Communicator& world) {
 // The results of a command on this rank: numbers that rank 0 reads in the same order.
 std::vector<double> carry_out_here(const Command& command, const Communicator& world, const Faults& faults,
                                    const std::function<void()>& start_together) {
-  if (command.latency) {
+  if (command.echo && (world.rank() == command.echo->from || world.rank() == command.echo->to)) {
     start_together();
     return echo(command, world);
   }
@@ -192,6 +215,7 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
                                       const Communicator& world, const Faults& faults) {
   std::set<int> others;
   for (const Transfer& each : command.transfers) others.insert({each.from, each.to});
+  if (command.echo) others.insert({command.echo->from, command.echo->to});
   const bool here = others.erase(0) > 0;
   for (const int rank : others) {
     MPI_Send(line.data(), static_cast<int>(line.size()), MPI_BYTE, rank, command_tag, world.handle());
@@ -242,11 +266,8 @@ void answer(const std::string& line, const Communicator& world, const Faults& fa
   try {
     const Command command = read_command(line, world.size());
     const auto answers = lead(line, command, world, faults);
-    if (command.latency) {
-      json.member("half_round_trips_s", answers[command.transfers.front().from]);
-    } else {
-      write_transfers(json, command, answers);
-    }
+    if (command.echo) json.member("half_round_trips_s", answers[command.echo->from]);
+    if (!command.transfers.empty()) write_transfers(json, command, answers);
   } catch (const std::invalid_argument& error) {
     json.member("error", error.what());
   }

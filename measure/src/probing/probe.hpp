@@ -4,6 +4,9 @@
 // standard output; after the line `end`, or the end of the input, all ranks end.
 //   transfers SECONDS NAP_US FROM TO CHUNK_BYTES WINDOW [FROM TO CHUNK_BYTES WINDOW]...
 // streams that start together; the answer lists, for each, the bytes delivered and the seconds
+//   loaded SECONDS NAP_US FROM TO [FROM TO CHUNK_BYTES WINDOW BYTES_PER_S]...
+// the same with streams that send at most at a rate, and round trips of a byte between the first two ranks meanwhile; the
+// answer lists half of each, too
 //   latency FROM TO REPETITIONS
 // round trips of an empty message; the answer lists half of each
 // The first line of output names the host of every rank.

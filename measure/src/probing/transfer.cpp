@@ -48,36 +48,57 @@ class Sender {
   }
 
   void start(double seconds) {
-    end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    MPI_Irecv(&token_, 1, MPI_CHAR, transfer_.to, tag_ + 1, world_, &grant_);
-    for (int slot = 0; slot < transfer_.window; ++slot) send(slot, sent_++, transfer_.chunk_bytes);
+    begin_ = Clock::now();
+    end_ = begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    use_free_slots();
   }
 
   // Makes all possible progress without waiting; returns whether there was any.
   bool advance() {
     if (done_) return false;
-    int arrived = 0;
-    MPI_Test(&grant_, &arrived, MPI_STATUS_IGNORE);
-    if (arrived == 0) return false;
-    ++granted_;
-    const int slot = static_cast<int>((granted_ - 1) % transfer_.window);
-    if (Clock::now() < end_) {
-      send(slot, sent_++, transfer_.chunk_bytes);
-    } else {
-      send(slot, closing, sizeof(std::int64_t));
-      ++closed_;
-    }
-    if (closed_ == transfer_.window) {
-      finish();
-    } else {
-      MPI_Irecv(&token_, 1, MPI_CHAR, transfer_.to, tag_ + 1, world_, &grant_);
-    }
-    return true;
+    const bool granted = take_grant();
+    const bool sent = use_free_slots();
+    if (closed_ == transfer_.window) finish();
+    return granted || sent;
   }
 
   bool done() const { return done_; }
 
  private:
+  // Returns whether the receiver has taken a chunk; it does so in the order of the slots.
+  bool take_grant() {
+    if (granted_ == sent_) return false;
+    if (grant_ == MPI_REQUEST_NULL) MPI_Irecv(&token_, 1, MPI_CHAR, transfer_.to, tag_ + 1, world_, &grant_);
+    int arrived = 0;
+    MPI_Test(&grant_, &arrived, MPI_STATUS_IGNORE);
+    if (arrived == 0) return false;
+    ++granted_;
+    return true;
+  }
+
+  // Slots are used in turn, and closed when the time is over.
+  bool use_free_slots() {
+    bool used = false;
+    while (sent_ - granted_ + closed_ < transfer_.window && (Clock::now() >= end_ || due())) {
+      const auto slot = static_cast<int>((sent_ + closed_) % transfer_.window);
+      used = true;
+      if (Clock::now() < end_) {
+        send(slot, sent_++, transfer_.chunk_bytes);
+      } else {
+        send(slot, closing, sizeof(std::int64_t));
+        ++closed_;
+      }
+    }
+    return used;
+  }
+
+  // Whether the next chunk may leave; a late one is made up for.
+  bool due() const {
+    if (transfer_.bytes_per_s <= 0) return true;
+    const double at = static_cast<double>(sent_ * transfer_.chunk_bytes) / transfer_.bytes_per_s;
+    return std::chrono::duration<double>(Clock::now() - begin_).count() >= at;
+  }
+
   // The receiver has taken the previous chunk of this slot, so its send is complete.
   void send(int slot, std::int64_t number, std::int64_t bytes) {
     MPI_Wait(&sends_[slot], MPI_STATUS_IGNORE);
@@ -94,7 +115,7 @@ class Sender {
   Transfer transfer_;
   int tag_;
   MPI_Comm world_;
-  Clock::time_point end_;
+  Clock::time_point begin_, end_;
   std::vector<Chunk> chunks_;
   std::vector<MPI_Request> sends_;
   MPI_Request grant_ = MPI_REQUEST_NULL;
@@ -159,6 +180,11 @@ class Receiver {
     const auto since = [&](std::size_t i) {
       return std::chrono::duration<double>(arrivals_[i] - arrivals_.front()).count();
     };
+    if (arrivals_.size() < 2) {
+      result.bytes = static_cast<double>(arrivals_.size() * transfer_.chunk_bytes);
+      result.seconds = seconds_;
+      return;
+    }
     std::size_t first = 0;
     while (first + 1 < arrivals_.size() && since(first) < settling * seconds_) ++first;
     std::size_t last = arrivals_.size() - 1;

@@ -16,7 +16,8 @@ struct Transfer {
   int from = 0;
   int to = 0;
   std::int64_t chunk_bytes = 0;
-  int window = 0;  // chunks in flight at most
+  int window = 0;          // chunks in flight at most
+  double bytes_per_s = 0;  // at which chunks are sent at most; 0: as fast as they are granted
 };
 
 struct Delivery {

@@ -19,34 +19,19 @@
 #include "memory/buffer.hpp"
 #include "text/words.hpp"
 #include "transports/route.hpp"
+#include "transports/streams.hpp"
 
 namespace scope::loaded {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using streams::give_up;
+using streams::seconds_since;
+using streams::Streams;
+using streams::would_block;
 
-constexpr std::size_t round_bytes = 1 << 20;  // contents of a stream, again and again
-constexpr std::size_t chunk_bytes = 1 << 16;
-constexpr double longest_wait_s = 20;
 constexpr std::byte quiet{1};  // the first byte of a small message: without load, beside it
 constexpr std::byte busy{2};
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-bool would_block() {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
-
-// One of the streams, in one direction or both.
-struct Stream {
-  Socket socket;
-  std::uint64_t sent = 0;
-  std::uint64_t received = 0;
-  std::uint64_t received_before = 0;  // when the queues were taken to be full
-  std::uint64_t counted = 0;          // received from then on until the load ended
-};
 
 class Congestion final : public Benchmark {
  public:
@@ -58,14 +43,9 @@ class Congestion final : public Benchmark {
         receives_(!client_ || parameters.choice("direction") == "both"),
         message_(parameters.integer("message_bytes")),
         answer_(parameters.integer("message_bytes")),
-        contents_(round_bytes + chunk_bytes),
-        arrived_(chunk_bytes),
-        talk_(call_by_tcp(partner_, 0)) {
+        talk_(call_by_tcp(partner_, 0)),
+        streams_(partner_, parameters.integer("flows")) {
     talk_.set(IPPROTO_TCP, TCP_NODELAY, 1);
-    streams_.resize(parameters.integer("flows"));
-    for (Stream& stream : streams_) stream.socket = call_by_tcp(partner_, 0);
-    write_pattern(contents_.bytes().first(round_bytes), 1);
-    std::memcpy(contents_.data() + round_bytes, contents_.data(), chunk_bytes);
   }
 
   Work work() const override { return {.bytes = 2.0 * static_cast<double>(message_.size()), .messages = 2}; }
@@ -76,7 +56,7 @@ class Congestion final : public Benchmark {
   }
 
   void run(Repetition& repetition) override {
-    problem_.clear();
+    streams_.use(false, receives_);
     double alone_s = 0;
     if (client_) {
       round_trip(quiet);
@@ -86,15 +66,16 @@ class Congestion final : public Benchmark {
     }
     MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
                  partner_.comm, MPI_STATUS_IGNORE);
-    const double retransmitted = retransmissions();
+    const double retransmitted = streams_.retransmissions();
+    const double packets = streams_.packets();
     double duration_s = 0;
-    loaded_ = sends_;
+    streams_.use(sends_, receives_);
     if (client_) {
       const auto begin = Clock::now();
       while (seconds_since(begin) < load_s_) {
-        if (!move()) sleep_until_something_moves();
+        if (!streams_.move()) sleep_until_something_moves();
       }
-      for (Stream& stream : streams_) stream.received_before = stream.received;
+      streams_.count_from_here();
       const auto middle = Clock::now();
       repetition.time([this] { round_trip(busy); });
       duration_s = seconds_since(middle);
@@ -102,10 +83,10 @@ class Congestion final : public Benchmark {
       const auto begin = Clock::now();
       bool begun = false;
       while (answered_ == 0) {
-        const bool moved = move();
+        const bool moved = streams_.move();
         // What arrives before the queues are full says nothing of how flows share.
         if (!begun && seconds_since(begin) >= load_s_ / 2) {
-          for (Stream& stream : streams_) stream.received_before = stream.received;
+          streams_.count_from_here();
           begun = true;
         }
         if (!try_answer() && !moved) sleep_until_something_moves();
@@ -113,15 +94,15 @@ class Congestion final : public Benchmark {
       answered_ = 0;
       duration_s = seconds_since(begin) - load_s_ / 2;
     }
-    loaded_ = false;
-    for (Stream& stream : streams_) stream.counted = stream.received - stream.received_before;
-    drain();
-    observe(repetition, alone_s, duration_s, retransmissions() - retransmitted);
+    const Streams::Counted counted = streams_.counted();
+    streams_.drain();
+    observe(repetition, alone_s, duration_s, counted, streams_.retransmissions() - retransmitted,
+            streams_.packets() - packets);
   }
 
   // Both sides have the last message, under load, which the second one returned from where it arrived.
   Check verify(std::uint64_t seed) override {
-    Check check{static_cast<std::int64_t>(answer_.size()), problem_};
+    Check check{static_cast<std::int64_t>(answer_.size()), streams_.take_problem()};
     Buffer expected(answer_.size());
     write_pattern(expected.bytes(), seed);
     expected.data()[0] = busy;
@@ -145,7 +126,7 @@ class Congestion final : public Benchmark {
     while (have < answer_.size()) {
       const std::size_t arrived = receive_some(answer_.bytes().subspan(have));
       have += arrived;
-      if (!move() && arrived == 0) sleep_until_something_moves();
+      if (!streams_.move() && arrived == 0) sleep_until_something_moves();
       give_up(begin);
     }
   }
@@ -170,13 +151,9 @@ class Congestion final : public Benchmark {
     return true;
   }
 
-  // Polling would take the processor from the kernel's part of the network, and from the other side in a lab.
   void sleep_until_something_moves() {
     std::vector<pollfd> watched{{talk_.descriptor(), POLLIN, 0}};
-    for (const Stream& stream : streams_) {
-      const int events = (receives_ ? POLLIN : 0) | (loaded_ ? POLLOUT : 0);
-      watched.push_back({stream.socket.descriptor(), static_cast<short>(events), 0});
-    }
+    streams_.watch(watched);
     poll(watched.data(), watched.size(), 1);
   }
 
@@ -202,85 +179,25 @@ class Congestion final : public Benchmark {
     return 0;
   }
 
-  // Every stream moves what it can without waiting. Returns whether one did.
-  bool move() {
-    bool moved = false;
-    for (Stream& stream : streams_) {
-      if (loaded_) moved |= push(stream);
-      if (receives_) moved |= pull(stream);
-    }
-    return moved;
-  }
-
-  bool push(Stream& stream) {
-    const std::byte* const from = contents_.data() + stream.sent % round_bytes;
-    const ssize_t moved = send(stream.socket.descriptor(), from, chunk_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (moved > 0) stream.sent += static_cast<std::uint64_t>(moved);
-    if (moved < 0 && !would_block()) fail("send");
-    return moved > 0;
-  }
-
-  bool pull(Stream& stream) {
-    const ssize_t moved = recv(stream.socket.descriptor(), arrived_.data(), chunk_bytes, MSG_DONTWAIT);
-    if (moved < 0 && !would_block()) fail("recv");
-    if (moved <= 0) return false;
-    const std::byte* const expected = contents_.data() + stream.received % round_bytes;
-    if (std::memcmp(arrived_.data(), expected, static_cast<std::size_t>(moved)) != 0 && problem_.empty())
-      problem_ = sentence({"a stream differs after byte ", static_cast<std::int64_t>(stream.received)});
-    stream.received += static_cast<std::uint64_t>(moved);
-    return true;
-  }
-
-  // Takes what is still under way: both sides have ended to send.
-  void drain() {
-    for (Stream& stream : streams_) {
-      const std::uint64_t theirs = partner_.swap(stream.sent);
-      const auto begin = Clock::now();
-      while (stream.received < theirs) {
-        if (!move()) sleep_until_something_moves();
-        give_up(begin);
-      }
-    }
-  }
-
-  static void give_up(Clock::time_point begin) {
-    if (seconds_since(begin) > longest_wait_s)
-      throw std::runtime_error(sentence({"nothing arrived for ", longest_wait_s, " s"}));
-  }
-
-  double retransmissions() const {
-    double sum = 0;
-    for (const Stream& stream : streams_) {
-      tcp_info info{};
-      socklen_t length = sizeof info;
-      getsockopt(stream.socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &length);
-      sum += info.tcpi_total_retrans;
-    }
-    return sum;
-  }
-
   struct Report {
     double alone_s;
     double loaded_s;
     double bytes_per_s;
     double fairness;
     double retransmitted;
+    double packets;
   };
 
   // What both sides saw: each knows only the streams that it receives.
-  void observe(Repetition& repetition, double alone_s, double duration_s, double retransmitted) {
-    double sum = 0;
-    double squares = 0;
-    for (const Stream& stream : streams_) {
-      const auto bytes = static_cast<double>(stream.counted);
-      sum += bytes;
-      squares += bytes * bytes;
-    }
-    // Jain, Chiu and Hawe 1984: 1 where all get the same, 1/n where one gets all.
-    const double fairness = squares > 0 ? sum * sum / (static_cast<double>(streams_.size()) * squares) : 1;
+  void observe(Repetition& repetition, double alone_s, double duration_s, const Streams::Counted& counted,
+               double retransmitted, double packets) {
     const bool counts = receives_ && duration_s > 0;
-    const Report mine{alone_s, repetition.times().elapsed_s, counts ? sum / duration_s : 0,
-                      counts ? fairness : 1, retransmitted};
+    const Report mine{alone_s,
+                      repetition.times().elapsed_s,
+                      counts ? counted.bytes / duration_s : 0,
+                      counts ? counted.fairness : 1,
+                      retransmitted,
+                      packets};
     const Report theirs = partner_.swap(mine);
     const Report& client = client_ ? mine : theirs;
     const Report& server = client_ ? theirs : mine;
@@ -290,7 +207,10 @@ class Congestion final : public Benchmark {
     repetition.observe("bandwidth_bytes_per_s",
                        server.bytes_per_s > 0 ? server.bytes_per_s : client.bytes_per_s);
     repetition.observe("fairness", server.bytes_per_s > 0 ? server.fairness : client.fairness);
-    repetition.observe("retransmitted_packets", mine.retransmitted + theirs.retransmitted);
+    const double again = mine.retransmitted + theirs.retransmitted;
+    const double sent = mine.packets + theirs.packets;
+    repetition.observe("retransmitted_packets", again);
+    repetition.observe("retransmitted_share", sent > 0 ? again / sent : 0);
   }
 
   Partner partner_;
@@ -298,16 +218,12 @@ class Congestion final : public Benchmark {
   double load_s_;
   bool sends_;
   bool receives_;
-  bool loaded_ = false;
   std::size_t heard_ = 0;
   int answered_ = 0;
-  std::string problem_;
   Buffer message_;
   Buffer answer_;
-  Buffer contents_;
-  Buffer arrived_;
   Socket talk_;
-  std::vector<Stream> streams_;
+  Streams streams_;
 };
 
 const Registration registration{{
@@ -327,7 +243,8 @@ const Registration registration{{
                 result("bloat_factor", "", Better::lower).labelled("round trip over that without load"),
                 result("fairness", "", Better::higher).labelled("fairness between streams"),
                 result("bandwidth_bytes_per_s", "B/s", Better::higher).labelled("bandwidth of the streams"),
-                count("retransmitted_packets", "").labelled("retransmitted packets")},
+                count("retransmitted_packets", "").labelled("retransmitted packets"),
+                count("retransmitted_share").labelled("share of the packets that were sent again")},
     .sweeps = {{"standard", "ranks=2 placement=node direction=out,both flows=1,4"},
                {"advanced", "ranks=2 placement=node direction=out,both flows=1,4,16 load_ms=50,200,1000"}},
     .make = make<Congestion>,

@@ -1,0 +1,290 @@
+// network.largest_packet: the largest packet that a path delivers in each direction, and whether anybody says so.
+//
+// Datagrams that must not be fragmented, up to the smaller MTU of the two interfaces, and their answers. A size
+// arrives when one of a few tries is answered. A path that drops what both ends take for allowed, without an ICMP
+// message, is a black hole (RFC 2923, 8899): connections open, small messages pass, and the first long one hangs. Timed:
+// the round trip of the largest packet that arrives both ways, on the client's clock.
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "memory/buffer.hpp"
+#include "text/words.hpp"
+#include "transports/streams.hpp"
+
+namespace scope::packets {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using streams::seconds_since;
+using streams::would_block;
+
+constexpr int header_bytes = 28;       // of IPv4 and UDP
+constexpr int smallest_packet = 68;    // that every IPv4 path must carry
+constexpr int largest_packet = 65535;  // of IPv4
+constexpr int tries = 5;
+constexpr int patience_ms = 200;  // for an answer, before a small question is asked again
+constexpr int reminders = 25;
+
+// What begins a question and its answer.
+struct Head {
+  std::uint32_t number;
+  std::uint16_t packet_bytes;  // of this packet
+  std::uint16_t answer_bytes;  // of the packet that is asked for
+  std::uint64_t seed;
+};
+
+class LargestPacket final : public Benchmark {
+ public:
+  LargestPacket(const Parameters& /*parameters*/, const Communicator& communicator)
+      : partner_(partner_in(communicator)),
+        client_(partner_.leads),
+        buffer_(largest_packet),
+        answer_(largest_packet) {
+    const Route route = route_to(partner_);
+    const int mtu = mtu_of(interface_with(route.here));
+    mtu_ = std::min({mtu, partner_.swap(mtu), largest_packet});
+    socket_ = open_socket(AF_INET, SOCK_DGRAM);
+    // Never fragmented, and tried even where the kernel believes to know that the path is narrower.
+    socket_.set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+    connect_sockets(route);
+    const bool answered = serve_while([this] { return arrives(smallest_packet, smallest_packet); });
+    partner_.agree([answered] {
+      if (!answered) throw std::runtime_error("no datagram comes back: is UDP blocked between the hosts?");
+      return true;
+    });
+  }
+
+  Work work() const override { return {.messages = 2}; }
+  void fill(std::uint64_t seed) override { seed_ = seed; }
+
+  void run(Repetition& repetition) override {
+    told_ = false;
+    Found found{};
+    serve_while([&] {
+      found.out = largest(found_.out, [this](int bytes) { return arrives(bytes, smallest_packet); });
+      found.in = largest(found_.in, [this](int bytes) { return arrives(smallest_packet, bytes); });
+      return true;
+    });
+    found.told = told_;
+    const Found theirs = partner_.swap(found);
+    found_ = client_ ? found : theirs;
+    found_.told = found.told || theirs.told;
+    const int both = std::min(found_.out, found_.in);
+    if (client_) {
+      repetition.time([&] { returned_ = round_trip(both); });
+      partner_.meet([] {});
+    } else {
+      repetition.time([] {});
+      partner_.meet([this] { serve(); });
+    }
+    repetition.observe("mtu_bytes", mtu_);
+    repetition.observe("largest_out_bytes", found_.out);
+    repetition.observe("largest_in_bytes", found_.in);
+    repetition.observe("delivered_share", static_cast<double>(both) / mtu_);
+    repetition.observe("told", found_.told ? 1 : 0);
+  }
+
+  Check verify(std::uint64_t /*seed*/) override {
+    compare_last();
+    if (client_ && !returned_ && problem_.empty()) problem_ = "the largest packet did not come back again";
+    return {static_cast<std::int64_t>(last_bytes_), std::exchange(problem_, {})};
+  }
+
+  std::span<std::byte> received() override { return answer_.bytes().first(last_bytes_); }
+  bool repeats() const override { return false; }
+  bool loops() const override { return false; }
+
+ private:
+  struct Found {
+    int out = 0;
+    int in = 0;
+    bool told = false;
+  };
+
+  int mtu_of(const std::string& interface) const {
+    const Socket any = open_socket(AF_INET, SOCK_DGRAM);
+    ifreq request{};
+    interface.copy(request.ifr_name, IFNAMSIZ - 1);
+    if (ioctl(any.descriptor(), SIOCGIFMTU, &request) != 0) fail("SIOCGIFMTU " + interface);
+    return request.ifr_mtu;
+  }
+
+  void connect_sockets(const Route& route) {
+    sockaddr_in here = route.here;
+    here.sin_port = 0;
+    if (bind(socket_.descriptor(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) fail("bind");
+    socklen_t length = sizeof here;
+    if (getsockname(socket_.descriptor(), reinterpret_cast<sockaddr*>(&here), &length) != 0)
+      fail("getsockname");
+    const sockaddr_in there = partner_.swap(here);
+    if (connect(socket_.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
+      fail("connect");
+  }
+
+  // The client does `ask`; the server answers until it has finished. Both return the client's result.
+  template <class Ask>
+  bool serve_while(Ask&& ask) {
+    bool result = true;
+    if (client_) {
+      result = ask();
+      partner_.meet([] {});
+    } else {
+      partner_.meet([this] { serve(); });
+    }
+    const bool theirs = partner_.swap(result);
+    return client_ ? result : theirs;
+  }
+
+  // The largest size that arrives; where the last search ended it is confirmed at once.
+  template <class Arrives>
+  int largest(int before, Arrives&& arrives) const {
+    if (arrives(mtu_)) return mtu_;
+    int low = smallest_packet;
+    int high = mtu_;  // does not arrive
+    if (before > low && before < high && arrives(before)) {
+      if (!arrives(before + 1)) return before;
+      low = before + 1;
+    }
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (arrives(middle) ? low : high) = middle;
+    }
+    return low;
+  }
+
+  // Whether a packet of one size is answered by one of the other. A small question follows each: answered first, it
+  // says that the other one had its time, however busy the partner is.
+  bool arrives(int out_bytes, int in_bytes) {
+    for (int attempt = 0; attempt < tries; ++attempt) {
+      const std::uint32_t asked = ask(out_bytes, in_bytes);
+      bool passed = false;
+      for (int reminder = 0; reminder < reminders && !passed; ++reminder) {
+        const std::uint32_t small = ask(smallest_packet, smallest_packet);
+        const std::uint32_t first = answered(asked, small);
+        if (first == asked) return true;
+        passed = first == small;
+      }
+      if (!passed) return false;
+    }
+    return false;
+  }
+
+  // Asks again where the question or its answer is lost.
+  bool round_trip(int bytes) {
+    for (int attempt = 0; attempt < reminders; ++attempt) {
+      const std::uint32_t asked = ask(bytes, bytes);
+      if (answered(asked, asked) == asked) return true;
+    }
+    return false;
+  }
+
+  std::uint32_t ask(int out_bytes, int in_bytes) {
+    put({++number_, static_cast<std::uint16_t>(out_bytes), static_cast<std::uint16_t>(in_bytes), seed_});
+    return number_;
+  }
+
+  // Which of two questions is answered first; 0 where none is in time.
+  std::uint32_t answered(std::uint32_t one, std::uint32_t other) {
+    const auto begin = Clock::now();
+    for (int left_ms = patience_ms; left_ms > 0;
+         left_ms = patience_ms - static_cast<int>(1000 * seconds_since(begin))) {
+      const std::optional<Head> head = take(left_ms);
+      if (head && (head->number == one || head->number == other)) return head->number;
+    }
+    return 0;
+  }
+
+  // Answers what has arrived, or sleeps for a millisecond.
+  void serve() {
+    const std::optional<Head> question = take(1);
+    if (question) put({question->number, question->answer_bytes, 0, question->seed});
+  }
+
+  void put(const Head& head) {
+    const std::size_t length = head.packet_bytes - header_bytes;
+    write_pattern(buffer_.bytes().first(length), head.seed);
+    std::memcpy(buffer_.data(), &head, sizeof head);
+    note(send(socket_.descriptor(), buffer_.data(), length, MSG_DONTWAIT));
+  }
+
+  // A packet that arrived whole.
+  std::optional<Head> take(int longest_ms) {
+    pollfd waiting{socket_.descriptor(), POLLIN, 0};
+    if (poll(&waiting, 1, longest_ms) <= 0) return std::nullopt;
+    const ssize_t length = recv(socket_.descriptor(), answer_.data(), answer_.size(), MSG_DONTWAIT);
+    note(length);
+    Head head{};
+    if (length < static_cast<ssize_t>(sizeof head)) return std::nullopt;
+    std::memcpy(&head, answer_.data(), sizeof head);
+    if (head.packet_bytes != length + header_bytes) return std::nullopt;
+    last_bytes_ = static_cast<std::size_t>(length);
+    last_ = head;
+    compare_last();
+    return head;
+  }
+
+  void compare_last() {
+    if (last_bytes_ == 0) return;
+    write_pattern(buffer_.bytes().first(last_bytes_), last_.seed);
+    std::memcpy(buffer_.data(), &last_, sizeof last_);
+    if (std::memcmp(buffer_.data(), answer_.data(), last_bytes_) != 0)
+      problem_ = sentence(
+          {"a packet of ", static_cast<std::int64_t>(last_bytes_ + header_bytes), " B arrived damaged"});
+  }
+
+  // The kernel reports an ICMP "fragmentation needed" as EMSGSIZE of a later call.
+  void note(ssize_t done) {
+    if (done >= 0 || would_block()) return;
+    if (errno == EMSGSIZE)
+      told_ = true;
+    else if (errno != ECONNREFUSED)
+      fail("a datagram");
+  }
+
+  Partner partner_;
+  bool client_;
+  int mtu_ = 0;
+  Socket socket_;
+  Buffer buffer_;
+  Buffer answer_;
+  Head last_{};
+  std::size_t last_bytes_ = 0;
+  std::uint32_t number_ = 0;
+  std::uint64_t seed_ = 0;
+  Found found_;
+  bool told_ = false;
+  bool returned_ = true;
+  std::string problem_;
+};
+
+const Registration registration{{
+    .name = "network.largest_packet",
+    .title = "largest packet",
+    .summary = "largest unfragmented packet that a path delivers in each direction",
+    .ranks = Ranks::exactly(2),
+    .definition = Definition::local,
+    .metrics =
+        {seconds("round_trip_s").labelled("round trip of the largest packet"),
+         result("largest_out_bytes", "B", Better::higher).labelled("largest packet from the first host"),
+         result("largest_in_bytes", "B", Better::higher).labelled("largest packet to the first host"),
+         result("delivered_share", "1", Better::higher).labelled("largest packet over the MTU of the hosts"),
+         condition("mtu_bytes", "B", Better::higher).labelled("MTU of the hosts"),
+         condition("told", "1", Better::higher).labelled("ICMP message about the size")},
+    .sweeps = {{"standard", "ranks=2 placement=node"}},
+    .make = make<LargestPacket>,
+}};
+
+}  // namespace
+}  // namespace scope::packets

@@ -1,0 +1,92 @@
+"""The two directions of a path have different rates, or share one medium."""
+
+from __future__ import annotations
+
+from scope import units
+from scope.findings.finding import Evidence, Finding
+from scope.findings.run.context import Context
+from scope.findings.run.two_hosts import figures_by_case, two_hosts, upper
+from scope.statistics.summary import Summary
+
+SYMMETRY, DUPLEX, PROCESSOR = "symmetry", "duplex", "processor_share"
+OUT, IN, BOTH = "out_bytes_per_s", "in_bytes_per_s", "both_bytes_per_s"
+ALIKE = 0.7
+"""Slower direction over the faster one; `scope topology discover` draws the same line."""
+FULL = 0.7
+"""Both ways at once over the sum of each alone: 1 on a full duplex path, 1/2 on one medium."""
+IDLE = 0.8
+"""Share of the time up to which a processor is not what both directions share."""
+
+
+def find(context: Context) -> list[Finding]:
+    """Find paths that are certainly asymmetric, or certainly half duplex; one finding for each of the two."""
+    measured = [
+        found
+        for found in figures_by_case(context, DUPLEX)
+        if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(found) and (found[PROCESSOR].median or 0.0) < IDLE
+    ]
+    uneven = [found for found in measured if _below(found[SYMMETRY], ALIKE)]
+    shared = [found for found in measured if _below(found[DUPLEX], FULL) and found not in uneven]
+    return [
+        *([_uneven(context, min(uneven, key=lambda found: found[SYMMETRY].median or 0.0))] if uneven else []),
+        *([_shared(context, min(shared, key=lambda found: found[DUPLEX].median or 0.0))] if shared else []),
+    ]
+
+
+def _below(one: Summary, limit: float) -> bool:
+    high = upper(one)
+    return high is not None and high < limit
+
+
+def _uneven(context: Context, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(context, found[SYMMETRY])
+    out, into = found[OUT].median or 0.0, found[IN].median or 0.0
+    slow = (first, second) if out < into else (second, first)
+    share = found[SYMMETRY]
+    return Finding(
+        code="asymmetric-rates",
+        severity="warning",
+        title=(
+            f"From {slow[0]} to {slow[1]} {units.quantity(min(out, into), 'B/s')} pass, back "
+            f"{units.quantity(max(out, into), 'B/s')}: "
+            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=context.evidence(found[OUT], found[IN], share),
+        advice=(
+            f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`): a mismatch "
+            "of duplex slows one direction and counts late collisions. Then compare limits set in one direction "
+            "only (`tc qdisc`, a policer of the switch, different routes there and back: `traceroute` from both "
+            "hosts)."
+        ),
+        lost=1 - (share.median or 1.0),
+    )
+
+
+def _shared(context: Context, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(context, found[DUPLEX])
+    duplex = found[DUPLEX]
+    both = units.quantity(found[BOTH].median, "B/s")
+    alone = (found[OUT].median or 0.0) + (found[IN].median or 0.0)
+    return Finding(
+        code="half-duplex",
+        severity="warning",
+        title=(
+            f"Both directions between {first} and {second} share one medium: together {both}, "
+            f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the "
+            f"{units.quantity(alone, 'B/s')} of each alone"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=[
+            *context.evidence(found[OUT], found[IN], found[BOTH], duplex),
+            Evidence(
+                what="share of the time that a processor was busy, at most", value=found[PROCESSOR].median or 0.0
+            ),
+        ],
+        advice=(
+            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "
+            "autonegotiation at both ends (`ethtool -s ... autoneg on`), check `ethtool` for `Duplex: Half`, and "
+            "collisions in `ip -s link`. Exchanges in both directions at once gain nothing there."
+        ),
+        lost=1 - (duplex.median or 1.0),
+    )

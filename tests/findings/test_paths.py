@@ -1,0 +1,101 @@
+"""What is wrong with a path between two hosts, from synthetic figures: each fault alone, and healthy paths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scope.findings.finding import Finding
+from scope.findings.run.context import Context
+from scope.findings.run.network import directions, lost_packets, mtu_black_hole, path_stops, unfair_streams
+from scope.plan.placement import Placement
+from scope.statistics.summary import Summary
+from tests.declared import catalog
+from tests.models.curves import summary
+
+HEALTHY = {
+    "network.largest_packet": {
+        "delivered_share": 1.0, "mtu_bytes": 1500.0, "told": 0.0, "largest_out_bytes": 1500.0,
+        "largest_in_bytes": 1500.0,
+    },
+    "network.directions": {
+        "symmetry": 0.98, "duplex": 0.98, "processor_share": 0.3, "out_bytes_per_s": 12e6, "in_bytes_per_s": 12e6,
+        "both_bytes_per_s": 23e6,
+    },
+    "network.pauses": {"stopped_share": 0.001, "longest_stop_s": 2e-4, "stops_per_s": 0.5, "lost_share": 0.0},
+    "network.congestion": {
+        "retransmitted_share": 0.002, "fairness": 0.97, "bandwidth_bytes_per_s": 12e6, "isolated_s": 5e-5,
+    },
+}  # fmt: skip
+EXACT = {"delivered_share", "mtu_bytes", "told", "largest_out_bytes", "largest_in_bytes"}
+UNITS = {"longest_stop_s": "s", "isolated_s": "s"}
+KINDS = (mtu_black_hole, directions, path_stops, lost_packets, unfair_streams)
+
+
+def path(seed: int = 1, spread: float = 0.03, launches: int = 6, **changed: float) -> list[Summary]:
+    """Summaries of all cases of a path; launches scatter by `spread`, repetitions by twice as much."""
+    random = np.random.default_rng(seed)
+    made = []
+    for benchmark, figures in HEALTHY.items():
+        defaults: dict[str, Any] = catalog().defaults(benchmark)
+        for metric, healthy in figures.items():
+            truth = changed.get(metric, healthy)
+            width = 0.0 if metric in EXACT else spread
+            levels = np.exp(random.normal(0, width, launches))
+            times = [truth * level * np.exp(random.normal(0, 2 * width, 9)) for level in levels]
+            if metric in ("symmetry", "duplex", "fairness"):
+                times = [np.minimum(1.0, one) for one in times]
+            made.append(
+                summary(
+                    times, benchmark, metric, "observed", unit=UNITS.get(metric, ""),
+                    placement=Placement("node"), **defaults,
+                )
+            )  # fmt: skip
+    return made
+
+
+def found(context: Context, summaries: list[Summary]) -> list[Finding]:
+    made = replace(context, summaries=summaries)
+    return [one for kind in KINDS for one in kind.find(made)]
+
+
+FAULTS = {
+    "mtu-black-hole": (
+        {"delivered_share": 0.8, "largest_out_bytes": 1200.0},
+        "above 1200 B silently disappear from",
+    ),
+    "half-duplex": ({"duplex": 0.5, "both_bytes_per_s": 12e6}, "share one medium: together"),
+    "asymmetric-rates": ({"symmetry": 0.2, "out_bytes_per_s": 2.4e6}, "of the faster direction"),
+    "path-stops": ({"stopped_share": 0.2, "longest_stop_s": 0.02, "stops_per_s": 10.0}, "stands still for"),
+    "lost-under-load": ({"retransmitted_share": 0.08}, "of the packets of streams are lost and sent again"),
+    "lossy-path": ({"retransmitted_share": 0.05, "lost_share": 0.04}, "are lost without any load"),
+    "unfair-streams": ({"fairness": 0.6}, "unequal shares"),
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_a_fault_is_told_alone(code: str, golden_context: Context) -> None:
+    changed, words = FAULTS[code]
+    (finding,) = found(golden_context, path(1, 0.03, 6, **changed))
+    assert finding.code == code
+    assert words in finding.title
+    assert "  " not in finding.title
+    assert finding.evidence
+    assert finding.advice.endswith(".")
+    assert finding.where["layer"] == "network"
+
+
+def test_healthy_paths_are_not_accused(golden_context: Context) -> None:
+    """However much the launches scatter, and beside a narrow path that says so."""
+    for seed in range(40):
+        assert found(golden_context, path(seed, spread=(0.01, 0.03, 0.1)[seed % 3])) == []
+    assert found(golden_context, path(delivered_share=0.8, largest_out_bytes=1200.0, told=1.0)) == []
+
+
+def test_what_processors_or_chance_explain_is_not_told(golden_context: Context) -> None:
+    assert found(golden_context, path(duplex=0.5, processor_share=0.95)) == [], "the processor is what they share"
+    two = path(launches=2, duplex=0.5, symmetry=0.2, stopped_share=0.2, retransmitted_share=0.1)
+    assert found(golden_context, two) == [], "two launches are no certainty"
