@@ -61,7 +61,8 @@ def main() -> int:
             plan, samples = folder / "plan.txt", folder / "samples.jsonl"
             plan.write_text("".join(f"{case} {SAMPLING}\n" for case in CASES))
             hosts = [f"host{number}" for number in range(ranks)]
-            simulator = Simulator(build.mpi.launcher, folder / "platform.xml", hosts, "ompi", 1e9, MOST_BYTES)
+            platform = folder / "platform.xml"
+            simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, MOST_BYTES, folder)
             words = ("--action=run", f"--plan={plan}", f"--output={samples}", "--origin=simulated")
             command = simulator.command(MpiProgram(build.program, words, ranks), folder / "hosts", computes=False)
             started_s = time.monotonic()

@@ -88,6 +88,7 @@ def show_run(
         simulated = read_simulation(directory)
         if simulated is not None:
             console().print(simulation.validated(simulated))
+            console().print(simulation.programs(simulated))
         console().print(listing(shown, read_catalog(directory.benchmarks), verbose))
 
 

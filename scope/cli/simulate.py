@@ -48,8 +48,16 @@ def command(
             " default: that of the run.",
         ),
     ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'PROGRAM ...'",
+            help="A program of your own and its arguments, compiled with smpicc, smpicxx or smpif90: its time on"
+            " each number of ranks.",
+        ),
+    ] = None,
     case_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds after which a case is ended.")
+        float, typer.Option(metavar="SECONDS", help="Seconds after which a case, or the program, ends.")
     ] = 120,
     every: Annotated[bool, typer.Option("--all", help="Show the error of every case.")] = False,
     output: Output = None,
@@ -75,6 +83,7 @@ def command(
         only=patterns or [],
         topology=topology,
         collectives=collectives,
+        program=_words(program),
         case_limit_s=case_limit,
         output=output,
         command=sys.argv,
@@ -90,11 +99,24 @@ def command(
         screen = console()
         screen.print(simulation.validated(made.record, every))
         screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, cost))
+        screen.print(simulation.programs(made.record))
         for line in made.left_out:
             screen.print(f"no figure: {line}", soft_wrap=True)
         print(f"run: {spelt(made.directory.path)}")
     if not made.well:
         raise typer.Exit(1)
+
+
+def _words(program: str | None) -> list[str] | None:
+    """Split a program and its arguments as a shell would; UsageError where a quotation mark is open."""
+    import shlex
+
+    from scope.errors import UsageError
+
+    try:
+        return None if program is None else shlex.split(program)
+    except ValueError as error:
+        raise UsageError(f"--program {program}: {error}") from error
 
 
 def _changes(words: list[str]) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -34,13 +33,15 @@ from scope.plan.experiment import Experiment, Sampling, resolve
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
+from scope.private import temporary_folder
 from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json, write_text
 from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
 from scope.simulation.network import networked
 from scope.simulation.platform import Platform, platform
-from scope.simulation.record import Simulation, beside, time_metric
+from scope.simulation.program import refuse_unfit, simulated_time_s
+from scope.simulation.record import ProgramTime, Simulation, beside, time_metric
 from scope.simulation.start import FEW_RANKS, SELECTORS, Simulator
 from scope.statistics.summary import Summary, headlines
 from scope.topology import topology as topologies
@@ -77,6 +78,8 @@ class SimulateOptions:
     """Patterns of benchmarks; empty: all that the run measured."""
     collectives: str | None = None
     """The library whose choice of algorithms is simulated; None: that of the run."""
+    program: Sequence[str] | None = None
+    """A program of the user's own, compiled for SMPI, and its arguments."""
     case_limit_s: float = 120.0
     """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
@@ -128,6 +131,8 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     """
     known = Run(run)
     limits = options.limits
+    if options.program is not None:
+        refuse_unfit(options.program)
     collectives = _collectives(known, options.collectives)
     measured = _measured(known, options.only)
     own = calibrated(platform(known.measurements, _given(known)), known.measurements, known.models.fits)
@@ -173,11 +178,27 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
         well = _simulated(directory, asked, progress) and well
         write_json(directory.simulation, record)
+    if options.program is not None:
+        times = list(_program_times(directory, replace(request, calibration=other)))
+        record = record.model_copy(update={"programs": times})
+        write_json(directory.simulation, record)
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory))))
     return Simulated(directory, record, _times(directory, catalog), left_out, unchanged, well)
+
+
+def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
+    """Yield the time of the user's own program on each number of ranks, or on as many as the hosts take."""
+    words = list(request.options.program or [])
+    filled = _filled(request)
+    with temporary_folder("simulation") as scratch:
+        for ranks in request.options.ranks or [len(filled)]:
+            simulator = Start(directory, request, filled, scratch, computes=True).simulator(filled, ranks)
+            hostfile = directory.launches / f"program-{ranks}.txt"
+            time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.case_limit_s)
+            yield ProgramTime(command=words, ranks=ranks, time_s=time_s)
 
 
 def _calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
@@ -252,14 +273,25 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
 
 
 def _catalog(build: NativeBuild) -> Catalog:
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder("simulation") as private:
+        folder = str(private)
         platform_file, hosts = Path(folder, "platform.xml"), Path(folder, "hosts")
         platform_file.write_text(
             f'{description.HEAD}<platform version="4.1"><zone id="all" routing="Full">'
             '<host id="here" speed="1Gf"/></zone></platform>\n'
         )
         hosts.write_text("here\n")
-        start = (build.mpi.launcher, "-np", "1", "-platform", str(platform_file), "-hostfile", str(hosts))
+        start = (
+            build.mpi.launcher,
+            "-np",
+            "1",
+            "-platform",
+            str(platform_file),
+            "-hostfile",
+            str(hosts),
+            "-tmpdir",
+            folder,
+        )
         return registry.load(build.program, (*start, "--log=root.thres:critical"))
 
 
@@ -319,10 +351,11 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
     filled = _filled(request)
     place = Place(tuple(Counter(filled).values()))
 
-    def start(computes: bool) -> Start:
-        return Start(directory, request, filled, computes)
+    with locked(directory) as lock, as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
 
-    with locked(directory) as lock, as_interrupt(*STOP_RUN):
+        def start(computes: bool) -> Start:
+            return Start(directory, request, filled, scratch, computes)
+
         supervisor = Supervisor(
             run=directory,
             program=request.build.program,
@@ -354,6 +387,7 @@ class Start:
     directory: RunDirectory
     request: Request
     filled: Sequence[str]
+    scratch: Path
     computes: bool
 
     def __call__(self, program: MpiProgram, placement: Placement) -> Command:
@@ -362,17 +396,21 @@ class Start:
         apart = placement.one_per_host
         room = list(dict.fromkeys(self.filled)) if apart else self.filled
         hosts = request.hosts_of.get((program.ranks, program.transport, placement)) or room
+        folder = self.directory.launches / f"hosts-{program.ranks}-{placement.kind}.txt"
+        return self.simulator(hosts, program.ranks).command(program, folder, self.computes)
+
+    def simulator(self, hosts: Sequence[str], ranks: int) -> Simulator:
+        """Return the simulated cluster with its ranks on these hosts."""
         memory = int(min(available_bytes(), this_host().memory_bytes) * SHARE_OF_MEMORY)
-        simulator = Simulator(
-            smpirun=request.build.mpi.launcher,
+        return Simulator(
+            smpirun=self.request.build.mpi.launcher,
             platform=self.directory.platform,
             hosts=hosts,
-            selector=request.selector,
+            selector=self.request.selector,
             most_bytes=memory,
-            host_speed=_speed_here(request, program.ranks),
+            host_speed=_speed_here(self.request, ranks),
+            scratch=self.scratch,
         )
-        folder = self.directory.launches / f"hosts-{program.ranks}-{placement.kind}.txt"
-        return simulator.command(program, folder, self.computes)
 
 
 def _speed_here(request: Request, ranks: int) -> float:

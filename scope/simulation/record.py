@@ -50,6 +50,15 @@ class ErrorOf(Strict):
     """The largest number of ranks that was simulated beside a measurement."""
 
 
+class ProgramTime(Strict):
+    """How long a program of the user's own took in the simulation."""
+
+    command: list[str]
+    ranks: int
+    time_s: float
+    """Simulated, from its start to its end."""
+
+
 class Simulation(Strict):
     """`simulation.json`."""
 
@@ -68,6 +77,8 @@ class Simulation(Strict):
     """What else must be known of its figures."""
     validation: list[Beside]
     """On the platform as it was measured."""
+    programs: list[ProgramTime] = []
+    """On the platform as it was asked for; the error of none of them is known."""
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
         """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""

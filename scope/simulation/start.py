@@ -35,6 +35,8 @@ class Simulator:
     """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
     most_bytes: int
     """Limit of its address space: a simulation that needs more ends instead of filling this machine."""
+    scratch: Path
+    """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
 
     def command(self, program: MpiProgram, hostfile: Path, computes: bool) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
@@ -54,6 +56,7 @@ class Simulator:
         }
         return Command(
             [
+                *("env", f"TMPDIR={self.scratch}"),  # smpirun of SimGrid 3.32 misreads its option -tmpdir
                 *("sh", "-c", f'ulimit -v {self.most_bytes // 1024} && exec "$@"', "smpirun"),
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
                 *("-hostfile", str(hostfile), "--log=root.thres:critical"),

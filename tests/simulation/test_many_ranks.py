@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
@@ -13,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from scope.build import installations
+from scope.errors import ScopeError, UsageError
 from scope.launch.launcher import MpiProgram
 from scope.machine.machine import NativeBuild
 from scope.simulation.description import HEAD
+from scope.simulation.program import refuse_unfit, simulated_time_s
 from scope.simulation.start import Simulator
 from tests.installed_mpi import built
 
@@ -53,17 +56,22 @@ class Traffic:
         return found[0]
 
 
+def cluster(hosts: int) -> str:
+    """Return a platform of so many hosts around a switch: 1 Gbit/s, and 50 us from each to each."""
+    return (
+        f'{HEAD}<platform version="4.1"><cluster id="all" prefix="host" suffix="" radical="0-{hosts - 1}" '
+        'speed="1Gf" bw="125MBps" lat="25us"/></platform>\n'
+    )
+
+
 def run(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str], *options: str) -> int:
     """Run the cases on one rank per simulated host, verified; return the largest memory of the simulation in B."""
     folder.mkdir()
     platform, plan, samples = folder / "platform.xml", folder / "plan.txt", folder / "samples.jsonl"
-    platform.write_text(
-        f'{HEAD}<platform version="4.1"><cluster id="all" prefix="host" suffix="" radical="0-{ranks - 1}" '
-        'speed="1Gf" bw="125MBps" lat="25us"/></platform>\n'
-    )
+    platform.write_text(cluster(ranks))
     plan.write_text("".join(f"{case}\n" for case in cases))
     hosts = [f"host{number}" for number in range(ranks)]
-    simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, MOST_BYTES)
+    simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, MOST_BYTES, folder)
     words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated")
     command = simulator.command(
         MpiProgram(build.program, words, ranks), folder / "hosts", computes=False
@@ -115,7 +123,58 @@ def test_results_are_right_and_memory_is_flat_on_256_ranks(simulated: NativeBuil
         "mpi.reduce message_bytes=1000",
         "mpi.pairs round=3 message_bytes=1000 load=concurrent",
         "operation.broadcast n=30",
-        "mpi.scan message_bytes=1000",
     ]
     memory = {ranks: run(simulated, tmp_path / str(ranks), ranks, cases) for ranks in (FEW, MANY)}
     assert memory[MANY] / MANY < 1.5 * memory[FEW] / FEW
+
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  double x = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (argc > 1 && rank == 1) {
+    if (argv[1][0] == 'e') exit(3);
+    MPI_Recv(&x, 1, MPI_DOUBLE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  for (int i = 0; i < 100; ++i) MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_program_of_ones_own_is_timed_and_its_failures_are_named(tmp_path: Path) -> None:
+    compiler = shutil.which("smpicc")
+    if compiler is None:
+        pytest.skip("smpicc is not installed")
+    source, program = tmp_path / "own.c", str(tmp_path / "own")
+    source.write_text(PROGRAM)
+    subprocess.run([compiler, str(source), "-o", program], check=True, capture_output=True)
+    refuse_unfit([program])
+    platform = tmp_path / "platform.xml"
+    platform.write_text(cluster(8))
+    hosts = [f"host{number}" for number in range(8)]
+    launcher = str(Path(compiler).with_name("smpirun"))
+    simulator = Simulator(launcher, platform, hosts, "ompi", 1e9, MOST_BYTES, tmp_path)
+
+    def time_s(ranks: int, *arguments: str) -> float:
+        return simulated_time_s([program, *arguments], ranks, simulator, tmp_path / "hosts", 60)
+
+    # 100 times at least one way from one host to another, of 50 us; more levels of a tree take longer.
+    assert 100 * 50e-6 < time_s(2) < time_s(8)
+    with pytest.raises(ScopeError, match="own exit on 2 simulated ranks: ended with exit code"):
+        time_s(2, "exit")
+    with pytest.raises(ScopeError, match="its ranks wait for each other for ever"):
+        time_s(2, "wait")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [([], "must name a program"), (["nosuch"], "no such program"), (["/bin/sh"], "must be compiled with smpicc")],
+)
+def test_what_smpi_cannot_load_is_refused(words: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        refuse_unfit(words)

@@ -41,6 +41,17 @@ def validated(record: Simulation, every: bool = False) -> RenderableType:
     return Group(*parts, *(Text(f"note: {note}") for note in record.notes), Text(""))
 
 
+def programs(record: Simulation) -> RenderableType:
+    """Return the times of the user's own program, if there are any."""
+    if not record.programs:
+        return Text("")
+    table = _table("program", "ranks", "simulated time")
+    for one in record.programs:
+        table.add_row(" ".join(one.command), str(one.ranks), units.quantity(one.time_s, "s"))
+    note = "The error of these times is not known: Scope did not measure the program."
+    return Group(table, Text(note), Text(""))
+
+
 def simulated(
     record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary], cost: float | None = None
 ) -> RenderableType:
