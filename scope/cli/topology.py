@@ -157,7 +157,7 @@ def _print_loads(loaded: Loaded) -> None:
         predicted = units.quantity(one.predicted, "B/s")
         screen.print(f"\n{one.cut.name}, {one.cut.direction}: {_streams(one)}, {predicted} predicted")
         for level in one.levels:
-            arrived, half = _interval(level.delivered, "B/s"), _interval(level.half_round_trips_s, "s")
+            arrived, half = _interval(level.delivered_bytes_per_s, "B/s"), _interval(level.half_round_trips_s, "s")
             screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  half round trip {half}", markup=False)
     for finding in loaded.findings:
         screen.print(f"\n{finding.severity}: {finding.title}", markup=False)

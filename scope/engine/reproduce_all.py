@@ -65,7 +65,8 @@ def reproduce_all(options: AllOptions, listener: Listener) -> tuple[Overview, Pa
             # The time that others left over is for those that had too little.
             todo = [name for name in todo if done[name].unfinished and time.monotonic() < end_s]
     except KeyboardInterrupt:
-        raise InterruptedRunError(f"interrupted; scope reproduce --all --resume {folder} goes on") from None
+        kind = "--quick " if options.quick else "--full " if options.full else ""
+        raise InterruptedRunError(f"interrupted; scope reproduce --all {kind}--resume {folder} goes on") from None
     return _written(folder, options, done), folder
 
 

@@ -49,8 +49,8 @@ class Cut:
     transfers: list[Transfer]
     pair: Transfer
     """Exchanges small messages beside them."""
-    predicted: list[float]
-    """Rate of each transfer when all send as fast as they can, in bytes per second."""
+    predicted_bytes_per_s: list[float]
+    """Of each transfer when all send as fast as they can."""
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Level:
     """A share of the predicted rate, and what came of it in each repetition."""
 
     share: float
-    delivered: list[float] = field(default_factory=list)
+    delivered_bytes_per_s: list[float] = field(default_factory=list)
     """Bytes per second of all transfers together."""
     half_round_trips_s: list[float] = field(default_factory=list)
     """Medians of the pair beside them."""
@@ -76,7 +76,7 @@ class LoadedCut:
     @property
     def predicted(self) -> float:
         """Bytes per second of all transfers together, by the topology."""
-        return sum(self.cut.predicted)
+        return sum(self.cut.predicted_bytes_per_s)
 
 
 def cuts(topology: Topology) -> list[Cut]:
@@ -121,9 +121,9 @@ def load(prober: LoadingProber, topology: Topology, tell: Tell) -> list[LoadedCu
         for number in range(ROUNDS):
             # There and back, so that a drift of the network touches all levels alike.
             for level in one.levels if number % 2 == 0 else reversed(one.levels):
-                rates = [level.share * rate for rate in one.cut.predicted]
+                rates = [level.share * rate for rate in one.cut.predicted_bytes_per_s]
                 answer, halves = prober.loaded(one.cut.transfers, rates, one.cut.pair)
-                level.delivered.append(float(answer.rates.sum()))
+                level.delivered_bytes_per_s.append(float(answer.rates.sum()))
                 level.half_round_trips_s.append(sorted(halves)[len(halves) // 2])
                 level.starved += answer.starved
     return loaded

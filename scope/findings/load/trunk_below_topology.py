@@ -32,16 +32,16 @@ def _full(one: LoadedCut) -> Level:
 def _certain_share(one: LoadedCut) -> float | None:
     """Return the upper bound of what is delivered of the predicted rate; None where that is not certain."""
     full = _full(one)
-    interval = median_interval(np.array(full.delivered))
-    if interval is None or full.starved > len(full.delivered) // 2:
+    interval = median_interval(np.array(full.delivered_bytes_per_s))
+    if interval is None or full.starved > len(full.delivered_bytes_per_s) // 2:
         return None
     return interval.high / one.predicted
 
 
 def _finding(one: LoadedCut) -> Finding:
     full, idle = _full(one), min(one.levels, key=lambda level: level.share)
-    delivered = float(np.median(full.delivered))
-    interval = median_interval(np.array(full.delivered))
+    delivered = float(np.median(full.delivered_bytes_per_s))
+    interval = median_interval(np.array(full.delivered_bytes_per_s))
     low, high = (interval.low, interval.high) if interval else (None, None)
     what = "the bisection" if one.cut.name == BISECTION else f"the trunk of {one.cut.name}"
     rate, predicted = units.interval(delivered, low, high, "B/s"), units.quantity(one.predicted, "B/s")
