@@ -121,7 +121,7 @@ def _scaling(one: Speedup, contents: Contents) -> Answer:
     words = [f"on {_ranks(last.ranks)}"]
     if law is not None:
         words.append(f"{_share(law.serial_share)} serial")
-        words += [f"no gain beyond {law.critical_ranks.value:.0f}"] if law.critical_ranks else []
+        words += [f"no gain beyond {law.critical_ranks.value:.0f} ranks"] if law.critical_ranks else []
     elif one.reason:
         words.append(f"no law: {one.reason}")
     figure = f"{_written(last.speedup, '')}" if last.speedup else "–"
@@ -133,7 +133,7 @@ def _cost(one: Speedup, contents: Contents) -> Answer:
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
-        note += "; processors × time of a result: {}, on one {}".format(*costs)
+        note += "; a result costs {} of processors × time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return Answer(_name(one, contents), _share(last.efficiency), note, states)
 
