@@ -56,7 +56,7 @@ def command(
         str | None,
         typer.Option(
             metavar="node-type",
-            help="Measure every case on each sub-cluster of equal hosts, too; only node-type is allowed.",
+            help="Measure every case on all hosts and on each sub-cluster of equal hosts.",
             rich_help_panel=PROCEDURE,
         ),
     ] = None,
