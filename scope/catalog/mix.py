@@ -23,11 +23,11 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
         _declared(
             JOB,
             "job",
-            "one job of a mix, from the start of its launcher to its end: alone, and beside the others",
+            "one job of a mix, from the start of its launcher to its end: alone, or in the mix",
             [_choice("job", "job", dict(jobs)), beside],
             [
                 _metric("turnaround_s", "s", "turn-around time"),
-                _metric("slowdown", "1", "slowdown against alone"),
+                _metric("slowdown", "1", "slowdown in the mix"),
                 _metric("processor_s", "s", "processor time", role="condition"),
             ],
         ),

@@ -42,13 +42,13 @@ GROUPS = {
         "monitor": "run any MPI program under the monitor and show where its time goes",
         "campaign": "run a program over parameters, process counts and placements, and analyse all runs",
         "placement": "measure what it costs a program that its processes share a node",
-        "throughput": "run a mix of jobs side by side: jobs per hour, turn-around times, utilisation",
+        "throughput": "run a mix of jobs side by side: jobs per hour, turn-around times, utilization",
         "soak": "repeat a program for hours; count errors, drift and memory leaks",
         "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
         "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
     },
     "cluster": {
-        "topology": "discover how the hosts of a cluster are connected, and load their trunks",
+        "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
         "lab": "emulate a cluster on this machine with network namespaces",
     },
     "maintain": {

@@ -120,20 +120,28 @@ def fault(
     host: Annotated[str | None, typer.Option(help="For example hpc3.")] = None,
     trunk: Annotated[str | None, typer.Option(help="For example giza-router.")] = None,
     rate: Annotated[float | None, typer.Option(help="Rate of the port or trunk in Mbit/s.")] = None,
-    direction: Annotated[str, typer.Option(help="Direction of a slow port or trunk: both, in or out.")] = "both",
+    direction: Annotated[
+        str, typer.Option(help="With --rate: both, in (to the host or the trunk's first switch) or out.")
+    ] = "both",
     loss: Annotated[float | None, typer.Option(help="Share of frames that are lost, 0 to 1.")] = None,
     duplication: Annotated[float | None, typer.Option(help="Share of frames that arrive twice.")] = None,
     reordering: Annotated[float | None, typer.Option(help="Share of frames that later ones overtake.")] = None,
     corruption: Annotated[float | None, typer.Option(help="Share of frames with a wrong bit.")] = None,
     mtu: Annotated[
-        float | None, typer.Option(help="Drop IP packets larger than so many bytes, and tell nobody.")
+        float | None, typer.Option(help="Silently drop IP packets larger than this many bytes, 68 to 1499.")
     ] = None,
-    pause: Annotated[float | None, typer.Option(help="Stop for so many ms, ten times a second.")] = None,
+    pause: Annotated[
+        float | None, typer.Option(help="Stop the port or trunk for this many ms, below 100, ten times a second.")
+    ] = None,
     police: Annotated[
-        float | None, typer.Option(help="Drop what every second connection sends above so many Mbit/s.")
+        float | None, typer.Option(help="Drop what every second TCP connection sends above this many Mbit/s.")
     ] = None,
-    half_duplex: Annotated[bool, typer.Option("--half-duplex", help="Both directions share the link.")] = False,
-    queue: Annotated[float | None, typer.Option(help="Bytes that the queues of the port or trunk hold.")] = None,
+    half_duplex: Annotated[
+        bool, typer.Option("--half-duplex", help="Let both directions share the link.")
+    ] = False,
+    queue: Annotated[
+        float | None, typer.Option(help="Bytes that the queues at both ends of the port or trunk hold.")
+    ] = None,
     dead: Annotated[bool, typer.Option("--dead", help="Cut the port or trunk.")] = False,
     slow: Annotated[
         float | None, typer.Option(help="Share of the time in which the host's processes are stopped, 0 to 1.")

@@ -43,17 +43,20 @@ def command(
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="DIR", help="Measure what an interrupted reproduction lacks."),
+        typer.Option("--resume", metavar="DIR", help="Measure what this interrupted reproduction lacks."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All of them, and one page: what of the printed figures holds.")
+        bool, typer.Option("--all", help="Repeat all published experiments; write one page: what holds.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="With --all: one launch and little time for each case; shapes only.")
+        bool,
+        typer.Option("--quick", help="With --all: one launch of each case, for 0.05 s: shapes only."),
     ] = False,
     limit_s: Annotated[
         float,
-        typer.Option("--time-limit", metavar="SECONDS", min=1.0, help="With --all: for all together."),
+        typer.Option(
+            "--time-limit", metavar="SECONDS", min=1.0, help="With --all: seconds for all experiments together."
+        ),
     ] = 3600.0,
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
@@ -76,19 +79,19 @@ def command(
         chosen = [name, launches, run, hosts, storage]
         if any(each is not None for each in chosen) or oversubscribe or (quick and full):
             raise UsageError(
-                "--all: must not be given with a name, --launches, --run, --hosts, --storage, --oversubscribe, nor"
-                " --quick with --full"
+                "--all: must not be given with a name, --launches, --run, --hosts, --storage or --oversubscribe,"
+                " nor --quick together with --full"
             )
         _all(AllOptions(output, resume, quick, full, limit_s, ("--mpi", mpi) if mpi else ()), json)
         return
     if quick:
-        raise UsageError("--quick: must be given with --all; --launches and --budget shorten one experiment")
+        raise UsageError("--quick: must be given with --all; for one experiment use --launches and --budget")
     if name is None:
         raise UsageError(
             "scope reproduce: must be followed by the name of a published experiment; --list shows them"
         )
     if [run, output, resume].count(None) < 2:
-        raise UsageError("--run, --output, --resume: must not be combined")
+        raise UsageError("--run, --output, --resume: only one of them must be given")
     options = reproduce.ReproduceOptions(
         name=name,
         full=full,
@@ -112,7 +115,7 @@ def command(
 
 
 def _all(options: AllOptions, json: bool) -> None:
-    """Repeat all of them; print what holds of each, and where the page is."""
+    """Repeat all experiments; print which relations hold, and where the page is."""
     from rich.text import Text
 
     from scope.cli.output import grid, print_json, written
@@ -141,8 +144,8 @@ def _all(options: AllOptions, json: bool) -> None:
             str(each) if one.stated else "–"
             for each in (one.stated, one.yes, one.no, one.undecided, one.not_judged)
         ]
-        lines.append([outcome.name, *counts, outcome.reason or ("" if one.stated else "no relation is stated")])
-    heads = ["experiment", "relations", "hold", "do not", "undecided", "not judged", "remark"]
+        lines.append([outcome.name, *counts, outcome.reason or ("" if one.stated else "states no relation")])
+    heads = ["experiment", "relations", "hold", "do not hold", "undecided", "not judged", "remark"]
     screen.print(grid(heads, lines))
     screen.print(Text(f"\n{counted(overview.tally)}"))
     written(folder / PAGE)
@@ -187,7 +190,7 @@ def _lines(rows: list[Row], number: Callable[[float | None, str], str]) -> Table
 
 
 def _show(found: Reproduced) -> None:
-    """Print the rows as tables: figures, then what must hold."""
+    """Print the rows as tables: figures, then statements."""
     from rich.table import Table
     from rich.text import Text
 
@@ -228,7 +231,7 @@ def _show(found: Reproduced) -> None:
 
 
 def statements(rows: list[Row]) -> Table:
-    """Return what a source says, figure by figure: printed, predicted, ours, and whether it holds."""
+    """Return the table of statements: published, predicted, ours, and whether the relation holds."""
     from rich.table import Table
     from rich.text import Text
 

@@ -56,7 +56,7 @@ def command(
         str | None,
         typer.Option(
             metavar="node-type",
-            help="Every case on each sub-cluster of equal hosts, and on all hosts.",
+            help="Measure every case on all hosts and on each sub-cluster of equal hosts.",
             rich_help_panel=PROCEDURE,
         ),
     ] = None,

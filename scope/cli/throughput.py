@@ -18,11 +18,13 @@ def command(
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Number of rounds; default: 6, or what the mix says.", min=1, max=10000),
+        typer.Option(metavar="N", help="Number of rounds; default: the mix's, else 6.", min=1, max=10000),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option("--for", metavar="10m", help="No round begins that would not end within this time."),
+        typer.Option(
+            "--for", metavar="30m", help="Duration: 24h, 90m, 30s or 1.5d. No round begins that would end later."
+        ),
     ] = None,
     hosts: Hosts = None,
     mpi: Mpi = None,
@@ -31,9 +33,9 @@ def command(
     resume: Resume = None,
     json: Json = False,
 ) -> None:
-    """Run a mix of jobs side by side: jobs per hour, turn-around times, utilisation, efficiency.
+    """Run a mix of jobs side by side: jobs per hour, turn-around times, utilization, efficiency.
 
-    In every round each job runs alone once, and all jobs of the mix run side by side on the slots of the hosts.
+    In every round, each job runs once alone, and all jobs of the mix run side by side on the slots of the hosts.
     Ctrl-C leaves a valid run; --resume measures the rounds that are missing.
     """
     import sys

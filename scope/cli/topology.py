@@ -25,6 +25,7 @@ from scope.cli.options import (
 
 if TYPE_CHECKING:
     from scope.engine.topology import Discovered, Loaded
+    from scope.topology.loading import LoadedCut
     from scope.topology.topology import Topology
 
 
@@ -94,10 +95,9 @@ def load(
     remote_shell: RemoteShell = None,
     launcher_argument: LauncherArgument = None,
 ) -> None:
-    """Measure every trunk of a topology, and the bisection, at set shares of its rate.
+    """Load every trunk of a topology, and the bisection, to 10, 50, 80 and 100 % of its predicted rate.
 
-    What arrives is compared with what the file foretells; a byte now and then tells how long small messages take
-    meanwhile.
+    Compare what arrives with the rate that the file predicts, and time small messages beside the load.
     """
     from scope.cli.output import print_json
     from scope.cli.progress import stage_progress
@@ -118,7 +118,7 @@ def load(
     if json:
         print_json(
             {
-                "cuts": [asdict(one) | {"foretold_bytes_per_s": one.foretold} for one in loaded.cuts],
+                "cuts": [asdict(one) | {"predicted_bytes_per_s": one.predicted} for one in loaded.cuts],
                 "findings": [finding.model_dump() for finding in loaded.findings],
             }
         )
@@ -154,18 +154,21 @@ def _print_loads(loaded: Loaded) -> None:
 
     screen = console()
     for one in loaded.cuts:
-        foretold = units.quantity(one.foretold, "B/s")
-        screen.print(
-            f"\n{one.cut.name}, {one.cut.direction}: {len(one.cut.transfers)} at once, {foretold} foretold"
-        )
+        predicted = units.quantity(one.predicted, "B/s")
+        screen.print(f"\n{one.cut.name}, {one.cut.direction}: {_streams(one)}, {predicted} predicted")
         for level in one.levels:
-            arrived, half = _interval(level.delivered, "B/s"), _interval(level.half_round_trips_s, "s")
+            arrived, half = _interval(level.delivered_bytes_per_s, "B/s"), _interval(level.half_round_trips_s, "s")
             screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  half round trip {half}", markup=False)
     for finding in loaded.findings:
         screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
         screen.print(f"  {finding.advice}", markup=False)
     if not loaded.findings:
-        screen.print("\nNo trunk delivers less than the topology foretells.", markup=False)
+        screen.print("\nNo trunk delivers less than the topology predicts.", markup=False)
+
+
+def _streams(one: LoadedCut) -> str:
+    count = len(one.cut.transfers)
+    return f"{count} stream{'s' if count != 1 else ''}"
 
 
 def _interval(values: list[float], unit: str) -> str:

@@ -55,7 +55,7 @@ def observed(places: Sequence[Place], folder: Path) -> dict[str, Observed]:
     finished = [place for place in places if _finished(RunDirectory(folder / place.name))]
     if not finished:
         names = ", ".join(place.name for place in places)
-        raise UsageError(f"{folder}: must hold a finished run for one place at least: {names}")
+        raise UsageError(f"{folder}: must contain a finished run of at least one place: {names}")
     return {place.name: _observed(Run(folder / place.name), place) for place in finished}
 
 

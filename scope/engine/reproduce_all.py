@@ -65,7 +65,8 @@ def reproduce_all(options: AllOptions, listener: Listener) -> tuple[Overview, Pa
             # The time that others left over is for those that had too little.
             todo = [name for name in todo if done[name].unfinished and time.monotonic() < end_s]
     except KeyboardInterrupt:
-        raise InterruptedRunError(f"interrupted; scope reproduce --all --resume {folder} goes on") from None
+        kind = "--quick " if options.quick else "--full " if options.full else ""
+        raise InterruptedRunError(f"interrupted; scope reproduce --all {kind}--resume {folder} goes on") from None
     return _written(folder, options, done), folder
 
 
@@ -74,7 +75,7 @@ def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Outcom
     described = reference.load(name)
     outcome = Outcome(name=name, title=described.title, source=described.source, rows=[])
     if limit_s <= 0:
-        return outcome.model_copy(update={"reason": "the time was over before it began"})
+        return outcome.model_copy(update={"reason": "the time limit was reached before it began"})
     own = folder / name
     begun = own.is_dir() and any(own.iterdir())
     words = ["reproduce", name, "--json", "--resume" if begun else "--output", str(own), *options.words]
@@ -93,8 +94,8 @@ def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Outcom
 
 def _reason(ended: Ended, limit_s: float) -> str:
     if ended.out_of_time:
-        return f"not done within {limit_s:.0f} s; what it measured is kept"
-    return ended.reason or f"ended with {ended.code}"
+        return f"not finished within {limit_s:.0f} s; its measurements are kept"
+    return ended.reason or f"ended with exit code {ended.code}"
 
 
 def _done(folder: Path, options: AllOptions) -> dict[str, Outcome]:
@@ -102,12 +103,12 @@ def _done(folder: Path, options: AllOptions) -> dict[str, Outcome]:
     file = folder / OVERVIEW
     if not file.is_file():
         if options.resume is not None:
-            raise UsageError(f"{folder}: must hold {OVERVIEW}, which scope reproduce --all writes")
+            raise UsageError(f"{folder}: must contain {OVERVIEW}, which scope reproduce --all writes")
         return {}
     before = read_json(file, Overview)
     if (before.quick, before.full) != (options.quick, options.full):
         kind = "--quick" if before.quick else "--full" if before.full else "neither --quick nor --full"
-        raise UsageError(f"{folder}: was begun with {kind}; give the same again")
+        raise UsageError(f"{folder}: was begun with {kind}; the same must be given again")
     return {outcome.name: outcome for outcome in before.outcomes}
 
 

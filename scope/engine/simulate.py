@@ -451,7 +451,7 @@ def _machine(request: Request) -> Machine:
 
 def _notes(known: Run, own: Calibration, most_ranks: int) -> Iterator[str]:
     if most_ranks > FEW_RANKS:
-        yield f"on over {FEW_RANKS} ranks broadcasts follow a binomial tree, all-to-alls exchange pair by pair"
+        yield f"above {FEW_RANKS} ranks, broadcasts follow a binomial tree and all-to-alls exchange pair by pair"
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:

@@ -86,7 +86,7 @@ def _queued(
         raise UsageError(f"--queue {queue_bytes:g}: must be from {least} to {MOST_QUEUE_BYTES} bytes in this lab")
     if any((fault.where, fault.kind) == (where, "slow") for fault in emulation.state.faults):
         raise UsageError(
-            f"lab {emulation.state.name}: {where}: has another rate already; --clear removes all faults"
+            f"lab {emulation.state.name}: {where}: its rate was changed before; --clear removes all faults"
         )
     for host, device in ends:
         say(emulation, host, "tc", [wiring.bucket(device, rate, "replace", queue_bytes)])

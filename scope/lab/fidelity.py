@@ -27,7 +27,7 @@ SHARED_PAYLOAD_SHARE = 2 * 1448 / (2 * 1514 + 66)
 """The same where the acknowledgement of every second frame uses the same medium."""
 TOLERANCE = 0.03
 BUSY = 0.9
-"""Processor utilisation from which a slow link is attributed to the processors."""
+"""Processor utilization from which a slow link is attributed to the processors."""
 TIMEOUT_S = 30.0
 
 

@@ -1,4 +1,4 @@
-"""From the jobs of a mix to summaries: turn-around, throughput, utilisation, efficiency; a round is a launch.
+"""From the jobs of a mix to summaries: turn-around, throughput, utilization, efficiency; a round is a launch.
 
 The efficiency is that of the Effective System Performance benchmark: the processors times the seconds that the
 jobs take alone, over the processors times the seconds that the mix takes (Wong, Oliker, Kramer, Kaltz & Bailey

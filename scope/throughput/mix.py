@@ -101,9 +101,9 @@ class Mix(Asked):
             raise ValueError("job: missing; must have at least one [[job]]")
         names = [one.name for one in self.job]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"job.name = {twice}: must not be that of two jobs")
+            raise ValueError(f"job.name = {twice}: must be the name of one job only")
         if (count := sum(one.weight for one in self.job)) > MOST_JOBS:
-            raise ValueError(f"job.weight: are {count} jobs in a round together: must be at most {MOST_JOBS}")
+            raise ValueError(f"job.weight: {count} jobs in a round together: must be at most {MOST_JOBS}")
         return self
 
     @property

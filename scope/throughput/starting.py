@@ -62,7 +62,9 @@ def starter(mix: Mix, cluster: Cluster, folder: Path, where: str) -> Starter:
     words = {}
     for job in mix.job:
         if job.ranks > room:
-            raise UsageError(f"{where}: {job.name}: ranks = {job.ranks}: there are {room} slots")
+            raise UsageError(
+                f"{where}: {job.name}: ranks = {job.ranks}: must be at most {room}, the number of slots"
+            )
         words[job.name] = _program(job, cluster, folder, where)
     return Starter(cluster, words)
 

@@ -1,7 +1,7 @@
-"""Every trunk, and the bisection, under controlled load: what a known topology delivers of what it promises.
+"""Every trunk, and the bisection, under controlled load: what a known topology delivers of its predicted rates.
 
 A *cut* divides the hosts in two: those of a group and those outside, or the first half of all and the second.
-Pairs of hosts across it carry streams at a set share of the rate that the topology foretells for all of them at
+Pairs of hosts across it carry streams at a set share of the rate that the topology predicts for all of them at
 once, and one further pair exchanges a byte now and then. Levels take turns, so that all see the same state of the
 network.
 """
@@ -17,7 +17,7 @@ from scope.topology.sharing import Transfer, predicted_rates
 from scope.topology.topology import Group, Topology
 
 LEVELS = (0.1, 0.5, 0.8, 1.0)
-"""Shares of the foretold rate; the first stands for an idle network."""
+"""Shares of the predicted rate; the first stands for an idle network."""
 ROUNDS = 7
 """Repetitions of each level: a median has an interval from six on."""
 BISECTION = "bisection"
@@ -49,16 +49,16 @@ class Cut:
     transfers: list[Transfer]
     pair: Transfer
     """Exchanges small messages beside them."""
-    foretold: list[float]
-    """Rate of each transfer when all send as fast as they can, in bytes per second."""
+    predicted_bytes_per_s: list[float]
+    """Of each transfer when all send as fast as they can."""
 
 
 @dataclass
 class Level:
-    """A share of the foretold rate, and what came of it in each repetition."""
+    """A share of the predicted rate, and what came of it in each repetition."""
 
     share: float
-    delivered: list[float] = field(default_factory=list)
+    delivered_bytes_per_s: list[float] = field(default_factory=list)
     """Bytes per second of all transfers together."""
     half_round_trips_s: list[float] = field(default_factory=list)
     """Medians of the pair beside them."""
@@ -74,9 +74,9 @@ class LoadedCut:
     levels: list[Level]
 
     @property
-    def foretold(self) -> float:
+    def predicted(self) -> float:
         """Bytes per second of all transfers together, by the topology."""
-        return sum(self.cut.foretold)
+        return sum(self.cut.predicted_bytes_per_s)
 
 
 def cuts(topology: Topology) -> list[Cut]:
@@ -99,8 +99,8 @@ def cuts(topology: Topology) -> list[Cut]:
         seen.add(parts)
         *streams, beside = pairs
         for direction, transfers in (("out", streams), ("in", [each.reversed for each in streams])):
-            foretold = [float(rate) for rate in predicted_rates(topology, transfers)]
-            found.append(Cut(name, direction, transfers, beside, foretold))
+            predicted = [float(rate) for rate in predicted_rates(topology, transfers)]
+            found.append(Cut(name, direction, transfers, beside, predicted))
     return found
 
 
@@ -121,9 +121,9 @@ def load(prober: LoadingProber, topology: Topology, tell: Tell) -> list[LoadedCu
         for number in range(ROUNDS):
             # There and back, so that a drift of the network touches all levels alike.
             for level in one.levels if number % 2 == 0 else reversed(one.levels):
-                rates = [level.share * rate for rate in one.cut.foretold]
+                rates = [level.share * rate for rate in one.cut.predicted_bytes_per_s]
                 answer, halves = prober.loaded(one.cut.transfers, rates, one.cut.pair)
-                level.delivered.append(float(answer.rates.sum()))
+                level.delivered_bytes_per_s.append(float(answer.rates.sum()))
                 level.half_round_trips_s.append(sorted(halves)[len(halves) // 2])
                 level.starved += answer.starved
     return loaded

@@ -58,7 +58,7 @@ def test_all_goes_on_where_it_ended(
     assert [words[1] for words in done] == [*names(), "param-nas"], "time that is left is for what had too little"
     assert all(words[-4:] == ["--launches", "1", "--budget", "0.05"] for words in done)
     said = capsys.readouterr().out
-    assert f"{len(names()) - 2} of {len(names()) - 2} printed relations hold, 0 do not" in said
+    assert f"{len(names()) - 2} of {len(names()) - 2} published relations hold, 0 do not" in said
     assert "iproute2 is missing" in said
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(
         json.loads((out / "reproductions.json").read_text())

@@ -286,7 +286,7 @@ def test_rows_go_to_hosts_in_the_ratio_of_their_speeds(golden_context: Context) 
     (found,) = run_kinds()["rows_by_speed"](context)
     assert found.where["host"] == "node2"
     assert "node1 75 %, node2 25 %" in found.advice
-    assert found.title.endswith("ms with rows dealt by the speed of the hosts")
+    assert found.title.startswith("With rows dealt by the speed of the hosts, ")
     assert found.lost == pytest.approx(1 - 0.18 / 0.32, rel=0.03)
 
 

@@ -67,7 +67,7 @@ FAULTS = {
         {"delivered_share": 0.8, "largest_out_bytes": 1200.0},
         "above 1200 B silently disappear from",
     ),
-    "half-duplex": ({"duplex": 0.5, "both_bytes_per_s": 12e6}, "share one medium: together"),
+    "half-duplex": ({"duplex": 0.5, "both_bytes_per_s": 12e6}, "MB/s together"),
     "asymmetric-rates": ({"symmetry": 0.2, "out_bytes_per_s": 2.4e6}, "of the faster direction"),
     "path-stops": ({"stopped_share": 0.2, "longest_stop_s": 0.02, "stops_per_s": 10.0}, "stands still for"),
     "lost-under-load": ({"retransmitted_share": 0.08}, "of the packets of streams are lost and sent again"),

@@ -144,7 +144,7 @@ def test_every_lsf_script_is_as_documented_and_asks_for_what_is_wanted() -> None
             **({"W": str(int(one.time_limit_s) // 60)} if one.time_limit_s else {}),
         }
         assert asked == wanted
-    with pytest.raises(UsageError, match=r"/x%J/o: has %J, which LSF replaces in names of files"):
+    with pytest.raises(UsageError, match=r"/x%J/o: must not contain %J, which LSF replaces in file names"):
         lsf.SCHEDULER.directives(replace(FULL, output=Path("/x%J/o")))
 
 
@@ -173,7 +173,7 @@ def test_the_name_of_a_job_is_one_that_every_batch_system_takes(tmp_path: Path) 
 
 
 def test_an_array_of_jobs_is_no_run() -> None:
-    with pytest.raises(UsageError, match=r"scheduler_arguments = --array=1-3: a run is one job"):
+    with pytest.raises(UsageError, match=r"scheduler_arguments = --array=1-3: must not make a job array"):
         slurm.SCHEDULER.submit(Path("/x"), replace(FULL, arguments=("--array=1-3",)))
 
 

@@ -53,7 +53,7 @@ REFUSED = {
     "[[job]]\nprogram = 'a'\nlimit_s = nan": "limit_s",
     "[[job]]\nprogram = 'a'\nname = '../x'": 'job.0.name = "../x"',
     "[[job]]\nprogram = 'a'\nwieght = 2": "did you mean weight?",
-    "[[job]]\nprogram = 'a'\n[[job]]\nprogram = '/bin/a'": "job.name = a: must not be that of two jobs",
+    "[[job]]\nprogram = 'a'\n[[job]]\nprogram = '/bin/a'": "job.name = a: must be the name of one job only",
     "[[job]]\nprogram = ['a\\u0000']": "U+0000",
     "rounds = 0\n[[job]]\nprogram = 'a'": "rounds = 0",
     "time_s = inf\n[[job]]\nprogram = 'a'": "time_s",

@@ -39,7 +39,9 @@ def test_every_trunk_and_the_bisection_have_a_cut() -> None:
     assert {"giza", "grid", "hpc", loading.BISECTION} <= names
     assert {cut.direction for cut in found if cut.name == "giza"} == {"out", "in"}
     (out,) = [cut for cut in found if (cut.name, cut.direction) == ("giza", "out")]
-    assert sum(out.foretold) == pytest.approx(6.7 * 0.95 * 125_000, rel=0.05), "its uplink, whatever its hosts can"
+    assert sum(out.predicted_bytes_per_s) == pytest.approx(6.7 * 0.95 * 125_000, rel=0.05), (
+        "its uplink, whatever its hosts can"
+    )
     assert all(each.source.startswith("giza") for each in [*out.transfers, out.pair])
     assert not any(each.target.startswith("giza") for each in [*out.transfers, out.pair])
     assert {cut.name for cut in loading.cuts(topology_of(netfinity()))} == {loading.BISECTION}
@@ -54,9 +56,11 @@ def test_trunks_that_hold_what_they_promise_are_not_accused(seed: int) -> None:
     assert find_all(loaded) == []
     assert len(told) == len(loaded)
     for one in loaded:
-        assert len({len(level.delivered) for level in one.levels}) == 1
+        assert len({len(level.delivered_bytes_per_s) for level in one.levels}) == 1
         half = next(level for level in one.levels if level.share == 0.5)
-        assert np.median(half.delivered) == pytest.approx(one.foretold / 2, rel=0.02), "no more than asked"
+        assert np.median(half.delivered_bytes_per_s) == pytest.approx(one.predicted / 2, rel=0.02), (
+            "no more than asked"
+        )
 
 
 def test_a_trunk_that_has_lost_half_of_its_rate_is_named() -> None:

@@ -1,4 +1,4 @@
-"""A trunk, or the bisection, delivers less under full load than the topology foretells."""
+"""A trunk, or the bisection, delivers less under full load than the topology predicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scope.statistics.order_statistics import median_interval
 from scope.topology.loading import BISECTION, Level, LoadedCut
 
 DELIVERS = 0.85
-"""Share of the foretold rate; the check of a discovery tolerates as much."""
+"""Share of the predicted rate; the check of a discovery tolerates as much."""
 
 
 def find(loaded: Sequence[LoadedCut]) -> list[Finding]:
@@ -30,41 +30,41 @@ def _full(one: LoadedCut) -> Level:
 
 
 def _certain_share(one: LoadedCut) -> float | None:
-    """Return the upper bound of what is delivered of the foretold rate; None where that is not certain."""
+    """Return the upper bound of what is delivered of the predicted rate; None where that is not certain."""
     full = _full(one)
-    interval = median_interval(np.array(full.delivered))
-    if interval is None or full.starved > len(full.delivered) // 2:
+    interval = median_interval(np.array(full.delivered_bytes_per_s))
+    if interval is None or full.starved > len(full.delivered_bytes_per_s) // 2:
         return None
-    return interval.high / one.foretold
+    return interval.high / one.predicted
 
 
 def _finding(one: LoadedCut) -> Finding:
     full, idle = _full(one), min(one.levels, key=lambda level: level.share)
-    delivered = float(np.median(full.delivered))
-    interval = median_interval(np.array(full.delivered))
+    delivered = float(np.median(full.delivered_bytes_per_s))
+    interval = median_interval(np.array(full.delivered_bytes_per_s))
     low, high = (interval.low, interval.high) if interval else (None, None)
     what = "the bisection" if one.cut.name == BISECTION else f"the trunk of {one.cut.name}"
-    rate, foretold = units.interval(delivered, low, high, "B/s"), units.quantity(one.foretold, "B/s")
+    rate, predicted = units.interval(delivered, low, high, "B/s"), units.quantity(one.predicted, "B/s")
     beside = [float(np.median(level.half_round_trips_s)) for level in (full, idle)]
     return Finding(
         code="trunk-below-topology",
         severity="warning",
         title=(
             f"Under full load {what} ({one.cut.direction}) delivers {rate}, "
-            f"{units.share(delivered / one.foretold)} of the {foretold} that the topology foretells"
+            f"{units.share(delivered / one.predicted)} of the {predicted} that the topology predicts"
         ),
         where={"group": one.cut.name, "layer": "network"},
         evidence=[
             Evidence(what="delivered", value=delivered, unit="B/s"),
-            Evidence(what="foretold", value=one.foretold, unit="B/s"),
-            Evidence(what="transfers at once", value=len(one.cut.transfers)),
-            Evidence(what="half round trip beside it", value=beside[0], unit="s"),
-            Evidence(what="the same at the lowest load", value=beside[1], unit="s"),
+            Evidence(what="predicted", value=one.predicted, unit="B/s"),
+            Evidence(what="streams", value=len(one.cut.transfers)),
+            Evidence(what="half round trip at full load", value=beside[0], unit="s"),
+            Evidence(what="half round trip at the lowest load", value=beside[1], unit="s"),
         ],
         advice=(
             "Look for other traffic and for members of a bond that are down (`ip -s link`, counters of the "
             "switch), then measure the topology again (`scope topology discover`): algorithms and placements that "
             "trust its file expect the higher rate."
         ),
-        lost=1 - delivered / one.foretold,
+        lost=1 - delivered / one.predicted,
     )

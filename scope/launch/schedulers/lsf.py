@@ -35,9 +35,7 @@ class Lsf:
     def directives(self, request: Request) -> list[str]:
         """Return the #BSUB lines."""
         if (made := re.search(r"%[IJ]", str(request.output))) is not None:
-            raise UsageError(
-                f"{request.output}: has {made[0]}, which LSF replaces in names of files; must be another folder"
-            )
+            raise UsageError(f"{request.output}: must not contain {made[0]}, which LSF replaces in file names")
         each = request.ranks_per_node or 1
         asked = [
             f"-J {request.name}",

@@ -135,8 +135,8 @@ class Slurm:
         """
         if array := next((word for word in request.arguments if ARRAY.match(word)), None):
             raise UsageError(
-                f"launcher.scheduler_arguments = {array}: a run is one job; in an array of your own each task can"
-                " start `scope run --output DIR` with a folder of its own"
+                f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job;"
+                " in an array of your own each task can start `scope run --output DIR` with its own folder"
             )
         answer = self._run("sbatch", "--parsable", str(script))
         if answer.returncode != 0:

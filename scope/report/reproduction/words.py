@@ -6,7 +6,7 @@ from scope import units
 from scope.models.published.overview import Tally
 from scope.models.published.reproduction import Row
 
-HEADS = ("source", "figure", "printed", "predicted", "ours", "must be", "holds", "remark")
+HEADS = ("source", "figure", "published", "predicted", "ours", "must be", "holds", "remark")
 """Of a table of statements."""
 NUMBERS = ("predicted", "ours")
 """The columns of numbers."""
@@ -42,6 +42,6 @@ def cells(row: Row) -> list[str]:
 def counted(tally: Tally) -> str:
     """Return in one sentence how many statements hold."""
     return (
-        f"{tally.yes} of {tally.stated} printed relations hold, {tally.no} do not; {tally.undecided} undecided,"
+        f"{tally.yes} of {tally.stated} published relations hold, {tally.no} do not; {tally.undecided} undecided,"
         f" {tally.not_judged} not judged here"
     )

@@ -47,7 +47,7 @@ def views(contents: Contents) -> list[View]:
     if contents.run.mix:
         return [
             View("For users", "turn-around time", list(_jobs(contents))),
-            View("For analysts", "how the jobs affect each other", list(_slowdowns(contents))),
+            View("For analysts", "how the jobs slow each other down", list(_slowdowns(contents))),
             View("For managers", "throughput, utilization, efficiency, cost", list(_mix(contents))),
         ]
     if not chosen:
@@ -121,7 +121,7 @@ def _scaling(one: Speedup, contents: Contents) -> Answer:
     words = [f"on {_ranks(last.ranks)}"]
     if law is not None:
         words.append(f"{_share(law.serial_share)} serial")
-        words += [f"no gain beyond {law.critical_ranks.value:.0f}"] if law.critical_ranks else []
+        words += [f"no gain beyond {law.critical_ranks.value:.0f} ranks"] if law.critical_ranks else []
     elif one.reason:
         words.append(f"no law: {one.reason}")
     figure = f"{_written(last.speedup, '')}" if last.speedup else "–"
@@ -133,7 +133,7 @@ def _cost(one: Speedup, contents: Contents) -> Answer:
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
-        note += "; a result costs {} of processors, {} on one".format(*costs)
+        note += "; a result costs {} of processors × time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return Answer(_name(one, contents), _share(last.efficiency), note, states)
 
@@ -159,11 +159,11 @@ def _mix(contents: Contents) -> Iterator[Answer]:
 
 
 _MEANT = {
-    "jobs_per_hour": "all jobs of a round over its time",
+    "jobs_per_hour": "all jobs of a round over its duration",
     "turnaround_mean_s": "of all jobs in the mix, without waiting for their turn",
-    "utilization_share": "processor time that the jobs used, over that available",
-    "efficiency_share": "processors × time of the jobs alone, over those available",
-    "cost_core_s": "processors × time over jobs",
+    "utilization_share": "processor time that the jobs used over the time available",
+    "efficiency_share": "processors × time of the jobs when alone, over processors × time available",
+    "cost_core_s": "processors × time over the number of jobs",
 }
 
 

@@ -106,14 +106,15 @@ const Registration registration{{
     .ranks = Ranks::exactly(2),
     .parameters =
         {problem("flows", "", 2, 1, 64, "streams in each direction").labelled("streams"),
-         problem("load_ms", "ms", 300, 20, 10'000, "time of each of the three loads").labelled("load")},
+         problem("load_ms", "ms", 300, 20, 10'000, "duration of each of the three loads").labelled("load")},
     .definition = Definition::local,
-    .metrics = {result("out_bytes_per_s", "B/s", Better::higher).labelled("rate from the first host"),
-                result("in_bytes_per_s", "B/s", Better::higher).labelled("rate to the first host"),
-                result("both_bytes_per_s", "B/s", Better::higher).labelled("rate both ways at once"),
-                result("symmetry", "", Better::higher).labelled("slower direction over the faster one"),
-                result("duplex", "", Better::higher).labelled("both ways at once over the sum of each alone"),
-                condition("processor_share", "1", Better::lower).labelled("share of the time a processor")},
+    .metrics =
+        {result("out_bytes_per_s", "B/s", Better::higher).labelled("rate from the first host"),
+         result("in_bytes_per_s", "B/s", Better::higher).labelled("rate to the first host"),
+         result("both_bytes_per_s", "B/s", Better::higher).labelled("rate both ways at once"),
+         result("symmetry", "", Better::higher).labelled("slower direction over the faster one"),
+         result("duplex", "", Better::higher).labelled("both ways at once over the sum of both alone"),
+         condition("processor_share", "1", Better::lower).labelled("busiest processor: share of the time")},
     .sweeps = {{"standard", "ranks=2 placement=node"}, {"advanced", "ranks=2 placement=node flows=1,2,8"}},
     .make = make<Directions>,
 }};

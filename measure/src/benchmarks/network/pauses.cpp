@@ -254,17 +254,17 @@ class Pauses final : public Benchmark {
 const Registration registration{{
     .name = "network.pauses",
     .title = "stops of a path",
-    .summary = "how long a path stands still under a thin train of packets",
+    .summary = "how often and how long a path stands still, seen by a thin train of packets",
     .ranks = Ranks::exactly(2),
-    .parameters =
-        {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
-         problem("spacing_us", "µs", 200, 20, 100'000, "from one packet to the next").labelled("spacing"),
-         problem("train_ms", "ms", 400, 50, 10'000, "length of the train in each direction")
-             .labelled("train")},
+    .parameters = {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
+                   problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next")
+                       .labelled("spacing"),
+                   problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction")
+                       .labelled("train")},
     .definition = Definition::local,
     .metrics = {result_seconds("longest_stop_s").labelled("longest stop"),
                 result("stopped_share", "1", Better::lower).labelled("share of the time in stops"),
-                result("stops_per_s", "1/s", Better::lower).labelled("stops"),
+                result("stops_per_s", "1/s", Better::lower).labelled("stops per second"),
                 count("lost_share").labelled("share of the packets that were lost")},
     .sweeps = {{"standard", "ranks=2 placement=node"},
                {"advanced", "ranks=2 placement=node packet_bytes=64,1400 spacing_us=100,1000"}},

@@ -58,7 +58,9 @@ def _finding(one: Dealing, context: Context) -> Finding:
         Evidence(what="time with rows dealt by speed, predicted", value=one.predicted_s, unit="s"),
     ]
     if one.measured_s is not None:
-        evidence.append(Evidence(what="the same, measured", value=one.measured_s.value, unit="s"))
+        evidence.append(
+            Evidence(what="time with rows dealt by speed, measured", value=one.measured_s.value, unit="s")
+        )
     known = one.measured_s.value if one.measured_s is not None else one.predicted_s
     verb = "takes" if one.measured_s is not None else "would take"
     dealt = ", ".join(f"{share.host} {units.share(share.by_speed)}" for share in one.shares[:FEW])
@@ -66,12 +68,12 @@ def _finding(one: Dealing, context: Context) -> Finding:
         code="rows-by-speed",
         severity="advice",
         title=(
-            f"{name} on {subject.ranks} ranks {verb} {units.quantity(known, 's')} instead of"
-            f" {units.quantity(one.time_s.value, 's')} with rows dealt by the speed of the hosts"
+            f"With rows dealt by the speed of the hosts, {name} on {subject.ranks} ranks {verb}"
+            f" {units.quantity(known, 's')} instead of {units.quantity(one.time_s.value, 's')}"
         ),
         where={"benchmark": subject.benchmark, "ranks": subject.ranks, "host": slowest.host, "layer": "algorithm"},
         evidence=evidence,
         advice=f"Deal rows in the ratio of the speeds: {dealt}{', ...' if len(one.shares) > FEW else ''}. The case"
-        f" with grid_rows={subject.ranks} dealing=by_speed measures what that gives.",
+        f" with grid_rows={subject.ranks} dealing=by_speed measures the gain.",
         lost=1 - known / one.time_s.value,
     )

@@ -47,7 +47,7 @@ def _uneven(context: Context, found: dict[str, Summary]) -> Finding:
         code="asymmetric-rates",
         severity="warning",
         title=(
-            f"From {slow[0]} to {slow[1]} {units.quantity(min(out, into), 'B/s')} pass, back "
+            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way back "
             f"{units.quantity(max(out, into), 'B/s')}: "
             f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
         ),
@@ -72,21 +72,19 @@ def _shared(context: Context, found: dict[str, Summary]) -> Finding:
         code="half-duplex",
         severity="warning",
         title=(
-            f"Both directions between {first} and {second} share one medium: together {both}, "
+            f"Both directions between {first} and {second} share one medium: {both} together, "
             f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the "
-            f"{units.quantity(alone, 'B/s')} of each alone"
+            f"{units.quantity(alone, 'B/s')} that they carry one at a time"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
             *context.evidence(found[OUT], found[IN], found[BOTH], duplex),
-            Evidence(
-                what="share of the time that a processor was busy, at most", value=found[PROCESSOR].median or 0.0
-            ),
+            Evidence(what="busiest processor: share of the time", value=found[PROCESSOR].median or 0.0),
         ],
         advice=(
             "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "
-            "autonegotiation at both ends (`ethtool -s ... autoneg on`), check `ethtool` for `Duplex: Half`, and "
-            "collisions in `ip -s link`. Exchanges in both directions at once gain nothing there."
+            "autonegotiation at both ends (`ethtool -s ... autoneg on`); look for `Duplex: Half` in `ethtool` and "
+            "for collisions in `ip -s link`. Until then, sending in both directions at once gains nothing."
         ),
         lost=1 - (duplex.median or 1.0),
     )

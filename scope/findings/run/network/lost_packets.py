@@ -78,8 +78,8 @@ def _of_load(context: Context, hit: list[dict[str, Summary]], of: int, idle: lis
             *(alone or [Evidence(what="loss without load", value="not measured")]),
         ],
         advice=(
-            "The queue before the narrowest link is too short for what arrives at once, or a policer drops: give "
-            "it some milliseconds of the link's rate (`tc -s qdisc`, buffers and drops of the switch port), mark "
+            "The queue before the narrowest link is too short for bursts, or a policer drops packets: let it "
+            "hold a few ms of the link's rate (`tc -s qdisc`, buffers and drops of the switch port), mark "
             "packets instead of dropping them (ECN), pace senders (`tc qdisc ... fq`), or shape instead of "
             "policing."
         ),

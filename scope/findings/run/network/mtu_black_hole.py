@@ -48,8 +48,8 @@ def _finding(context: Context, found: dict[str, Summary]) -> Finding:
         advice=(
             f"Raise the MTU of the switch, tunnel or VLAN on the way, or lower that of the hosts to {largest:.0f} "
             f"(`ip link set dev ... mtu {largest:.0f}`). Let routers' ICMP messages 'fragmentation needed' pass; "
-            "jumbo frames need every device of the path. `sysctl net.ipv4.tcp_mtu_probing=1` lets TCP recover "
-            "meanwhile."
+            "jumbo frames need the support of every device on the path. `sysctl "
+            "net.ipv4.tcp_mtu_probing=1` lets TCP recover meanwhile."
         ),
         lost=1.0,
     )
