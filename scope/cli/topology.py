@@ -150,6 +150,7 @@ def show(
 
 def _print_loads(loaded: Loaded) -> None:
     from scope import units
+    from scope.findings.load.trunk_below_topology import DELIVERS
     from scope.report.terminal.console import console
 
     screen = console()
@@ -162,8 +163,14 @@ def _print_loads(loaded: Loaded) -> None:
     for finding in loaded.findings:
         screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
         screen.print(f"  {finding.advice}", markup=False)
-    if not loaded.findings:
-        screen.print("\nNo trunk delivers less than the topology predicts.", markup=False)
+    if starved := [f"{one.cut.name} ({one.cut.direction})" for one in loaded.cuts if one.starved]:
+        names = ", ".join(starved)
+        screen.print(f"\nProcessors were short under full load, which says nothing of: {names}", markup=False)
+    elif not loaded.findings:
+        screen.print(
+            f"\nNo trunk certainly delivers less than {units.share(DELIVERS)} of what the topology predicts.",
+            markup=False,
+        )
 
 
 def _streams(one: LoadedCut) -> str:

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 PATIENCE_S = 60.0
 """Until a command that was asked to stop is killed: it ends its ranks, and derives what it can."""
 
+LAST_WORDS_S = 5.0
+"""Of an ended command: what it left running may hold its standard error open."""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -55,8 +58,9 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
         if timer is not None:
             timer.daemon = True
             timer.start()
+        # Passed on beside the wait, so that an interrupted command can still say what it does.
+        said = _Said(process)
         try:
-            last = _passed_on(process)
             code = process.wait()
         except KeyboardInterrupt:
             _interrupt(process)
@@ -70,20 +74,28 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            said.join(LAST_WORDS_S)
         output.seek(0)
-        return Ended(code, output.read(), last, over.is_set())
+        return Ended(code, output.read(), said.last, over.is_set())
 
 
-def _passed_on(process: subprocess.Popen[str]) -> str:
-    """Pass on what a process says until it ends; return the last line."""
-    last = ""
-    assert process.stderr is not None
-    with process.stderr:
-        for line in process.stderr:
-            sys.stderr.write(line)
-            sys.stderr.flush()
-            last = line.strip() or last
-    return last
+class _Said(threading.Thread):
+    """Passes on what a process says on its standard error."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        super().__init__(daemon=True)
+        self.last = ""
+        self._process = process
+        self.start()
+
+    def run(self) -> None:
+        """Pass on each line, and keep the last one."""
+        assert self._process.stderr is not None
+        with self._process.stderr:
+            for line in self._process.stderr:
+                sys.stderr.write(line)
+                sys.stderr.flush()
+                self.last = line.strip() or self.last
 
 
 def _interrupt(process: subprocess.Popen[str]) -> None:

@@ -20,9 +20,10 @@ from scope.plan.sweep import Source
 from scope.profiles.program import located
 from scope.throughput.mix import Job, Mix
 
-# `times` tells of what the shell waited for; in a pipe or a substitution it would tell of another shell.
+# `times` tells of what the shell waited for; in a pipe or a substitution it would tell of another shell. Some
+# shells print it with the decimal comma of the user's language.
 TIMED = (
-    '"$@" || exit; file=$(mktemp) || exit 0; times >"$file"; '
+    '"$@" || exit; LC_ALL=C; file=$(mktemp) || exit 0; times >"$file"; '
     '{ read -r own; read -r user system; } <"$file"; rm -f "$file"; '
     'printf "scope-times %s %s\\n" "$user" "$system" >&2'
 )

@@ -78,6 +78,16 @@ class LoadedCut:
         """Bytes per second of all transfers together, by the topology."""
         return sum(self.cut.predicted_bytes_per_s)
 
+    @property
+    def full(self) -> Level:
+        """The level of the greatest load."""
+        return max(self.levels, key=lambda level: level.share)
+
+    @property
+    def starved(self) -> bool:
+        """Whether processors were short in most repetitions of full load: what arrived then says nothing."""
+        return self.full.starved > len(self.full.delivered_bytes_per_s) // 2
+
 
 def cuts(topology: Topology) -> list[Cut]:
     """Return the cuts of a topology, both directions of each; those with two hosts on either side."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -141,3 +144,24 @@ def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.M
     ended = own_command.run_scope(["run", "stay"], limit_s=0.3)
     assert ended.out_of_time
     assert (ended.code != 0, ended.last) == (True, "the reason")
+
+
+def test_an_interrupted_command_can_still_speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, kept = tmp_path / "python", tmp_path / "kept"
+    program.write_text(
+        f"#!/bin/sh\ntrap 'sleep 0.1; echo ending >&2 && echo >{kept}; exit 130' INT\n"
+        f"echo >{kept}.begun\nwhile :; do sleep 0.1; done\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(own_command.sys, "executable", str(program))
+
+    def interrupt() -> None:
+        end_s = time.monotonic() + 30
+        while not kept.with_suffix(".begun").exists() and time.monotonic() < end_s:
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        own_command.run_scope(["run"])
+    assert kept.exists(), "a closed pipe would have ended it before it could keep anything"

@@ -290,6 +290,15 @@ def test_rows_go_to_hosts_in_the_ratio_of_their_speeds(golden_context: Context) 
     assert found.lost == pytest.approx(1 - 0.18 / 0.32, rel=0.03)
 
 
+def test_rows_that_were_dealt_by_speed_in_vain_are_not_advised(golden_context: Context) -> None:
+    context = stripes(3, 0.4)(golden_context)
+    (one,) = context.models.dealings
+    assert one.measured_s is not None
+    slower = one.model_copy(update={"measured_s": one.measured_s.model_copy(update={"low": None, "high": None})})
+    without = replace(context, models=context.models.model_copy(update={"dealings": [slower]}))
+    assert run_kinds()["rows_by_speed"](without) == [], "predicted to gain, measured to lose, with no interval"
+
+
 def test_small_problems_are_information_only(golden_context: Context) -> None:
     small = cannon(lambda p: 0.3, size=60)(golden_context).summaries
     large = cannon(lambda p: 0.001, size=512)(golden_context).summaries

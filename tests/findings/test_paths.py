@@ -97,5 +97,6 @@ def test_healthy_paths_are_not_accused(golden_context: Context) -> None:
 
 def test_what_processors_or_chance_explain_is_not_told(golden_context: Context) -> None:
     assert found(golden_context, path(duplex=0.5, processor_share=0.95)) == [], "the processor is what they share"
+    assert found(golden_context, path(duplex=0.5, processor_share=0.0)) == [], "the kernel says nothing of it"
     two = path(launches=2, duplex=0.5, symmetry=0.2, stopped_share=0.2, retransmitted_share=0.1)
     assert found(golden_context, two) == [], "two launches are no certainty"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from scope.errors import UsageError
+from scope.machine.machine import EmulatedCluster, EmulatedLink
+from scope.models.fitting.fit import Fit, FittedParameter
 from scope.models.published.judgement import Known, Observed, by_words, holds, rows
 from scope.models.published.overview import tally
 from scope.models.published.reference import Reference, load, names
@@ -145,6 +149,27 @@ def test_hosts_that_wait_for_processors_are_not_judged() -> None:
     assert of_this_machine.holds == "yes", "processors are counted where hosts are emulated"
 
 
+def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> None:
+    statement = Statement(where="7.5", of="standard", unit="s", published=500e-6, factor=1.1)
+    for off, holding in ((-0.01, "yes"), (-0.33, "")):
+        link = EmulatedLink(
+            link="ports of a", declared_bytes_per_s=1e6, measured_bytes_per_s=1e6 * (1 + off), processor_share=1
+        )
+        lab = EmulatedCluster(name="small", title="", links=[link], relayed=[], faults=[])
+        made = measured(ping_pong(1.0))
+        made = replace(made, machine=made.machine.model_copy(update={"lab": lab}))
+        (row,) = rows([statement], Known(READINGS, {"": Observed(made, [], 1e7)}, {}, {}))
+        assert row.holds == holding
+    assert row.remark == "not judged: the ports of a of the lab carried 67 % of the declared rate"
+    assert row.measured == pytest.approx(START_S), "what was measured is shown all the same"
+
+
+def test_a_run_without_any_figure_is_not_judged() -> None:
+    known = Known(READINGS, {"": Observed(measured([]), [], 1e7)}, {}, {})
+    (row,) = rows([Statement(where="7.5", of="standard", over="longest", above=1)], known)
+    assert (row.measured, row.holds, row.remark) == (None, "", "not measured here")
+
+
 def test_rows_of_tables_need_not_be_printed_again() -> None:
     values = {"predicted": 3.0, "measured": 2.5, "unit": "1", "limit": None, "origin": "measured", "size": 0}
     table = Row.model_validate(values | {"row": "improvement", "published": 2.2, "ranks": 4, "remark": ""})
@@ -178,6 +203,27 @@ def test_bounds() -> None:
     assert holds(Estimate(value=1.5, low=1.2, high=1.9), (1.0, 2.0)) == "yes"
     assert holds(Estimate(value=1.5, low=1.2, high=2.1), (1.0, 2.0)) == "undecided"
     assert holds(Estimate(value=2.5, low=2.2, high=2.8), (1.0, 2.0)) == "no"
+    assert holds(Estimate(value=1.5, low=1.2, high=float("nan")), (1.0, 2.0)) == "undecided"
+
+
+def test_a_quotient_by_nothing_is_no_figure() -> None:
+    # Launches whose median is 0: a clock that is too coarse.
+    made = [summary(launches(2.0, 2.0), numbers=(1, 2), message_bytes=0, mode="synchronous")]
+    made.append(summary(launches(0.0, 1.0), numbers=(1, 2), message_bytes=0, mode="standard"))
+    row = judged(Statement(where="6.2", of="synchronous", over="standard", above=1), made)
+    assert (row.measured, row.holds) == (None, "")
+
+
+def test_a_fitted_figure_keeps_its_interval() -> None:
+    reading = Reading(benchmark="mpi.latency", metric="latency_s", read="fitted", fitted="hockney.n_half_bytes")
+    found = FittedParameter(name="n_half_bytes", unit="B", value=500.0, low=300.0, high=700.0)
+    (made, *_) = ping_pong(1.0)
+    fit = Fit.model_construct(model="hockney", subject=made.case, metric="latency_s", parameters=[found])
+    known = Known({"half": reading}, {"": Observed(measured([made]), [fit])}, {}, {})
+    statement = Statement(where="6.2", of="half", unit="B", published=400.0, factor=1.5)
+    assert [row.holds for row in rows([statement], known)] == ["undecided"]
+    (row,) = rows([statement.model_copy(update={"factor": 3.0})], known)
+    assert row.holds == "yes"
 
 
 @pytest.mark.parametrize("name", [name for name in names() if load(name).reading])

@@ -88,3 +88,4 @@ def test_processor_time_is_known_where_every_rank_says_it() -> None:
     printed = "noise scope-times 0m0.25s 0m0.05s\nscope-times 1m0.500000s 0m0.000000s\n"
     assert processor_time(printed, 2) == pytest.approx(60.8)
     assert processor_time(printed, 3) is None
+    assert processor_time("scope-times 0m0,25s 0m0,05s\n", 1) is None, "the shell is told to print a point"

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from scope.cli import topology
+from scope.engine.topology import Loaded
 from scope.findings.load import find_all
 from scope.topology import loading
 from scope.topology.discovery import discover
@@ -73,9 +75,15 @@ def test_a_trunk_that_has_lost_half_of_its_rate_is_named() -> None:
     assert finding.lost == pytest.approx(0.5, abs=0.05)
 
 
-def test_starved_measurements_accuse_nobody() -> None:
+def test_starved_measurements_accuse_nobody(capsys: pytest.CaptureFixture[str]) -> None:
     cut = loading.Cut("a", "out", [Transfer("a1", "b1")], Transfer("a2", "b2"), [1e7])
     level = loading.Level(1.0, [1e6] * 7, [1e-5] * 7)
     assert find_all([loading.LoadedCut(cut, [level])])
     level.starved = 7
-    assert find_all([loading.LoadedCut(cut, [level])]) == []
+    starved = loading.LoadedCut(cut, [level])
+    assert find_all([starved]) == []
+    topology._print_loads(Loaded([starved], []))
+    assert "which says nothing of: a (out)" in capsys.readouterr().out
+    level.starved, level.delivered = 0, [9e6] * 7
+    topology._print_loads(Loaded([starved], find_all([starved])))
+    assert "No trunk certainly delivers less than 85 % of what" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import numpy as np
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.statistics.order_statistics import median_interval
-from scope.topology.loading import BISECTION, Level, LoadedCut
+from scope.topology.loading import BISECTION, LoadedCut
 
 DELIVERS = 0.85
 """Share of the predicted rate; the check of a discovery tolerates as much."""
@@ -25,21 +25,16 @@ def find(loaded: Sequence[LoadedCut]) -> list[Finding]:
     return [_finding(one) for one, _ in worst.values()]
 
 
-def _full(one: LoadedCut) -> Level:
-    return max(one.levels, key=lambda level: level.share)
-
-
 def _certain_share(one: LoadedCut) -> float | None:
     """Return the upper bound of what is delivered of the predicted rate; None where that is not certain."""
-    full = _full(one)
-    interval = median_interval(np.array(full.delivered_bytes_per_s))
-    if interval is None or full.starved > len(full.delivered_bytes_per_s) // 2:
+    interval = median_interval(np.array(one.full.delivered_bytes_per_s))
+    if interval is None or one.starved:
         return None
     return interval.high / one.predicted
 
 
 def _finding(one: LoadedCut) -> Finding:
-    full, idle = _full(one), min(one.levels, key=lambda level: level.share)
+    full, idle = one.full, min(one.levels, key=lambda level: level.share)
     delivered = float(np.median(full.delivered_bytes_per_s))
     interval = median_interval(np.array(full.delivered_bytes_per_s))
     low, high = (interval.low, interval.high) if interval else (None, None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Literal
 
 import numpy as np
 
 from scope import units
 from scope.errors import UsageError
+from scope.lab.fidelity import faithful
 from scope.models.fitting.fit import Fit
 from scope.models.ladder import limits
 from scope.models.measurements import Measurements, usable
@@ -33,13 +35,23 @@ class Observed:
     @property
     def origin(self) -> Origin:
         """Where its figures come from."""
-        return self.measurements.summaries[0].origin
+        return next((one.origin for one in self.measurements.summaries), "measured")
 
     @property
     def processors(self) -> int | None:
         """Of an emulated cluster: the processors that all its hosts share; None where that is no limit."""
         counts = [count for host in self.measurements.machine.hosts if (count := usable(host)) is not None]
         return max(counts, default=None) if self.origin == "emulated" else None
+
+    @property
+    def unfaithful(self) -> str:
+        """Why its network is another one than the declared one; empty where it is not."""
+        lab = self.measurements.machine.lab
+        off = [link for link in lab.links if not faithful(link)] if lab else []
+        if not off:
+            return ""
+        worst = max(off, key=lambda link: abs(link.deviation))
+        return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,14 @@ class Known:
         return found.scaled(reading.times) if found else None
 
     def quotient(self, name: str, over: str) -> Estimate | None:
-        """Return a figure, over another one where that has a name, with the range of what launches say."""
+        """Return a figure, over another one where that has a name, with the range of what launches say.
+
+        None where either was not measured, or is 0 in a launch of a few.
+        """
+        found = self._quotient(name, over)
+        return found if found is not None and not isnan(found.value) else None
+
+    def _quotient(self, name: str, over: str) -> Estimate | None:
         found = self.figure(name)
         if not over or found is None:
             return _range(found) if found else None
@@ -87,15 +106,19 @@ class Known:
         """Return why a figure was not measured, where that is known."""
         return "" if name in self.tables else self.absent.get(self._reading(name).place, "")
 
-    def too_few_processors(self, name: str, needed: int) -> str:
-        """Return why a figure is not that of a network: its hosts wait for processors; empty where they do not."""
-        if name in self.tables:
+    def incomparable(self, name: str, needed: int) -> str:
+        """Return why a figure is not that of the network: its hosts wait for processors, or a link lacks its rate.
+
+        Empty where it is. `needed`: processors.
+        """
+        reading = None if name in self.tables else self._reading(name)
+        place = self.places.get(reading.place if reading else "")
+        if place is None or (reading and reading.read in FRAMES):
             return ""
-        place = self.places.get(self._reading(name).place)
-        found = place.processors if place else None
-        if found is None or found >= needed:
-            return ""
-        return f"not judged: the hosts of the lab share {found} processors, and this needs {needed}"
+        shared = place.processors if reading else None
+        if shared is not None and shared < needed:
+            return f"not judged: the hosts of the lab share {shared} processors, and this needs {needed}"
+        return f"not judged: {place.unfaithful}" if place.unfaithful else ""
 
     def shape(self, name: str) -> tuple[int, int]:
         """Return the message and the ranks of a figure; 0 where it has none."""
@@ -154,9 +177,9 @@ def _row(one: Statement, known: Known) -> Row:
     found = known.quotient(one.of, one.over)
     names = [name for name in (one.of, one.over) if name]
     remarks = [one.remark]
-    crowded = next((why for name in names if (why := known.too_few_processors(name, one.processors))), "")
+    other = next((why for name in names if (why := known.incomparable(name, one.processors))), "")
     if found is not None:
-        remarks.append(crowded)
+        remarks.append(other)
     else:
         reasons = [reason for name in names if (reason := known.why_not(name))]
         remarks.append(f"not measured here: {reasons[0]}" if reasons else "not measured here")
@@ -175,7 +198,7 @@ def _row(one: Statement, known: Known) -> Row:
         where=one.where,
         says=says(one),
         relation=relation(one),
-        holds=holds(found, one.bounds) if found and not crowded else "",
+        holds=holds(found, one.bounds) if found and not other else "",
     )
 
 
@@ -212,6 +235,8 @@ def holds(found: Estimate, bounds: tuple[float | None, float | None]) -> Holds:
         return (least is None or value > least) and (most is None or value < most)
 
     ends = [found.value, *(each for each in (found.low, found.high) if each is not None)]
+    if any(map(isnan, ends)):
+        return "undecided"
     if all(map(inside, ends)):
         return "yes"
     around = any(bound is not None and min(ends) <= bound <= max(ends) for bound in bounds)
@@ -231,8 +256,9 @@ def _origin(origins: Sequence[Origin | Literal["published"]]) -> Origin | Litera
 
 
 def _range(found: PerLaunch) -> Estimate:
-    """Return a figure with its interval where that rests on launches, else with the extremes of its launches."""
-    if len(found.launches) >= LAUNCHES_FOR_INTERVAL:
+    """Return a figure with its interval where launches or a fit give one, else with the extremes of launches."""
+    fitted = not found.launches and found.estimate.low is not None
+    if fitted or len(found.launches) >= LAUNCHES_FOR_INTERVAL:
         return found.estimate
     each = found.launches.values() or [found.estimate.value]
     value = found.estimate.value
@@ -316,7 +342,7 @@ def _fitted(one: Reading, fits: Iterable[Fit]) -> PerLaunch | None:
         if same and one.parameters.items() <= subject.parameters.items() and one.ranks in (0, subject.ranks):
             found = next((each for each in fit.parameters if each.name == name), None)
             if found is not None:
-                return PerLaunch(Estimate(value=found.value))
+                return PerLaunch(Estimate(value=found.value, low=found.low, high=found.high))
     return None
 
 

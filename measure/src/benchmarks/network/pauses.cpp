@@ -128,16 +128,24 @@ class Pauses final : public Benchmark {
     ++train_;
     MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
                  partner_.comm, MPI_STATUS_IGNORE);
-    if (!sends) return judged(receive());
-    emit();
-    return {};
+    std::vector<Arrival> arrivals;
+    std::int64_t sent = 0;
+    if (sends) {
+      sent = emit();
+    } else {
+      arrivals = receive();
+    }
+    const std::int64_t theirs = partner_.swap(sent);
+    return sends ? Stops{} : judged(std::move(arrivals), theirs);
   }
 
-  void emit() {
+  // Returns how many packets were sent.
+  std::int64_t emit() {
     double took_s = 0;
     const auto begin = Clock::now();
     auto next = begin;
-    for (std::int64_t number = 0; seconds_since(begin) < train_s_; ++number) {
+    std::int64_t number = 0;
+    for (; seconds_since(begin) < train_s_; ++number) {
       took_s = put(number, took_s);
       next += spacing_;
       const auto now = Clock::now();
@@ -145,6 +153,7 @@ class Pauses final : public Benchmark {
       sleep_until(next);
     }
     partner_.meet([] {});
+    return number;
   }
 
   // Returns for how long the call lasted.
@@ -211,8 +220,9 @@ class Pauses final : public Benchmark {
   }
 
   // Stops are jumps of the delay between neighbours whose departure is certain.
-  static Stops judged(std::vector<Arrival> arrivals) {
+  static Stops judged(std::vector<Arrival> arrivals, std::int64_t sent) {
     Stops stops;
+    stops.sent = stops.lost = static_cast<double>(sent);
     if (arrivals.empty()) return stops;
     std::sort(arrivals.begin(), arrivals.end(),
               [](const Arrival& a, const Arrival& b) { return a.packet.number < b.packet.number; });
@@ -235,7 +245,6 @@ class Pauses final : public Benchmark {
       before = &one;
     }
     stops.lasted_s = arrivals.back().arrived_s - arrivals.front().arrived_s;
-    stops.sent = static_cast<double>(arrivals.back().packet.number + 1);
     // What a late receiver has no room for is not the path's loss.
     const std::uint32_t dropped = arrivals.back().dropped_here - arrivals.front().dropped_here;
     stops.lost = std::max(0.0, stops.sent - static_cast<double>(arrivals.size()) - dropped);

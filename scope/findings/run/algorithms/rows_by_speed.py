@@ -32,9 +32,11 @@ def find(context: Context) -> list[Finding]:
 
 
 def _gain(one: Dealing) -> float:
-    """Return the share of the time that is certainly gained."""
-    if one.measured_s is None or one.measured_s.high is None or one.time_s.low is None:
+    """Return the share of the time that is gained: what was measured must be certain, whatever was predicted."""
+    if one.measured_s is None:
         return 1 - one.predicted_s / one.time_s.value
+    if one.measured_s.high is None or one.time_s.low is None:
+        return 0.0
     return 1 - one.measured_s.high / one.time_s.low
 
 

@@ -15,7 +15,7 @@ ALIKE = 0.7
 FULL = 0.7
 """Both ways at once over the sum of each alone: 1 on a full duplex path, 1/2 on one medium."""
 IDLE = 0.8
-"""Share of the time up to which a processor is not what both directions share."""
+"""Share of the time up to which a processor is not what both directions share; 0: the kernel did not say."""
 
 
 def find(context: Context) -> list[Finding]:
@@ -23,7 +23,7 @@ def find(context: Context) -> list[Finding]:
     measured = [
         found
         for found in figures_by_case(context, DUPLEX)
-        if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(found) and (found[PROCESSOR].median or 0.0) < IDLE
+        if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(found) and 0 < (found[PROCESSOR].median or 0.0) < IDLE
     ]
     uneven = [found for found in measured if _below(found[SYMMETRY], ALIKE)]
     shared = [found for found in measured if _below(found[DUPLEX], FULL) and found not in uneven]
