@@ -84,6 +84,6 @@ def test_starved_measurements_accuse_nobody(capsys: pytest.CaptureFixture[str]) 
     assert find_all([starved]) == []
     topology._print_loads(Loaded([starved], []))
     assert "which says nothing of: a (out)" in capsys.readouterr().out
-    level.starved, level.delivered = 0, [9e6] * 7
+    level.starved, level.delivered_bytes_per_s = 0, [9e6] * 7
     topology._print_loads(Loaded([starved], find_all([starved])))
     assert "No trunk certainly delivers less than 85 % of what" in capsys.readouterr().out

@@ -77,8 +77,9 @@ class Directions final : public Benchmark {
     const double occupied = occupied_s();
     const auto begin = Clock::now();
     auto middle = begin;
-    // Half of the load is counted, whenever its middle was noticed.
-    while (middle == begin || seconds_since(middle) < load_s_ / 2) {
+    // The second half counts; all of it where nothing moved until then.
+    streams_.count_from_here();
+    while (seconds_since(begin) < load_s_) {
       if (!streams_.move()) streams_.sleep_until_something_moves();
       if (middle == begin && seconds_since(begin) >= load_s_ / 2) {
         streams_.count_from_here();
