@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,11 +44,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker; let the workers that have all other tests yield to the first."""
+    """Register the markers."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
-    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
-        os.nice(5)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let tests with ranks and hosts have the processors first: ranks that wait for each other are dear.
+
+    Only root may raise a priority again; a worker of any other user stays where its first test has put it.
+    """
+    folder = item.nodeid.split("/")[1]
+    nice = 0 if folder in ON_THE_MACHINE else 5 if item.get_closest_marker("mpi") else 15
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    return (yield)
 
 
 class Workers(LoadScopeScheduling):

@@ -56,8 +56,8 @@ def is_stale(case: CaseRecord, build: NativeBuild) -> bool:
     return known and build.mpi.name == "mpich" and build.mpi.version.startswith("4.0")
 
 
-# Small numbers, powers of two and their neighbours, and an odd number among the large ones.
-@pytest.mark.parametrize("ranks", [*range(1, 10), 13, 16, 17])
+# Small numbers, with powers of two and their neighbours, and a large odd one.
+@pytest.mark.parametrize("ranks", [*range(1, 10), 17])
 def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, measure: Measure) -> None:
     plan = [*in_every_way(ranks - 1), *of_every_shape()]
     if ranks > 9:  # each call has been seen to end at every number; many more ranks than cores take long
