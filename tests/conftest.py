@@ -11,16 +11,16 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests import golden_run as golden
 
-ON_THE_MACHINE = {
-    *("active_messages", "campaign", "cli", "lab", "launch", "topology"),
+TOGETHER = {
+    **dict.fromkeys(("active_messages", "lab", "launch", "topology"), "hosts"),
+    **dict.fromkeys(("campaign", "cli"), "commands"),
+    **dict.fromkeys(("collectives", "measure"), "ranks"),
 }
-"""Folders of tests that start runs, hosts and labs, some with time limits: one worker takes them all in turn. It
-often waits, for a time limit or another program, and leaves the processors to the other workers.
+"""Folders of tests that start hosts and labs, commands, or ranks, and what they are to each other: one worker takes all
+of a kind in turn. They often wait, for a time limit or another program, and leave the processors to the other workers.
 
 Some elsewhere start ranks, too, but ask only whether results are right.
 """
-WITH_RANKS = {"collectives", "measure"}
-"""Folders of tests that start ranks which keep every processor: one worker takes these, too, in turn."""
 ONE_RUN = {"monitor", "outside", "schemas", "simulation", "tune"}
 """Folders whose files each look at one run, which is too dear to be made by several workers."""
 
@@ -56,7 +56,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     Only root may raise a priority again; a worker of any other user stays where its first test has put it.
     """
     folder = item.nodeid.split("/")[1]
-    nice = 0 if folder in ON_THE_MACHINE else 5 if item.get_closest_marker("mpi") else 15
+    nice = 0 if folder in TOGETHER else 5 if item.get_closest_marker("mpi") else 15
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, nice)
     return (yield)
@@ -67,10 +67,8 @@ class Workers(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         folder = nodeid.split("/")[1]
-        if folder in ON_THE_MACHINE:
-            return "machine"
-        if folder in WITH_RANKS:
-            return "ranks"
+        if folder in TOGETHER:
+            return TOGETHER[folder]
         return nodeid.split("::")[0] if folder in ONE_RUN else nodeid
 
 
