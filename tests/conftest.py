@@ -16,10 +16,10 @@ TOGETHER = {
     **dict.fromkeys(("campaign", "cli"), "commands"),
     **dict.fromkeys(("collectives", "measure"), "ranks"),
 }
-"""Folders of tests that start hosts and labs, commands, or ranks, and what they are to each other: one worker takes all
-of a kind in turn. They often wait, for a time limit or another program, and leave the processors to the other workers.
+"""Folders of tests that start hosts and labs, commands, or ranks: one worker takes all of a kind in turn. They often
+wait, for a time limit or another program, and leave the processors to the other workers.
 
-Some elsewhere start ranks, too, but ask only whether results are right.
+Some tests elsewhere start ranks, too, but ask only whether results are right.
 """
 ONE_RUN = {"monitor", "outside", "schemas", "simulation", "tune"}
 """Folders whose files each look at one run, which is too dear to be made by several workers."""
