@@ -1,5 +1,5 @@
 # make run   measure this machine and explain what was found
-# make test  set up and run all tests, C++ and Python: three workers, of which one has the hosts, one the commands and one the ranks
+# make test  set up and run all tests, C++ and Python: of three workers one has hosts, one commands, one ranks
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make clean remove what the others made, runs/ excepted
 
