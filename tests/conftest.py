@@ -16,8 +16,8 @@ TOGETHER = {
     **dict.fromkeys(("campaign", "cli"), "commands"),
     **dict.fromkeys(("collectives", "measure"), "ranks"),
 }
-"""Folders of tests that start hosts and labs, commands, or ranks: one worker takes all of a kind in turn. They often
-wait, for a time limit or another program, and leave the processors to the other workers.
+"""Folders of tests that start hosts and labs, commands, or ranks: one worker takes all of a kind in turn. They
+often wait, for a time limit or another program, and leave the processors to the other workers.
 
 Some tests elsewhere start ranks, too, but ask only whether results are right.
 """
