@@ -82,12 +82,16 @@ def _confirmed(repository: Repository, found: History, time: float | None) -> li
 
     from scope.cli.output import written
     from scope.cli.progress import run_progress
+    from scope.engine.history import compiler
     from scope.engine.history_confirmation import confirm as measure
     from scope.engine.options import RunOptions
     from scope.repository.index import Choice
 
-    known = {one.fingerprint for one in repository.chosen(Choice(cluster=found.cluster))}
-    path, confirmations = measure(found, known, RunOptions(time_s=time, command=sys.argv), run_progress)
+    runs = repository.chosen(Choice(cluster=found.cluster))
+    known = {one.fingerprint for one in runs}
+    # Another MPI would have other figures.
+    options = RunOptions(time_s=time, command=sys.argv, mpi=compiler(repository, runs[0].id))
+    path, confirmations = measure(found, known, options, run_progress)
     if path is not None:
         written(path)
     return confirmations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -173,6 +174,13 @@ def _differences(repository: Repository, before: str, after: str) -> list[str]:
     except ScopeError as error:
         return [f"what changed in the machine is not known: {error}"]
     return differences(one, other)
+
+
+def compiler(repository: Repository, run: str) -> str | None:
+    """Return the MPI compiler with which a run's native program was built, where this host has it."""
+    build = _machine(repository.file(run)).get("build") or {}
+    path = str(build.get("mpi", {}).get("compiler", ""))
+    return path if os.access(path, os.X_OK) else None
 
 
 def _machine(file: Path) -> Mapping[str, Any]:

@@ -182,6 +182,12 @@ def test_only_what_is_worse_now_counts_when_it_is_confirmed(
     confirmations = json.loads(told.output)["confirmations"]
     assert confirmations
     assert {one["confirmed"] for one in confirmations} == {bool(code)}
+    # Measured with the MPI of those nights, whatever other MPI comes first.
+    (now,) = [path for path in (tmp_path / "runs").iterdir() if not path.is_symlink()]
+    compilers = [
+        json.loads((run / "machine.json").read_text())["build"]["mpi"]["compiler"] for run in (now, measured)
+    ]
+    assert compilers[0] == compilers[1]
 
 
 @pytest.mark.mpi
