@@ -138,7 +138,7 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     own = calibrated(platform(known.measurements, _given(known)), known.measurements, known.models.fits)
     other = _calibrated_again(own, options)
     build = native_program(installations.find(SIMULATOR))
-    catalog = _catalog(build)
+    catalog = listed(build)
     if missing := sorted({one.benchmark for one in measured} - set(catalog.names)):
         raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
     request = Request(
@@ -272,7 +272,8 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     return found
 
 
-def _catalog(build: NativeBuild) -> Catalog:
+def listed(build: NativeBuild) -> Catalog:
+    """Return the benchmarks of a program that is compiled for SMPI."""
     with temporary_folder("simulation") as private:
         folder = str(private)
         platform_file, hosts = Path(folder, "platform.xml"), Path(folder, "hosts")
@@ -281,17 +282,8 @@ def _catalog(build: NativeBuild) -> Catalog:
             '<host id="here" speed="1Gf"/></zone></platform>\n'
         )
         hosts.write_text("here\n")
-        start = (
-            build.mpi.launcher,
-            "-np",
-            "1",
-            "-platform",
-            str(platform_file),
-            "-hostfile",
-            str(hosts),
-            "-tmpdir",
-            folder,
-        )
+        where = ("-platform", str(platform_file), "-hostfile", str(hosts))
+        start = ("env", f"TMPDIR={folder}", build.mpi.launcher, "-np", "1", *where)
         return registry.load(build.program, (*start, "--log=root.thres:critical"))
 
 

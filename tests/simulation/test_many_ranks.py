@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scope.build import installations
+from scope.engine.simulate import listed
 from scope.errors import ScopeError, UsageError
 from scope.launch.launcher import MpiProgram
 from scope.machine.machine import NativeBuild
@@ -97,6 +98,10 @@ def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) 
     files = [Path(name) for name in trace.read_text().split()]
     assert len(files) == ranks
     return Traffic([Counter(line.split()[1] for line in file.read_text().splitlines()) for file in files])
+
+
+def test_the_simulated_program_lists_its_benchmarks(simulated: NativeBuild) -> None:
+    assert "mpi.barrier" in listed(simulated).names
 
 
 def test_messages_of_a_rank_grow_with_the_logarithm_of_their_number(
