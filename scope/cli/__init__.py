@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scope.cli import interrupts, streams
 
 if TYPE_CHECKING:
-    from typer import Typer
+    from typer._click import Command
 
 GROUPS = {
     "measure": {
@@ -209,7 +210,7 @@ def dispatch(name: str, arguments: list[str]) -> int:
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("scope").setLevel(logging.INFO)
     try:
-        application(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
+        parser(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
@@ -227,12 +228,14 @@ def dispatch(name: str, arguments: list[str]) -> int:
     return 0
 
 
-def application(name: str) -> Typer:
+@cache
+def parser(name: str) -> Command:
     """Return the parser of a command, which carries the command out."""
     import importlib
     import keyword
 
     import typer
+    from typer.main import get_command
 
     from scope.cli.help import CONTEXT, GroupedOptions
 
@@ -244,7 +247,7 @@ def application(name: str) -> Typer:
     # A command with subcommands lists them; any other is one function.
     for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
         made.command(word, cls=GroupedOptions, context_settings=CONTEXT)(function)
-    return made
+    return get_command(made)
 
 
 def explained(problem: Exception) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
-from scope.cli import COMMANDS, application
+from scope.cli import COMMANDS, parser
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -29,23 +30,22 @@ class Words:
         return [part.split()[0] for part in parts if part.startswith("-")]
 
 
-def commands() -> list[Words]:
+@cache
+def commands() -> tuple[Words, ...]:
     """Return every command and subcommand, in the order of `scope --help`."""
-    return [words for name in COMMANDS for words in _of(name)]
+    return tuple(words for name in COMMANDS for words in _of(name))
 
 
 def _of(name: str) -> list[Words]:
-    from typer.main import get_command
-
-    top = get_command(application(name))
+    top = parser(name)
     inner = getattr(top, "commands", None)
     parsers = {f"{name} {word}": each for word, each in inner.items()} if inner else {name: top}
-    return [_words(full, parser) for full, parser in parsers.items()]
+    return [_words(full, each) for full, each in parsers.items()]
 
 
-def _words(name: str, parser: Command) -> Words:
-    context = parser.make_context(name, [], resilient_parsing=True)
-    asked = [each for each in parser.get_params(context) if each.param_type_name == "option"]
+def _words(name: str, command: Command) -> Words:
+    context = command.make_context(name, [], resilient_parsing=True)
+    asked = [each for each in command.get_params(context) if each.param_type_name == "option"]
     options = tuple(record for each in asked if (record := each.get_help_record(context)) is not None)
-    usage = " ".join(parser.collect_usage_pieces(context))
-    return Words(name, (parser.help or "").strip(), f"scope {name} {usage}".strip(), options)
+    usage = " ".join(command.collect_usage_pieces(context))
+    return Words(name, (command.help or "").strip(), f"scope {name} {usage}".strip(), options)

@@ -90,7 +90,7 @@ def _confirmed(repository: Repository, found: History, time: float | None) -> li
     runs = repository.chosen(Choice(cluster=found.cluster))
     known = {one.fingerprint for one in runs}
     # Another MPI would have other figures.
-    options = RunOptions(time_s=time, command=sys.argv, mpi=compiler(repository, runs[0].id))
+    options = RunOptions(time_s=time, command=sys.argv, mpi=compiler(repository, runs[0].id) or None)
     path, confirmations = measure(found, known, options, run_progress)
     if path is not None:
         written(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -176,11 +175,10 @@ def _differences(repository: Repository, before: str, after: str) -> list[str]:
     return differences(one, other)
 
 
-def compiler(repository: Repository, run: str) -> str | None:
-    """Return the MPI compiler with which a run's native program was built, where this host has it."""
+def compiler(repository: Repository, run: str) -> str:
+    """Return the path of the MPI compiler that a run's native program was built with; empty where none is kept."""
     build = _machine(repository.file(run)).get("build") or {}
-    path = str(build.get("mpi", {}).get("compiler", ""))
-    return path if os.access(path, os.X_OK) else None
+    return str(build.get("mpi", {}).get("compiler", ""))
 
 
 def _machine(file: Path) -> Mapping[str, Any]:

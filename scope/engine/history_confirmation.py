@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,15 +54,19 @@ def confirm(
 ) -> tuple[Path | None, list[Confirmation]]:
     """Measure the gravest regressions again; return the run, None where there is no regression, and each of them.
 
-    `known`: fingerprints of the cluster. Raises UsageError where this machine has none of them.
+    `known`: fingerprints of the cluster. Raises UsageError where this machine has none of them, or not the MPI
+    compiler of `options`.
     """
     regressions = found.last_regressions()[:MOST_CASES]
     if not regressions:
         return None, []
     cases = list(dict.fromkeys(request(change.course.key) for change in regressions))
     asked = replace(options, case=cases)
-    if fingerprint(running.settle(asked.resolved(), asked.where).machine) not in known:
-        raise UsageError(f"--confirm: this machine is not the cluster {found.cluster}")
+    elsewhere = f"--confirm: this machine is not the cluster {found.cluster}"
+    if asked.mpi and not os.access(asked.mpi, os.X_OK):
+        raise UsageError(f"{elsewhere}: it has no {asked.mpi}, the MPI compiler of the newest run")
+    if fingerprint(running.locate(asked.resolved(), asked.where).machine(None)) not in known:
+        raise UsageError(elsewhere)
     path = running.run(asked, progress).directory.path
     return path, judged(regressions, figures(read_summaries(path)))
 

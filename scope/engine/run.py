@@ -21,7 +21,7 @@ from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of, with_storage
 from scope.launch.supervision.supervisor import Limits
 from scope.machine import discover, minimum_configuration
-from scope.machine.machine import Machine, NativeBuild
+from scope.machine.machine import Host, Machine, MpiInstallation, NativeBuild
 from scope.machine.storage import storage_folder
 from scope.models.models import Models
 from scope.plan import plan as planning
@@ -41,6 +41,21 @@ class Outcome:
     directory: RunDirectory
     well: bool
     """Whether every case is well."""
+
+
+@dataclass(frozen=True)
+class Located:
+    """An experiment as it can be done here, with its MPI and its hosts; nothing is compiled yet."""
+
+    experiment: Experiment
+    mpi: MpiInstallation
+    cluster: Cluster
+    hosts: list[Host]
+
+    def machine(self, build: NativeBuild | None) -> Machine:
+        """Return the machine that these hosts are, with a native program."""
+        lab = active()
+        return discover.machine(self.hosts, build, lab.facts() if lab else None)
 
 
 @dataclass(frozen=True)
@@ -123,19 +138,24 @@ def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outc
     return _measured(directory, begun.experiment, begun.plan, setup)
 
 
-def settle(experiment: Experiment, where: str) -> Settled:
-    """Return the experiment as it can be done here, the native program for it, and its hosts."""
+def locate(experiment: Experiment, where: str) -> Located:
+    """Return the experiment as it can be done here, its MPI and its hosts."""
     lab = active()
     if lab is not None:
         experiment = _for_lab(experiment)
     mpi = installations.find(experiment.mpi)
-    site = site_of(mpi, experiment.launcher, where)
-    build = native_program(mpi)
-    cluster, others = with_architectures(probe_cluster(site), build)
+    cluster = probe_cluster(site_of(mpi, experiment.launcher, where))
     hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
-    machine = discover.machine(hosts, build, lab.facts() if lab else None)
-    machine = machine.model_copy(update={"further_builds": others})
-    return Settled(experiment, build, cluster, machine)
+    return Located(experiment, mpi, cluster, hosts)
+
+
+def settle(experiment: Experiment, where: str) -> Settled:
+    """Return the experiment as it can be done here, the native program for it, and its hosts."""
+    located = locate(experiment, where)
+    build = native_program(located.mpi)
+    cluster, others = with_architectures(located.cluster, build)
+    machine = located.machine(build).model_copy(update={"further_builds": others})
+    return Settled(located.experiment, build, cluster, machine)
 
 
 def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> Outcome:

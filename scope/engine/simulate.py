@@ -178,27 +178,33 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
         well = _simulated(directory, asked, progress) and well
         write_json(directory.simulation, record)
-    if options.program is not None:
-        times = list(_program_times(directory, replace(request, calibration=other)))
-        record = record.model_copy(update={"programs": times})
-        write_json(directory.simulation, record)
+    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory))))
+    times: list[ProgramTime] = []
+    try:
+        times.extend(_program_times(directory, replace(request, calibration=other)))
+    except ScopeError as error:  # in the user's own program: what was simulated before stands
+        left_out.append(str(error))
+        well = False
+    record = record.model_copy(update={"programs": times})
+    write_json(directory.simulation, record)
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
-    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory))))
     return Simulated(directory, record, _times(directory, catalog), left_out, unchanged, well)
 
 
 def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
     """Yield the time of the user's own program on each number of ranks, or on as many as the hosts take."""
-    words = list(request.options.program or [])
+    words = request.options.program
+    if words is None:
+        return
     filled = _filled(request)
     with temporary_folder("simulation") as scratch:
         for ranks in request.options.ranks or [len(filled)]:
             simulator = Start(directory, request, filled, scratch, computes=True).simulator(filled, ranks)
             hostfile = directory.launches / f"program-{ranks}.txt"
             time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.case_limit_s)
-            yield ProgramTime(command=words, ranks=ranks, time_s=time_s)
+            yield ProgramTime(command=list(words), ranks=ranks, time_s=time_s)
 
 
 def _calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:

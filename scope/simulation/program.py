@@ -38,21 +38,19 @@ def simulated_time_s(
     for ever, and after `limit_s` of real time.
     """
     what = f"{' '.join(words)} on {ranks} simulated ranks"
-    command = list(
-        simulator.command(MpiProgram(words[0], tuple(words[1:]), ranks), hostfile, computes=True).arguments
-    )
     log = simulator.scratch / "log"
     log.unlink(missing_ok=True)
-    place = command.index(words[0])
-    command[place:place] = [*TIMED, f"--log=root.app:file:{log}"]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as process:
+    program = MpiProgram(str(Path(words[0]).resolve()), tuple(words[1:]), ranks)
+    command = simulator.command(program, hostfile, True, [*TIMED, f"--log=root.app:file:{log}"])
+    with subprocess.Popen(command.arguments, stdin=subprocess.DEVNULL, start_new_session=True) as process:
         try:
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             raise ScopeError(f"{what}: did not end within {limit_s:g} s; --case-limit gives it more") from None
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # smpirun is a script: the simulation is its child
+            if process.poll() is None:  # smpirun is a script: the simulation is its child
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
     said = log.read_text(errors="replace") if log.exists() else ""
     if code != 0:
         raise ScopeError(f"{what}: ended with exit code {code}")

@@ -38,8 +38,10 @@ class Simulator:
     scratch: Path
     """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
 
-    def command(self, program: MpiProgram, hostfile: Path, computes: bool) -> Command:
+    def command(self, program: MpiProgram, hostfile: Path, computes: bool, options: Sequence[str] = ()) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
+
+        `options`: further ones of smpirun.
 
         Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
         cannot be written.
@@ -61,6 +63,6 @@ class Simulator:
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
                 *("-hostfile", str(hostfile), "--log=root.thres:critical"),
                 *(f"--cfg={name}:{value}" for name, value in settings.items()),
-                *(program.path, *program.arguments),
+                *(*options, program.path, *program.arguments),
             ]
         )

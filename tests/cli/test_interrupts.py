@@ -84,7 +84,7 @@ def command(*_, **__):
             pass
     except KeyboardInterrupt:
         raise ValueError("Error building a validator")
-cli.application = lambda name: command
+cli.parser = lambda name: command
 sys.exit(cli.answer(["doctor"]))
 """
 
@@ -108,7 +108,7 @@ def command(*_, **__):
     del library
     while True:
         time.sleep(0.01)
-cli.application = lambda name: command
+cli.parser = lambda name: command
 sys.exit(cli.answer(["doctor"]))
 """
 

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import typer
 from typer.core import TyperArgument, TyperOption
 
 from scope import cli
@@ -49,7 +48,7 @@ HARMLESS_SHARE = 0.5
 @cache
 def described(name: str) -> dict[tuple[str, ...], list[Parameter]]:
     """Return the parameters of a command, or of each of its subcommands, by the words that begin it."""
-    top: Any = typer.main.get_command(cli.application(name))
+    top: Any = cli.parser(name)
     subcommands = getattr(top, "commands", None)
     if subcommands is None:
         return {(name,): top.params}

@@ -74,13 +74,8 @@ def run(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str], *opt
     hosts = [f"host{number}" for number in range(ranks)]
     simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, MOST_BYTES, folder)
     words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated")
-    command = simulator.command(
-        MpiProgram(build.program, words, ranks), folder / "hosts", computes=False
-    ).arguments
-    program = command.index(build.program)
-    with subprocess.Popen(
-        [*command[:program], *options, *command[program:]], stdout=subprocess.DEVNULL
-    ) as process:
+    command = simulator.command(MpiProgram(build.program, words, ranks), folder / "hosts", False, options)
+    with subprocess.Popen(command.arguments, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mpi/communicator.hpp"
 
@@ -21,8 +22,11 @@ class Hosts {
   }  // of all hosts; of use to these only
 
  private:
+  // `hosts`: of every rank, in rank order.
+  Hosts(const Communicator& world, const std::string& host, const std::vector<std::string>& hosts);
+
   const Communicator& world_;
-  int number_ = 1;
+  int number_;
   Communicator neighbours_;
   std::optional<Communicator> leaders_;  // where they are not the world
 };

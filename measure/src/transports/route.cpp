@@ -148,6 +148,23 @@ Route route_to(const Partner& partner) {
   return {here, partner.swap(here)};
 }
 
+Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer_bytes) {
+  Socket socket;
+  const sockaddr_in there = partner.agree([&] {
+    socket = open_socket(AF_INET, SOCK_DGRAM);
+    socket.size_buffers(socket_buffer_bytes);
+    const sockaddr_in address = address_of(route.here.sin_addr.s_addr, 0);
+    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
+    return own_address(socket);
+  });
+  partner.agree([&] {
+    if (connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
+      fail("connect");
+    return true;
+  });
+  return socket;
+}
+
 std::string interface_with(const sockaddr_in& address) {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0) fail("getifaddrs");

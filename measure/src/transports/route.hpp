@@ -20,6 +20,9 @@ struct Route {
 // The addresses that a TCP connection to the partner uses.
 Route route_to(const Partner& partner);
 
+// A socket for datagrams from and to the partner's along this route. Both sides learn of a problem on either.
+Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer_bytes);
+
 // The name of the interface of this host that has the address.
 std::string interface_with(const sockaddr_in& address);
 

@@ -17,24 +17,8 @@ constexpr int largest_packet = 65535;
 
 std::unique_ptr<Transport> connect_udp(const Partner& partner, const TransportOptions& options) {
   const Route route = route_to(partner);
-  Socket socket;
-  auto bound = [&] {
-    sockaddr_in address = route.here;
-    address.sin_port = 0;
-    socket = open_socket(AF_INET, SOCK_DGRAM);
-    socket.size_buffers(options.socket_buffer_bytes);
-    socklen_t length = sizeof address;
-    if (bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), length) != 0) fail("bind");
-    if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
-      fail("getsockname");
-    return address;
-  };
-  const sockaddr_in there = partner.agree(bound);
-  const int other_mtu = partner.agree([&] {
-    if (connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
-      fail("connect");
-    return socket.get(IPPROTO_IP, IP_MTU);
-  });
+  Socket socket = call_by_udp(partner, route, options.socket_buffer_bytes);
+  const int other_mtu = partner.agree([&] { return socket.get(IPPROTO_IP, IP_MTU); });
   const int packet = std::min({socket.get(IPPROTO_IP, IP_MTU), other_mtu, largest_packet});
   const std::size_t payload = packet - ip_and_udp_bytes - sizeof(Datagrams::Header);
   socket.lose(options.lost_per_million);

@@ -53,12 +53,12 @@ class LargestPacket final : public Benchmark {
         buffer_(largest_packet),
         answer_(largest_packet) {
     const Route route = route_to(partner_);
-    const int mtu = mtu_of(interface_with(route.here));
-    mtu_ = std::min({mtu, partner_.swap(mtu), largest_packet});
-    socket_ = open_socket(AF_INET, SOCK_DGRAM);
+    int mtu = 0;
+    const int theirs = partner_.agree([&] { return mtu = mtu_of(interface_with(route.here)); });
+    mtu_ = std::min({mtu, theirs, largest_packet});
+    socket_ = call_by_udp(partner_, route, 0);
     // Never fragmented, and tried even where the kernel believes to know that the path is narrower.
     socket_.set(IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
-    connect_sockets(route);
     const bool answered = serve_while([this] { return arrives(smallest_packet, smallest_packet); });
     partner_.agree([answered] {
       if (!answered) throw std::runtime_error("no datagram comes back: is UDP blocked between the hosts?");
@@ -119,18 +119,6 @@ class LargestPacket final : public Benchmark {
     interface.copy(request.ifr_name, IFNAMSIZ - 1);
     if (ioctl(any.descriptor(), SIOCGIFMTU, &request) != 0) fail("SIOCGIFMTU " + interface);
     return request.ifr_mtu;
-  }
-
-  void connect_sockets(const Route& route) {
-    sockaddr_in here = route.here;
-    here.sin_port = 0;
-    if (bind(socket_.descriptor(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) fail("bind");
-    socklen_t length = sizeof here;
-    if (getsockname(socket_.descriptor(), reinterpret_cast<sockaddr*>(&here), &length) != 0)
-      fail("getsockname");
-    const sockaddr_in there = partner_.swap(here);
-    if (connect(socket_.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
-      fail("connect");
   }
 
   // The client does `ask`; the server answers until it has finished. Both return the client's result.

@@ -68,20 +68,10 @@ class Pauses final : public Benchmark {
         train_s_(static_cast<double>(parameters.integer("train_ms")) / 1000),
         spacing_(std::chrono::microseconds(parameters.integer("spacing_us"))),
         bytes_(parameters.integer("packet_bytes")) {
-    socket_ = open_socket(AF_INET, SOCK_DGRAM);
+    socket_ = call_by_udp(partner_, route_to(partner_), 0);
     socket_.set(SOL_SOCKET, SO_TIMESTAMPNS, 1);
     socket_.set(SOL_SOCKET, SO_RXQ_OVFL, 1);
     socket_.set(SOL_SOCKET, SO_RCVBUF, 1 << 21);
-    const Route route = route_to(partner_);
-    sockaddr_in here = route.here;
-    here.sin_port = 0;
-    if (bind(socket_.descriptor(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0) fail("bind");
-    socklen_t length = sizeof here;
-    if (getsockname(socket_.descriptor(), reinterpret_cast<sockaddr*>(&here), &length) != 0)
-      fail("getsockname");
-    const sockaddr_in there = partner_.swap(here);
-    if (connect(socket_.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
-      fail("connect");
     partner_.agree([this] {
       if (!hears_partner())
         throw std::runtime_error("no datagram arrives: is UDP blocked between the hosts?");
