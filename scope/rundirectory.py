@@ -15,7 +15,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
 from scope.format1 import upgrade
@@ -111,6 +111,8 @@ class Run(Strict):
     """None where Scope measured."""
     mix: str = ""
     """The name of the mix of jobs whose throughput was measured; empty in other runs."""
+    rounds: int = Field(0, ge=0)
+    """Of the mix: as many as were asked for, of a finished run as many as there was time for; 0: not known."""
 
 
 @dataclass(frozen=True)

@@ -112,11 +112,12 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
         )
 
 
-def note_status(directory: RunDirectory, status: Status) -> None:
-    """Write how the run ended, or that it continues."""
+def note_status(directory: RunDirectory, status: Status, rounds: int | None = None) -> None:
+    """Write how the run ended, or that it continues; of a mix also how many rounds it has, or should have."""
     run = read_json(directory.run, Run)
+    changes: dict[str, object] = {} if rounds is None else {"rounds": rounds}
     finished = None if status == "running" else time.time()
-    replace_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished}))
+    replace_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished, **changes}))
 
 
 def note_early_end(directory: RunDirectory, interrupted: bool) -> None:

@@ -157,10 +157,9 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
     with locked(directory), as_interrupt(*STOP_RUN):
         if directory.samples.exists():
             mend(directory.samples, directory.cut_samples)
-        begun_run.note_status(directory, "running")
+        begun_run.note_status(directory, "running", mix.rounds)
         try:
-            _rounds(directory, mix, place)
-            begun_run.note_status(directory, "finished")
+            begun_run.note_status(directory, "finished", _rounds(directory, mix, place))
         except (KeyboardInterrupt, ScopeError) as ended:
             error = InterruptedRunError("interrupted") if isinstance(ended, KeyboardInterrupt) else ended
             begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
@@ -171,8 +170,11 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
     return Throughput(directory, bool(samples.rounds) and all(one.status == "ok" for one in samples.jobs))
 
 
-def _rounds(directory: RunDirectory, mix: Mix, place: Place) -> None:
-    """Measure further rounds; one that was interrupted is left out and measured again under another number."""
+def _rounds(directory: RunDirectory, mix: Mix, place: Place) -> int:
+    """Measure further rounds and return how many there are now.
+
+    One that was interrupted is left out and measured again under another number.
+    """
     done: list[RoundRecord] = []
     last, spent_s = 0, 0.0
     if directory.samples.exists() and directory.samples.stat().st_size:
@@ -182,10 +184,11 @@ def _rounds(directory: RunDirectory, mix: Mix, place: Place) -> None:
         last = max((one.round for one in samples.jobs), default=0)
     deadline = schedulers.deadline(mix.launcher.time_margin_s)
     longest_s = max((one.elapsed_s for one in done), default=0.0)
-    for number in range(last + 1, last + 1 + mix.rounds - len(done)):
+    for count in range(len(done), mix.rounds):
         if mix.time_s is not None and longest_s and spent_s + longest_s > mix.time_s:
-            return
+            return count
         if deadline is not None and time.time() + longest_s > deadline.unix_s:
             raise OutOfTimeError(deadline.reason)
-        took_s = place.measure(number)
+        took_s = place.measure(last + 1 + count - len(done))
         spent_s, longest_s = spent_s + took_s, max(longest_s, took_s)
+    return max(len(done), mix.rounds)

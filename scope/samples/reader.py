@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -45,9 +46,9 @@ _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 def read(run_directory: Path, catalog: Catalog) -> Samples:
     """Read the samples of a run; join each case to its launch, and its visits; the catalog labels the cases.
 
-    Damaged are lines with a wrong checksum, records that are not as `records.py` says, and cases of an unknown
-    launch or an undeclared benchmark. Raises UsageError naming file, line, key, value and what is allowed for a
-    future format, and where all lines are damaged.
+    Damaged are lines with a wrong checksum, records that are not as `records.py` says, cases of an unknown launch
+    or an undeclared benchmark, and rounds of a mix with jobs that have no lines. Raises UsageError naming file,
+    line, key, value and what is allowed for a future format, and where all lines are damaged.
     """
     run = RunDirectory(run_directory)
     read_json(run.run, Run)
@@ -58,7 +59,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     cases: list[CaseSamples] = []
     printed: list[PrintedFigure] = []
     jobs: list[JobRecord] = []
-    rounds: list[RoundRecord] = []
+    rounds: dict[int, RoundRecord] = {}
     cut_line = None
     damaged: list[DamagedLine] = []
     planned = _planned(run.plan)
@@ -78,12 +79,14 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
             elif isinstance(record, JobRecord):
                 jobs.append(record)
             elif isinstance(record, RoundRecord):
-                rounds.append(record)
+                rounds[number] = record
             else:
                 cases.append(_join(record, launches, planned, catalog))
         except ValueError as error:  # also pydantic's ValidationError
             reason = explain(error) if isinstance(error, ValidationError) else str(error)
             damaged.append(DamagedLine(number, reason))
+    incomplete = _incomplete(rounds, jobs)
+    damaged += incomplete
     if damaged and not launches and not cases and not printed and not jobs:
         raise UsageError(f"{run.samples}:{damaged[0].line}: {damaged[0].reason}")
     return Samples(
@@ -94,10 +97,20 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
         sentinels=sentinels,
         printed=printed,
         jobs=jobs,
-        rounds=rounds,
+        rounds=[one for line, one in rounds.items() if line not in {each.line for each in incomplete}],
         cut_line=cut_line,
         damaged=damaged,
     )
+
+
+def _incomplete(rounds: Mapping[int, RoundRecord], jobs: Sequence[JobRecord]) -> list[DamagedLine]:
+    """Return the rounds, by the numbers of their lines, that have another number of jobs than they say."""
+    counts = Counter(one.round for one in jobs)
+    return [
+        DamagedLine(line, f"round {one.round}: {counts[one.round]} of {one.jobs} jobs have lines")
+        for line, one in rounds.items()
+        if one.jobs not in (0, counts[one.round])
+    ]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:

@@ -392,6 +392,8 @@ class RoundRecord(Line):
     """As the declaration in `benchmarks.json` names it."""
     slots: Annotated[int, Field(ge=1)]
     """Processors that the jobs could have."""
+    jobs: Annotated[int, Field(ge=0)] = 0
+    """Its jobs, alone and side by side, each of which has a line; 0 in runs of before they were counted."""
     origin: Origin
     started_unix_s: Unix
     """Of the jobs side by side."""

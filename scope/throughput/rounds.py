@@ -70,31 +70,31 @@ class Place:
         alone = chance.sample(self.mix.job, len(self.mix.job))
         if number % 2:
             self._alone(number, alone)
-            self._together(number, chance)
+            end = self._together(number, chance)
         else:
-            self._together(number, chance)
+            end = self._together(number, chance)
             self._alone(number, alone)
+        self._write(end)
         return time.monotonic() - began_s
 
     def _alone(self, number: int, jobs: Sequence[Job]) -> None:
         for job in jobs:
             self._run(number, [job], ALONE)
 
-    def _together(self, number: int, chance: random.Random) -> None:
+    def _together(self, number: int, chance: random.Random) -> RoundRecord:
         jobs = [job for job in self.mix.job for _ in range(job.weight)]
         chance.shuffle(jobs)
         records = self._run(number, jobs, TOGETHER)
         began_unix_s = min(one.started_unix_s for one in records)
-        self._write(
-            RoundRecord(
-                record="round",
-                round=number,
-                mix=self.mix.words,
-                slots=sum(self.starter.slots),
-                origin=self.origin,
-                started_unix_s=began_unix_s,
-                elapsed_s=max(one.started_unix_s - began_unix_s + one.elapsed_s for one in records),
-            )
+        return RoundRecord(
+            record="round",
+            round=number,
+            mix=self.mix.words,
+            slots=sum(self.starter.slots),
+            jobs=len(self.mix.job) + len(records),
+            origin=self.origin,
+            started_unix_s=began_unix_s,
+            elapsed_s=max(one.started_unix_s - began_unix_s + one.elapsed_s for one in records),
         )
 
     def _run(self, number: int, jobs: Sequence[Job], beside: Beside) -> list[JobRecord]:

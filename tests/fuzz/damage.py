@@ -13,12 +13,14 @@ from typing import Any
 
 from scope.checksum import with_checksum
 from scope.engine.analysis import analyze
-from scope.rundirectory import RunDirectory, note_checksums
+from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
+from scope.statistics.summarise import read_summaries
 from tests import golden_run
 from tests.fuzz import values
 from tests.fuzz.inputs import Answer, Complaint, Input
 from tests.fuzz.tables import EXAMPLES
 from tests.profiles import synthetic
+from tests.throughput.synthetic import write as write_throughput
 
 KEPT = {("node.timer", 1), ("mpi.barrier", 2), ("mpi.comms2", 2), ("mpi.latency", 2)}
 """Benchmarks and ranks of a small run."""
@@ -119,7 +121,8 @@ OTHER_COMMANDS = (
         ["report", "run"],
         ["report", "run", "-o", "p.html"],
     ),
-    *(["export", word, "run"] for word in ("csv", "extrap", "hatchet", "chrome")),
+    *(["compare", "run", "whole"], ["show", "run", "--all"]),
+    *(["export", word, "run"] for word in ("csv", "extrap", "hatchet", "chrome", "openmetrics", "junit")),
 )
 FEATURES = {"wall_s": 1.0, "mpi_s": 0.3, "user_s": 0.9}
 
@@ -164,6 +167,28 @@ def write_campaign(folder: Path) -> Path:
     return folder
 
 
+def write_simulated(folder: Path) -> Path:
+    """Write the small run as one that was simulated, with its validation and a program of the user's own."""
+    from scope.simulation.record import Simulation
+
+    run = RunDirectory(small_run(folder))
+    barrier = next(one for one in read_summaries(run.path) if one.benchmark == "mpi.barrier")
+    validation = {
+        **{name: getattr(barrier, name) for name in ("benchmark", "label", "ranks", "metric", "unit", "origin")},
+        **{"measured": {"value": barrier.median}, "simulated": barrier.median},
+    }
+    record = {
+        **{"format": FORMAT, "of": "measured", "simulator": "SimGrid 3.32", "collectives": "openmpi"},
+        **{"changes": [], "inputs": [], "notes": ["computation takes no time"], "validation": [validation]},
+        "programs": [{"command": ["./ring", "3"], "ranks": 4, "time_s": 0.04}],
+    }
+    write_json(run.simulation, Simulation.model_validate(record))
+    return run.path
+
+
+WRITERS = (write_profiles, write_campaign, write_throughput, write_simulated)
+
+
 @cache
 def kept_other(write: Callable[[Path], Path]) -> Path:
     """Return another kind of run folder; made once, removed at the end."""
@@ -173,12 +198,15 @@ def kept_other(write: Callable[[Path], Path]) -> Path:
 
 
 def other_damaged(chance: random.Random, place: Path) -> Input:
-    """Return a command on a monitored run or a campaign with one damaged file."""
-    whole = kept_other(chance.choice((write_profiles, write_campaign)))
+    """Return a command on a run folder of another kind with one damaged file."""
+    whole = kept_other(chance.choice(WRITERS))
     run = Path(shutil.copytree(whole, place / "run"))
+    (place / "whole").symlink_to(whole)
     file = chance.choice(sorted(each for each in run.rglob("*") if each.is_file() and each.suffix != ".html"))
     file.write_bytes(values.mangled(file.read_bytes(), chance))
     words = list(chance.choice(OTHER_COMMANDS))
+    if file.name == "samples.jsonl" and words == ["analyze", "run"]:
+        return Input(words, judge=lambda answer: changed_figures(answer, file.name, run, whole))
     return Input(words, judge=lambda answer: changed_campaign(answer, file, run, whole))
 
 
@@ -195,7 +223,6 @@ def changed_campaign(answer: Answer, file: Path, run: Path, whole: Path) -> tupl
 def right_rows() -> list[str]:
     """Return what `scope show --json --all` says of the small run."""
     from scope.report.terminal.listing import rows
-    from scope.statistics.summarise import read_summaries
 
     return sorted(json.dumps(row, sort_keys=True) for row in rows(read_summaries(kept_run())))
 
@@ -231,8 +258,13 @@ def silent_change(answer: Answer, words: list[str], name: str, run: Path) -> tup
     if words[:3] == ["show", "run", "--json"]:
         rows = sorted(json.dumps(row, sort_keys=True) for row in json.loads(answer.output))
         return None if rows == right_rows() or answer.errors else ("silent change", f"{name}: show")
-    if words == ["analyze", "run"]:
-        changed = figures(run / "statistics.json") != figures(kept_run() / "statistics.json")
-        told = {one["code"] for one in json.loads((run / "findings.json").read_text())["findings"]}
-        return ("silent change", f"{name}: analyze") if changed and not told & DAMAGE_IS_NAMED else None
-    return None
+    return changed_figures(answer, name, run, kept_run()) if words == ["analyze", "run"] else None
+
+
+def changed_figures(answer: Answer, name: str, run: Path, whole: Path) -> tuple[Complaint, str] | None:
+    """Say that `scope analyze` found other figures than in the whole run and nothing tells why."""
+    if answer.code != 0:
+        return None
+    changed = figures(run / "statistics.json") != figures(whole / "statistics.json")
+    told = {one["code"] for one in json.loads((run / "findings.json").read_text())["findings"]}
+    return ("silent change", f"{name}: analyze") if changed and not told & DAMAGE_IS_NAMED else None

@@ -82,7 +82,7 @@ def prepare() -> None:
     declared.catalog()  # kept, as what children make is not
     gc.freeze()  # forked children would copy every page whose objects their collectors look at
     damage.right_rows()
-    for write in (damage.write_profiles, damage.write_campaign):
+    for write in damage.WRITERS:
         damage.kept_other(write)
     for name in commands.cli.COMMANDS:
         commands.described(name)

@@ -1,4 +1,4 @@
-"""Files that people write: experiments, studies, labs, topologies, HPL.dat; with a wrong value, key or byte."""
+"""Files that people write: experiments, studies, mixes, labs, topologies; with a wrong value, key or byte."""
 
 from __future__ import annotations
 
@@ -65,6 +65,23 @@ OMP_NUM_THREADS = "1"
 ranks_per_host = 2
 oversubscribe = true
 """,
+    "mix.toml": """\
+name = "department"
+rounds = 3
+time_s = 600.0
+seed = 5
+[launcher]
+oversubscribe = true
+[[job]]
+benchmark = "application.cfd n=64"
+ranks = 2
+weight = 3
+[[job]]
+name = "waves"
+program = "./waves --points 2000"
+check = "grep -q converged"
+limit_s = 60.0
+""",
     "lab.toml": """\
 title = "two clusters"
 [[group]]
@@ -126,11 +143,13 @@ latency_s = 6e-05
 COMMANDS = {
     "experiment.toml": [["run", "experiment.toml"], ["run", "experiment.toml", "--submit", "--dry-run"]],
     "study.toml": [["campaign", "study.toml", "--dry-run"]],
+    "mix.toml": [["throughput", "mix.toml"]],
     "lab.toml": [["lab", "up", "lab.toml"]],
     "topology.toml": [
         ["topology", "show", "topology.toml"],
         ["topology", "show", "topology.toml", "--json"],
         ["topology", "show", "topology.toml", "--html", "page.html"],
+        ["topology", "load", "topology.toml"],
     ],
 }
 FREE = {"parameters", "environment", "case"}

@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from scope.catalog.catalog import Catalog
-from scope.catalog.mix import benchmarks
 from scope.comparison.compare import compare
 from scope.engine.analysis import analyze
-from scope.machine.discover import machine, this_host
 from scope.report.run import contents as run_contents
 from scope.report.run import page, readers
-from scope.rundirectory import FORMAT, Run, RunDirectory, write_json
+from scope.samples.reader import read as read_samples
 from scope.samples.records import JobRecord, RoundRecord
 from scope.statistics.summary import Summary
 from scope.statistics.throughput import throughput_summaries
-
-MIX = "1 x long: ./long on 2 ranks + 2 x short: ./short on 1 rank"
-CATALOG = Catalog(benchmarks(MIX, "both", [("long: ./long", "long"), ("short: ./short", "short")]))
-START = 1.7e9
-
-
-def job(number: int, name: str, ranks: int, beside: str, elapsed_s: float, status: str = "ok") -> JobRecord:
-    return JobRecord.model_validate(
-        {
-            "record": "job",
-            "round": number,
-            "job": f"{name}: ./{name}",
-            "ranks": ranks,
-            "beside": beside,
-            "origin": "measured",
-            "status": status,
-            "reason": "" if status == "ok" else "exit code 3",
-            "started_unix_s": START,
-            "elapsed_s": elapsed_s,
-            "processor_s": 0.5 * ranks * elapsed_s,
-        }
-    )
-
-
-def round_of(number: int, slowness: float = 1.0, status: str = "ok") -> list[JobRecord | RoundRecord]:
-    """Return a round on four processors: alone 4 s and 1 s; in the mix 5 s and 2 s, all done after 6 s."""
-    records: list[JobRecord | RoundRecord] = [
-        job(number, "long", 2, "nothing", 4 * slowness),
-        job(number, "short", 1, "nothing", 1 * slowness),
-        job(number, "long", 2, "mix", 5 * slowness),
-        job(number, "short", 1, "mix", 2 * slowness),
-        job(number, "short", 1, "mix", 2 * slowness, status),
-    ]
-    end = {"record": "round", "round": number, "mix": MIX, "slots": 4, "origin": "measured"}
-    return [*records, RoundRecord.model_validate(end | {"started_unix_s": START, "elapsed_s": 6 * slowness})]
+from tests.throughput.synthetic import CATALOG, round_of, write
 
 
 def summaries(records: list[JobRecord | RoundRecord]) -> dict[tuple[str, str], Summary]:
@@ -106,17 +70,7 @@ def test_a_round_that_did_not_end_and_unknown_processor_times_are_left_out() -> 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    directory = RunDirectory(tmp_path / "run")
-    directory.path.mkdir()
-    head = {"format": FORMAT, "scope_version": "1", "name": "both", "module": "", "command": [], "mix": "both"}
-    when = {"started_unix_s": START, "finished_unix_s": START + 60, "status": "finished"}
-    write_json(directory.run, Run.model_validate(head | when))
-    write_json(directory.machine, machine([this_host()], None))
-    write_json(directory.benchmarks, [one.model_dump() for one in CATALOG])
-    records = [record for number in range(1, 8) for record in round_of(number)]
-    directory.samples.write_text("".join(one.model_dump_json() + "\n" for one in records))
-    analyze(directory.path)
-    return directory.path
+    return write(tmp_path / "run")
 
 
 def test_each_reader_has_a_view_of_the_first_page(run: Path) -> None:
@@ -145,3 +99,21 @@ def test_a_run_of_benchmarks_has_the_views_of_its_programs(golden_run: Path) -> 
         assert [one.name for one in view.answers] == ["Cannon's algorithm, matrix order 512"]
     assert "serial" in analysts.answers[0].note
     assert managers.lacks.startswith("Throughput and utilization: scope throughput")
+
+
+def test_rounds_that_lack_samples_are_named(run: Path) -> None:
+    samples = run / "samples.jsonl"
+    samples.write_bytes(b"".join(samples.read_bytes().splitlines(keepends=True)[:-6]))
+    analyze(run)
+    findings = json.loads((run / "findings.json").read_text())["findings"]
+    (found,) = [one for one in findings if one["code"] == "unfinished-run"]
+    assert found["title"] == "1 of 7 rounds have no samples: the run is finished"
+
+
+def test_a_round_that_lacks_the_line_of_a_job_is_left_out(run: Path) -> None:
+    samples = run / "samples.jsonl"
+    lines = samples.read_bytes().splitlines(keepends=True)
+    samples.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    read = read_samples(run, CATALOG)
+    assert [one.round for one in read.rounds] == [2, 3, 4, 5, 6, 7]
+    assert [(one.line, one.reason) for one in read.damaged] == [(5, "round 1: 4 of 5 jobs have lines")]

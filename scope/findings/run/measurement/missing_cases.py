@@ -1,4 +1,4 @@
-"""Cases without a result: skipped, unavailable, or never reached."""
+"""Cases without a result: skipped, unavailable, or never reached; rounds of a mix without samples."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def find(context: Context) -> list[Finding]:
     missing, planned = _not_reached(context)
     if missing:
         found.append(_unreached(context, missing, planned))
+    if len(context.samples.rounds) < context.run.rounds:
+        found.append(_without_rounds(context))
     return found
 
 
@@ -62,4 +64,18 @@ def _unreached(context: Context, missing: list[str], planned: int) -> Finding:
         evidence=[Evidence(what=f"missing cases of {name}", value=missing.count(name)) for name in names],
         advice="`scope run --resume DIRECTORY` measures only these.",
         lost=len(missing) / planned,
+    )
+
+
+def _without_rounds(context: Context) -> Finding:
+    planned, missing = context.run.rounds, context.run.rounds - len(context.samples.rounds)
+    return Finding(
+        code="unfinished-run",
+        about="measurement",
+        severity="warning",
+        title=f"{missing} of {planned} rounds have no samples: the run is {context.run.status}",
+        where={"mix": context.run.mix},
+        evidence=[Evidence(what="missing rounds", value=missing)],
+        advice="`scope throughput --resume DIRECTORY` measures only these.",
+        lost=missing / planned,
     )
