@@ -7,7 +7,6 @@ library.
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import sysconfig
@@ -65,10 +64,8 @@ def described(blas: Blas) -> str:
 
 def _candidates(compiler: str) -> Iterator[tuple[str, str, str]]:
     """Yield (origin, path, prefix), the site's own first."""
-    if root := os.environ.get("MKLROOT"):
-        for folder in ("lib", "lib/intel64"):
-            for library in sorted(Path(root, folder).glob("libmkl_rt.so*")):
-                yield "MKLROOT", str(library), ""
+    for library in libraries.of_mkl("rt"):
+        yield libraries.MKLROOT, library, ""
     for package in ("openblas", "lapack"):
         for named in libraries.of_pkg_config(package):
             yield f"pkg-config {package}", named, ""

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 PATIENCE_S = 30
+MKLROOT = "MKLROOT"
+"""The environment variable that names the folder of Intel's MKL."""
+
+
+def of_mkl(name: str) -> list[str]:
+    """Return the shared libraries of this name in the MKL of the environment: `rt` is libmkl_rt.so."""
+    root = os.environ.get(MKLROOT)
+    folders = [Path(root, folder) for folder in ("lib", "lib/intel64")] if root else []
+    return [str(found) for folder in folders for found in sorted(folder.glob(f"libmkl_{name}.so*"))]
 
 
 def of_pkg_config(package: str) -> list[str]:

@@ -87,7 +87,10 @@ def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
 def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
     algebra, solver, libraries = _found(mpi)
     facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
-    links = {"blas": algebra.library if algebra else "", "scalapack": solver.library if solver else ""}
+    links = {
+        "blas": algebra.library if algebra else "",
+        "scalapack": solver.library if solver and not solver.parts else "",
+    }
     extra = extra_benchmarks()
     return cmake.Project(
         name=PROGRAM,

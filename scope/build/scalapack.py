@@ -12,11 +12,14 @@ from pathlib import Path
 
 from scope.build import libraries
 from scope.build.cmake import NAME_LINKS
+from scope.build.libraries import MKLROOT
 from scope.machine.machine import MpiInstallation, Scalapack
 from scope.mpi import registry
 
 PACKAGES = {"openmpi": "libscalapack-openmpi2.2", "mpich": "libscalapack-mpich2.2"}
 """Debian's, by the kind of MPI."""
+_MKL_BLACS = {"openmpi": "blacs_openmpi_lp64", "mpich": "blacs_intelmpi_lp64"}
+"""MKL's messages, by the kind of MPI."""
 _VERSIONS = ("", ".2.2", ".2.1", ".2.0")
 """Behind the name of the library: without its development package it has no other."""
 _MPI_NAMES = {"openmpi": r"libmpi\.so\.\d\d", "mpich": r"libmpi(ch)?\.so\.12"}
@@ -30,7 +33,11 @@ def find(mpi: MpiInstallation) -> Scalapack | None:
 
 def definitions(found: Scalapack) -> list[str]:
     """Return what CMake is told of it."""
-    return [f"-DSCOPE_SCALAPACK_LIBRARY={found.library}", f"-DSCOPE_SCALAPACK_MPI_NAME={found.mpi_name}"]
+    return [
+        f"-DSCOPE_SCALAPACK_LIBRARY={found.library}",
+        f"-DSCOPE_SCALAPACK_MPI_NAME={found.mpi_name}",
+        *([f"-DSCOPE_SCALAPACK_PARTS={';'.join(found.parts)}"] if found.parts else []),
+    ]
 
 
 def described(found: Scalapack) -> str:
@@ -67,6 +74,8 @@ def _kind(name: str) -> str:
 def _find(name: str, compiler: str) -> Scalapack | None:
     kind = _kind(name)
     for origin, path in _candidates(kind, compiler):
+        if origin == MKLROOT:
+            return Scalapack(origin=origin, library=path, version="", mpi_name="", parts=_mkl(kind))
         needed = re.findall(r"\(NEEDED\).*\[(.+)\]", libraries.ask(["readelf", "-d", path]))
         asked = [each for each in needed if re.fullmatch(_MPI_NAMES[kind], each)]
         if asked:
@@ -85,10 +94,22 @@ def _candidates(kind: str, compiler: str) -> Iterator[tuple[str, str]]:
     for package in ("scalapack", f"scalapack-{kind}"):
         for path in libraries.of_pkg_config(package):
             yield f"pkg-config {package}", path
+    if parts := _mkl(kind):
+        yield MKLROOT, parts[0]
     for name in ("libscalapack", f"libscalapack-{kind}"):
         for version in _VERSIONS:
             if path := libraries.of_compiler(compiler, f"{name}.so{version}"):
                 yield "compiler's path", path
+
+
+def _mkl(kind: str) -> list[str]:
+    """Return MKL's ScaLAPACK and the libraries that it needs for this kind of MPI; empty without all of them.
+
+    It names neither an MPI nor its own parts, because each program is meant to link those that it wants.
+    """
+    names = ("scalapack_lp64", "intel_lp64", "sequential", "core", _MKL_BLACS[kind])
+    parts = [next(iter(libraries.of_mkl(name)), "") for name in names]
+    return parts if all(parts) else []
 
 
 def _own_name(compiler: str) -> str:

@@ -145,13 +145,15 @@ class Scalapack(Strict):
     """The library of distributed linear algebra that the native program loads."""
 
     origin: str
-    """`pkg-config scalapack` or `compiler's path`."""
+    """`pkg-config scalapack`, `MKLROOT` or `compiler's path`."""
     library: str
     """Path, links resolved."""
     version: str
     """As the library's file is called; the library itself does not say. Empty where its name has none."""
     mpi_name: str
     """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
+    parts: list[str] = []
+    """Paths of the libraries that make it up, itself first, where the build has to join them; else empty."""
 
 
 BASELINE_FLAG = re.compile(r"-O2|-std=c\+\+20|-pthread|-g|-isystem.*|-DSCOPE_.*")

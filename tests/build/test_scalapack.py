@@ -84,3 +84,18 @@ def test_the_mpi_gets_the_name_that_it_is_asked_for_by(tmp_path: Path, monkeypat
     for _ in range(2):
         scalapack.link_mpi_name(program, found)
         assert (tmp_path / "mpi-name" / "libmpich.so.12").resolve() == own
+
+
+def test_mkl_has_a_part_for_each_kind_of_mpi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["scalapack_lp64", "intel_lp64", "sequential", "core", "blacs_openmpi_lp64"]
+    parts = [str(shared(tmp_path / "lib" / f"libmkl_{name}.so.2")) for name in names]
+    site(monkeypatch, {"libscalapack-mpich.so": shared(tmp_path / "l.so", shared(tmp_path / "libmpich.so.12"))})
+    monkeypatch.setenv("MKLROOT", str(tmp_path))
+    found = scalapack.find(installation("openmpi"))
+    assert found is not None
+    assert (found.origin, found.library, found.parts) == ("MKLROOT", parts[0], parts)
+    assert f"-DSCOPE_SCALAPACK_PARTS={';'.join(parts)}" in scalapack.definitions(found)
+    # Without MKL's messages for MPICH, another ScaLAPACK serves it.
+    other = scalapack.find(installation("mpich"))
+    assert other is not None
+    assert (other.origin, other.parts) == ("compiler's path", [])

@@ -13,7 +13,10 @@ constexpr const char* mpi_name =
     SCOPE_SCALAPACK_MPI_NAME;  // under which the library imports MPI, set by the build
 
 const std::string& library() {
-  static const std::string path = beside_program("scalapack");
+  static const std::string path = [] {
+    const std::string whole = beside_program("scalapack");
+    return whole.empty() ? beside_program("libscalapack-joined.so") : whole;
+  }();
   return path;
 }
 
