@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -38,10 +38,11 @@ from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json,
 from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
+from scope.simulation.formulas import Formulas
 from scope.simulation.network import networked
 from scope.simulation.platform import Platform, platform
 from scope.simulation.program import refuse_unfit, simulated_time_s
-from scope.simulation.record import ProgramTime, Simulation, beside, time_metric
+from scope.simulation.record import ByFormula, ProgramTime, Simulation, beside, time_metric, times
 from scope.simulation.start import FEW_RANKS, SELECTORS, Simulator
 from scope.statistics.summary import Summary, headlines
 from scope.topology import topology as topologies
@@ -84,6 +85,11 @@ class SimulateOptions:
     """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
     command: Sequence[str] = field(default=(), compare=False)
+
+    @property
+    def only_larger(self) -> bool:
+        """Whether hosts and links are as they were measured, whatever their number."""
+        return not self.changes and self.topology is None
 
     @property
     def limits(self) -> Limits:
@@ -156,11 +162,12 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     changes = _words(options)
     _refuse_too_many(request, other)
     directory = new_directory("simulate", options.output)
-    first = RunDirectory(directory.path / "unchanged") if changes else directory
+    first = RunDirectory(directory.unchanged) if changes else directory
     first.path.mkdir(exist_ok=True)
     well = _simulated(first, replace(request, plan=_fitting(request)), progress)
     analyze(first.path)
-    validation = beside(measured, Run(first.path).statistics, catalog)
+    formula = _formula(known, first)
+    validation = beside(measured, Run(first.path).statistics, catalog, formula)
     record = Simulation(
         format=FORMAT,
         of=known.record.name,
@@ -171,26 +178,44 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         notes=list(_notes(known, own, max(each.ranks for each in request.plan.launches))),
         validation=validation,
     )
+    shown = {one.label for one in validation}
+    further = [one for one in _times(first, catalog) if one.label not in shown]
+    record = record.model_copy(update={"formulas": _by_formulas(further, formula)})
     write_json(first.simulation, record.model_copy(update={"changes": []}))
     unchanged: list[Summary] = []
     if changes:
         unchanged = _times(first, catalog)
         asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
         well = _simulated(directory, asked, progress) and well
+        analyze(directory.path)
+        # Of other links and faster hosts no formula knows.
+        found = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
+        record = record.model_copy(update={"formulas": found})
         write_json(directory.simulation, record)
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory))))
-    times: list[ProgramTime] = []
+    programs: list[ProgramTime] = []
     try:
-        times.extend(_program_times(directory, replace(request, calibration=other)))
+        programs.extend(_program_times(directory, replace(request, calibration=other)))
     except ScopeError as error:  # in the user's own program: what was simulated before stands
         left_out.append(str(error))
         well = False
-    record = record.model_copy(update={"programs": times})
+    record = record.model_copy(update={"programs": programs})
     write_json(directory.simulation, record)
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
     return Simulated(directory, record, _times(directory, catalog), left_out, unchanged, well)
+
+
+def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
+    """Return what gives the time that the closed formulas of the known run have for a simulated case."""
+    formulas = Formulas(known.measurements, known.models.fits)
+    placed = Run(simulated.path).measurements
+    return lambda one: formulas.of(one, several_hosts=len(set(placed.hosts(one))) > 1)
+
+
+def _by_formulas(found: Iterable[Summary], formula: Callable[[Summary], ByFormula | None]) -> dict[str, ByFormula]:
+    return {one.label: said for one in found if (said := formula(one)) is not None}
 
 
 def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
@@ -241,10 +266,10 @@ def _fitting(request: Request) -> Plan:
 
 def _changed(request: Request) -> Plan:
     """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts."""
-    options = request.options
-    only_larger = not options.changes and options.topology is None
     further = [each for each in request.plan.launches if each.batch not in request.hosts_of]
-    return replace(request.plan, launches=tuple(further)) if only_larger and further else request.plan
+    return (
+        replace(request.plan, launches=tuple(further)) if request.options.only_larger and further else request.plan
+    )
 
 
 def _collectives(known: Run, asked: str | None) -> str:
@@ -468,5 +493,4 @@ def _left_out(directory: RunDirectory) -> list[str]:
 
 
 def _times(directory: RunDirectory, catalog: Catalog) -> list[Summary]:
-    found = headlines(list(Run(directory.path).statistics))
-    return [one for one in found if one.median and one.metric == time_metric(one, catalog)]
+    return times(Run(directory.path).statistics, catalog)
