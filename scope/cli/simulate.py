@@ -58,6 +58,14 @@ def command(
             " each number of ranks.",
         ),
     ] = None,
+    share_memory: Annotated[
+        bool,
+        typer.Option(
+            "--share-memory",
+            help="Benchmarks of MPI alone have one piece of memory for all ranks, for cases that have no room;"
+            " their data are not verified.",
+        ),
+    ] = False,
     case_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="Seconds after which a case, or the program, ends.")
     ] = 120,
@@ -86,6 +94,7 @@ def command(
         topology=topology,
         collectives=collectives,
         program=_words(program),
+        share_memory=share_memory,
         case_limit_s=case_limit,
         output=output,
         command=sys.argv,
