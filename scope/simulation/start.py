@@ -25,8 +25,8 @@ FEW_RANKS = 512
 SHORT_BYTES = 128
 """Up to so many bytes for each other rank, every library exchanges by Bruck's algorithm."""
 MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/alltoallv": "pair"}
-"""SMPI's k-nomial broadcast first has each rank send to each. Linear exchanges have all their messages under way at
-once, and for each that ends, SimGrid 3.32 looks through the list of all."""
+"""SMPI's k-nomial broadcast first has each rank send to each. Linear exchanges have all their messages under way
+at once, and for each that ends, SimGrid 3.32 looks through the list of all."""
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
 
