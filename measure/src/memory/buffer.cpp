@@ -75,6 +75,7 @@ void Buffer::map() {
 }
 
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
+  if (memory_is_shared()) return;  // nothing is verified
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
     const std::uint64_t value = pattern_word(seed, at);
