@@ -201,6 +201,11 @@ class RunDirectory:
         return self.path / "simulation.json"
 
     @property
+    def unchanged(self) -> Path:
+        """The same cases on the platform as it was measured; only of runs simulated on a changed one."""
+        return self.path / "unchanged"
+
+    @property
     def platform(self) -> Path:
         """The platform as the simulator read it; only of simulated runs."""
         return self.path / "platform.xml"

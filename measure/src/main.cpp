@@ -12,6 +12,7 @@
 #include "alone.hpp"
 #include "case_runner.hpp"
 #include "launch.hpp"
+#include "memory/sharing.hpp"
 #include "mpi/child.hpp"
 #include "mpi/simulated.hpp"
 #include "options.hpp"
@@ -25,6 +26,7 @@ namespace {
 int run(const Options& options, MpiEnvironment& mpi) {
   const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
   try {
+    if (options.share_memory) share_memory();
     const Faults faults = Faults::from_environment();
     const auto plan = read_plan(options, world);
     Progress progress(options.progress, world.rank());

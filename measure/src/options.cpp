@@ -37,6 +37,11 @@ ClockChoice clock(const std::string& text) {
   throw std::invalid_argument("--clock=" + text + ": must be automatic or clock_gettime");
 }
 
+bool yes_or_no(const std::string& name, const std::string& text) {
+  if (text == "yes" || text == "no") return text == "yes";
+  throw std::invalid_argument("--" + name + "=" + text + ": must be yes or no");
+}
+
 void set(Options& options, const std::string& name, const std::string& value) {
   if (name == "action") {
     options.action = action(value);
@@ -64,6 +69,8 @@ void set(Options& options, const std::string& name, const std::string& value) {
     options.clock = clock(value);
   } else if (name == "keep-ranks") {
     options.keep_ranks = positive(name, value);
+  } else if (name == "share-memory") {
+    options.share_memory = yes_or_no(name, value);
   } else {
     throw std::invalid_argument("--" + name + ": must be one of the options below");
   }
@@ -75,7 +82,7 @@ const char* const usage =
     "usage: mpiexec -n RANKS scope-measure [--action=run|test|list|probe] [--plan=FILE] [--output=FILE]\n"
     "         [--journal=FILE] [--progress=FILE] [--launch=N] [--attempt=N]\n"
     "         [--origin=measured|emulated|simulated] [--transport=NAME] [--placement=NAME]\n"
-    "         [--clock=automatic|clock_gettime] [--keep-ranks=N]\n"
+    "         [--clock=automatic|clock_gettime] [--keep-ranks=N] [--share-memory=yes|no]\n"
     "       mpiexec -n RANKS scope-measure --action=alone '--case=BENCHMARK [name=value ...]'\n";
 
 Options parse_options(int argc, char** argv) {

@@ -25,6 +25,8 @@ struct Options {
   ClockChoice clock = ClockChoice::automatic;
   // Up to this many ranks every time is kept; above, extremes of all and times of a few.
   int keep_ranks = 256;
+  // Simulated ranks share one piece of memory for their large buffers; nothing is verified.
+  bool share_memory = false;
 };
 
 extern const char* const usage;

@@ -11,6 +11,8 @@ from scope.cli.options import Json, Output, RunFolder
 
 if TYPE_CHECKING:
     from scope.engine.simulate import Simulated
+    from scope.simulation.record import Simulation
+    from scope.statistics.summary import Summary
 
 
 def command(
@@ -56,6 +58,14 @@ def command(
             " each number of ranks.",
         ),
     ] = None,
+    share_memory: Annotated[
+        bool,
+        typer.Option(
+            "--share-memory",
+            help="Benchmarks of MPI alone have one piece of memory for all ranks, for cases that have no room;"
+            " their data are not verified.",
+        ),
+    ] = False,
     case_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="Seconds after which a case, or the program, ends.")
     ] = 120,
@@ -84,6 +94,7 @@ def command(
         topology=topology,
         collectives=collectives,
         program=_words(program),
+        share_memory=share_memory,
         case_limit_s=case_limit,
         output=output,
         command=sys.argv,
@@ -148,19 +159,28 @@ def _check_cost(cost: float, changed: bool) -> None:
         raise UsageError(f"--cost {cost:g}: must stand beside a change: --set, --hosts or --topology")
 
 
+def _by_formula(record: Simulation, one: Summary) -> float | None:
+    """Return what a closed formula says of a case, in the unit of its figure; None where none speaks of it."""
+    known = {each.label: each.formula for each in record.validation} if not record.changes else {}
+    said = record.formulas.get(one.label) or known.get(one.label)
+    return said.value if said else None
+
+
 def _print_json(made: Simulated) -> None:
     from scope.cli.output import print_json
     from scope.report.terminal.listing import rows
 
-    error = made.record.error_of()
+    record = made.record
+    error, of_formulas = record.error_of(), record.formula_error_of()
     print_json(
         {
             "run": str(made.directory.path),
-            "record": made.record.model_dump(),
+            "record": record.model_dump(),
             "error": error.model_dump() if error else None,
+            "error_of_formulas": of_formulas.model_dump() if of_formulas else None,
             "left_out": made.left_out,
             "simulated": [
-                row | {"beyond": made.record.beyond(one)}
+                row | {"beyond": record.beyond(one), "by_formula": _by_formula(record, one)}
                 for row, one in zip(rows(made.summaries), made.summaries, strict=True)
             ],
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -38,11 +38,12 @@ from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json,
 from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
+from scope.simulation.formulas import Formulas
 from scope.simulation.network import networked
 from scope.simulation.platform import Platform, platform
 from scope.simulation.program import refuse_unfit, simulated_time_s
-from scope.simulation.record import ProgramTime, Simulation, beside, time_metric
-from scope.simulation.start import FEW_RANKS, SELECTORS, Simulator
+from scope.simulation.record import ByFormula, ProgramTime, Simulation, beside, time_metric, times
+from scope.simulation.start import FEW_RANKS, SELECTORS, SHORT_BYTES, Simulator
 from scope.statistics.summary import Summary, headlines
 from scope.topology import topology as topologies
 
@@ -52,7 +53,13 @@ LEVELS = ("mpi", "operation", "algorithm", "application")
 COMPUTING = ("operation", "algorithm", "application")
 """Levels whose benchmarks compute in what they time."""
 REPETITIONS = 3
-"""Simulated times hardly differ."""
+"""Simulated times hardly differ; on many ranks one is enough."""
+MESSAGES_AT_ONCE = frozenset({"MPI_Scan", "MPI_Exscan"})
+"""SMPI has each rank send to all higher ranks at once, and looks through all these messages for each that ends."""
+MOST_AT_ONCE = 128
+"""Ranks; on twice as many a case takes eight times as long."""
+LOCAL = frozenset({"MPI_Reduce_local"})
+"""Sends nothing."""
 BUDGET_S = 5.0
 """Real seconds of a case, beyond which no further repetition begins."""
 END_S = 120.0
@@ -80,10 +87,17 @@ class SimulateOptions:
     """The library whose choice of algorithms is simulated; None: that of the run."""
     program: Sequence[str] | None = None
     """A program of the user's own, compiled for SMPI, and its arguments."""
+    share_memory: bool = False
+    """In benchmarks of MPI alone, ranks share one piece of memory for their buffers; nothing is verified."""
     case_limit_s: float = 120.0
     """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
     command: Sequence[str] = field(default=(), compare=False)
+
+    @property
+    def only_larger(self) -> bool:
+        """Whether hosts and links are as they were measured, whatever their number."""
+        return not self.changes and self.topology is None
 
     @property
     def limits(self) -> Limits:
@@ -156,11 +170,12 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     changes = _words(options)
     _refuse_too_many(request, other)
     directory = new_directory("simulate", options.output)
-    first = RunDirectory(directory.path / "unchanged") if changes else directory
+    first = RunDirectory(directory.unchanged) if changes else directory
     first.path.mkdir(exist_ok=True)
     well = _simulated(first, replace(request, plan=_fitting(request)), progress)
     analyze(first.path)
-    validation = beside(measured, Run(first.path).statistics, catalog)
+    formula = _formula(known, first)
+    validation = beside(measured, Run(first.path).statistics, catalog, formula)
     record = Simulation(
         format=FORMAT,
         of=known.record.name,
@@ -168,29 +183,48 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         collectives=collectives,
         changes=changes,
         inputs=own.inputs,
-        notes=list(_notes(known, own, max(each.ranks for each in request.plan.launches))),
+        notes=list(_notes(request, max(each.ranks for each in request.plan.launches))),
         validation=validation,
     )
+    shown = {one.label for one in validation}
+    further = [one for one in _times(first, catalog) if one.label not in shown]
+    record = record.model_copy(update={"formulas": _by_formulas(further, formula)})
     write_json(first.simulation, record.model_copy(update={"changes": []}))
     unchanged: list[Summary] = []
     if changes:
         unchanged = _times(first, catalog)
         asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
         well = _simulated(directory, asked, progress) and well
+        analyze(directory.path)
+        # Of other links and faster hosts no formula knows.
+        found = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
+        record = record.model_copy(update={"formulas": found})
         write_json(directory.simulation, record)
-    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory))))
-    times: list[ProgramTime] = []
+    too_many = _too_many_messages(measured, catalog, options.ranks)
+    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many)))
+    programs: list[ProgramTime] = []
     try:
-        times.extend(_program_times(directory, replace(request, calibration=other)))
+        programs.extend(_program_times(directory, replace(request, calibration=other)))
     except ScopeError as error:  # in the user's own program: what was simulated before stands
         left_out.append(str(error))
         well = False
-    record = record.model_copy(update={"programs": times})
+    record = record.model_copy(update={"programs": programs})
     write_json(directory.simulation, record)
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
     return Simulated(directory, record, _times(directory, catalog), left_out, unchanged, well)
+
+
+def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
+    """Return what gives the time that the closed formulas of the known run have for a simulated case."""
+    formulas = Formulas(known.measurements, known.models.fits)
+    placed = Run(simulated.path).measurements
+    return lambda one: formulas.of(one, several_hosts=len(set(placed.hosts(one))) > 1)
+
+
+def _by_formulas(found: Iterable[Summary], formula: Callable[[Summary], ByFormula | None]) -> dict[str, ByFormula]:
+    return {one.label: said for one in found if (said := formula(one)) is not None}
 
 
 def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
@@ -241,10 +275,10 @@ def _fitting(request: Request) -> Plan:
 
 def _changed(request: Request) -> Plan:
     """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts."""
-    options = request.options
-    only_larger = not options.changes and options.topology is None
     further = [each for each in request.plan.launches if each.batch not in request.hosts_of]
-    return replace(request.plan, launches=tuple(further)) if only_larger and further else request.plan
+    return (
+        replace(request.plan, launches=tuple(further)) if request.options.only_larger and further else request.plan
+    )
 
 
 def _collectives(known: Run, asked: str | None) -> str:
@@ -267,6 +301,7 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
         and catalog[one.benchmark].level in LEVELS
         and one.metric == time_metric(one, catalog)
         and matches_any(one.benchmark, only)
+        and not _calls(catalog, one.benchmark, LOCAL)
     ]
     if not found:
         chosen = f" of {', '.join(only)}" if only else ""
@@ -276,6 +311,10 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     if {one.origin for one in found} & {"simulated", "imported"}:
         raise UsageError(f"{known.path}: is {found[0].origin}; must be a run that was measured, here or in a lab")
     return found
+
+
+def _calls(catalog: Catalog, benchmark: str, routines: frozenset[str]) -> bool:
+    return any(one.routine in routines for one in catalog[benchmark].routines)
 
 
 def listed(build: NativeBuild) -> Catalog:
@@ -294,27 +333,55 @@ def listed(build: NativeBuild) -> Catalog:
 
 
 def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Sequence[int]) -> Plan:
-    """Return the measured cases in their own batches, and once on each further number of ranks."""
+    """Return the measured cases in their own batches, and once on each further number of ranks.
+
+    Cases that need other settings of the simulator are launches of their own.
+    """
     wanted = _synchronization(known)
-    sampling: dict[str, int | float | str] = {
-        **{"minimum_repetitions": REPETITIONS, "maximum_repetitions": REPETITIONS + 1, "budget_s": BUDGET_S},
-        **({"synchronization": wanted} if wanted else {}),
-    }
-    batches: dict[tuple[bool, Batch], dict[str, PlannedCase]] = {}
+    batches: dict[tuple[bool, bool, Batch], dict[str, PlannedCase]] = {}
     for one in measured:
         computes = catalog[one.benchmark].level in COMPUTING
+        short = not computes and (catalog.size(one.benchmark, one.parameters) or 0) <= SHORT_BYTES
         parameters = {name: value for name, value in one.parameters.items() if isinstance(value, int | str)}
-        case = PlannedCase(one.benchmark, parameters, sampling)
-        counts = [one.ranks, *(count for count in further if catalog[one.benchmark].ranks.allows(count))]
-        for ranks in dict.fromkeys(counts):
+        for ranks in dict.fromkeys([one.ranks, *_allowed(catalog, one.benchmark, further)]):
+            case = PlannedCase(one.benchmark, parameters, _sampling(ranks, wanted))
             batch = (ranks, one.transport, one.placement)
-            batches.setdefault((computes, batch), {}).setdefault(case.settings + case.benchmark, case)
-    ordered = sorted(batches.items(), key=lambda item: (item[0][1][0], item[0]))
+            kind = (computes, short and ranks > FEW_RANKS, batch)
+            batches.setdefault(kind, {}).setdefault(case.settings + case.benchmark, case)
+    ordered = sorted(batches.items(), key=lambda item: (item[0][-1][0], item[0]))
     launches = [
         Launch(number, ranks, transport, placement, tuple(cases.values()))
-        for number, ((_, (ranks, transport, placement)), cases) in enumerate(ordered, 1)
+        for number, ((_, _, (ranks, transport, placement)), cases) in enumerate(ordered, 1)
     ]
     return Plan(SEED, "baseline", tuple(launches))
+
+
+def _allowed(catalog: Catalog, benchmark: str, further: Sequence[int]) -> list[int]:
+    """Return the numbers of ranks on which a benchmark can run, and ends in a reasonable time."""
+    most = MOST_AT_ONCE if _calls(catalog, benchmark, MESSAGES_AT_ONCE) else max(further, default=0)
+    return [count for count in further if count <= most and catalog[benchmark].ranks.allows(count)]
+
+
+def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: Sequence[int]) -> Iterator[str]:
+    """Yield why a benchmark is not simulated on some of the numbers of ranks."""
+    for name in dict.fromkeys(one.benchmark for one in measured):
+        allowed = _allowed(catalog, name, further)
+        asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
+        if asked:
+            counts = ", ".join(map(str, asked))
+            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}; SMPI sends all its messages at once"
+
+
+def _sampling(ranks: int, synchronization: str | None) -> dict[str, int | float | str]:
+    repetitions = _repetitions(ranks)
+    return {
+        **{"minimum_repetitions": repetitions, "maximum_repetitions": repetitions + 1, "budget_s": BUDGET_S},
+        **({"synchronization": synchronization} if synchronization else {}),
+    }
+
+
+def _repetitions(ranks: int) -> int:
+    return REPETITIONS if ranks <= FEW_RANKS else 1
 
 
 def _synchronization(known: Run) -> str | None:
@@ -351,13 +418,16 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
 
     with locked(directory) as lock, as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
 
-        def start(computes: bool) -> Start:
-            return Start(directory, request, filled, scratch, computes)
+        def start(launch: Launch) -> Start:
+            computes = any(request.catalog[case.benchmark].level in COMPUTING for case in launch.cases)
+            sizes = (request.catalog.size(case.benchmark, case.parameters) or 0 for case in launch.cases)
+            short = not computes and max(sizes) <= SHORT_BYTES
+            return Start(directory, request, filled, scratch, computes, short)
 
         supervisor = Supervisor(
             run=directory,
             program=request.build.program,
-            command=start(computes=False),
+            command=start(request.plan.launches[0]),
             place=place,
             limits=request.limits,
             inherited=(lock,),
@@ -367,8 +437,7 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
         try:
             with progress(request.plan, request.plan) as listener:
                 for launch in request.plan.launches:
-                    levels = {request.catalog[case.benchmark].level for case in launch.cases}
-                    supervisor.command = start(computes=bool(levels & set(COMPUTING)))
+                    supervisor.command = start(launch)
                     supervisor.supervise(replace(request.plan, launches=(launch,)), listener)
             begun_run.note_status(directory, "finished")
         except ScopeError as error:
@@ -387,6 +456,8 @@ class Start:
     filled: Sequence[str]
     scratch: Path
     computes: bool
+    short: bool = False
+    """No case exchanges more than short messages."""
 
     def __call__(self, program: MpiProgram, placement: Placement) -> Command:
         """Return the command of a program; its ranks stand where they stood when it was measured."""
@@ -395,7 +466,14 @@ class Start:
         room = list(dict.fromkeys(self.filled)) if apart else self.filled
         hosts = request.hosts_of.get((program.ranks, program.transport, placement)) or room
         folder = self.directory.launches / f"hosts-{program.ranks}-{placement.kind}.txt"
-        return self.simulator(hosts, program.ranks).command(program, folder, self.computes)
+        if self.shares_memory:
+            program = replace(program, arguments=(*program.arguments, "--share-memory=yes"))
+        return self.simulator(hosts, program.ranks).command(program, folder, self.computes, short=self.short)
+
+    @property
+    def shares_memory(self) -> bool:
+        """Whether ranks share memory: what is computed may depend on the data."""
+        return self.request.options.share_memory and not self.computes
 
     def simulator(self, hosts: Sequence[str], ranks: int) -> Simulator:
         """Return the simulated cluster with its ranks on these hosts."""
@@ -408,6 +486,7 @@ class Start:
             most_bytes=memory,
             host_speed=_speed_here(self.request, ranks),
             scratch=self.scratch,
+            shares_memory=self.shares_memory,
         )
 
 
@@ -447,9 +526,18 @@ def _machine(request: Request) -> Machine:
     return known.model_copy(update={"hosts": named, "build": request.build, "lab": None, "environment": {}})
 
 
-def _notes(known: Run, own: Calibration, most_ranks: int) -> Iterator[str]:
+def _notes(request: Request, most_ranks: int) -> Iterator[str]:
+    known, own = request.known, request.calibration
     if most_ranks > FEW_RANKS:
-        yield f"above {FEW_RANKS} ranks, broadcasts follow a binomial tree and all-to-alls exchange pair by pair"
+        yield (
+            f"above {FEW_RANKS} ranks, broadcasts follow a binomial tree, all-to-alls of up to {SHORT_BYTES} B"
+            " Bruck's algorithm, and longer and irregular ones go pair by pair; each case has one repetition"
+        )
+    if request.options.share_memory:
+        yield (
+            "in benchmarks of MPI alone the ranks shared one piece of memory for their buffers (--share-memory):"
+            " no data were verified there"
+        )
     here = this_host().processor.model
     there = known.machine.hosts[0].processor.model
     if here != there:
@@ -468,5 +556,4 @@ def _left_out(directory: RunDirectory) -> list[str]:
 
 
 def _times(directory: RunDirectory, catalog: Catalog) -> list[Summary]:
-    found = headlines(list(Run(directory.path).statistics))
-    return [one for one in found if one.median and one.metric == time_metric(one, catalog)]
+    return times(Run(directory.path).statistics, catalog)

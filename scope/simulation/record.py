@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -17,8 +17,19 @@ from scope.statistics.summary import Summary, headlines
 from scope.strict import Strict
 
 
+class ByFormula(Strict):
+    """What a closed formula says of a case."""
+
+    model: str
+    """A fitted model of the run by its name, or the cost formulas of a program."""
+    value: float
+    """In the unit of the figure that it stands beside."""
+    fitted: bool
+    """The case is a point of its fit: that both agree proves nothing."""
+
+
 class Beside(Strict):
-    """A figure of a case, simulated beside measured."""
+    """A figure of a case, simulated beside measured, and beside what a closed formula says."""
 
     benchmark: str
     label: str
@@ -29,11 +40,18 @@ class Beside(Strict):
     origin: Origin
     """Of the measured figure: of real hosts, or of a lab."""
     simulated: float
+    formula: ByFormula | None = None
+    """None where no formula of the run speaks of the case."""
 
     @property
     def error(self) -> float:
         """How much longer the simulated time is, as a share of the measured one; negative where it is shorter."""
         return self.simulated / self.measured.value - 1
+
+    @property
+    def formula_error(self) -> float | None:
+        """The same of the formula's time; None without one."""
+        return None if self.formula is None else self.formula.value / self.measured.value - 1
 
 
 class ErrorOf(Strict):
@@ -77,6 +95,8 @@ class Simulation(Strict):
     """What else must be known of its figures."""
     validation: list[Beside]
     """On the platform as it was measured."""
+    formulas: dict[str, ByFormula] = {}
+    """Of the cases that were simulated and not measured, by their labels."""
     programs: list[ProgramTime] = []
     """On the platform as it was asked for; the error of none of them is known."""
 
@@ -84,18 +104,20 @@ class Simulation(Strict):
         """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
         proofs = [one for one in self.validation if one.benchmark not in self.inputs]
         found = proofs if benchmark is None else [one for one in self.validation if one.benchmark == benchmark]
-        if not found:
-            return None
-        errors = np.array([one.error for one in found])
-        sizes = np.abs(errors)
-        ends = median_interval(sizes)
-        low, high = (ends.low, ends.high) if ends else (None, None)
-        return ErrorOf(
-            cases=len(found),
-            median=Estimate(value=float(np.median(sizes)), low=low, high=high),
-            smallest=float(errors.min()),
-            largest=float(errors.max()),
-            most_ranks=max(one.ranks for one in found),
+        return _error_of((one, one.error) for one in found)
+
+    def formula_error_of(self, benchmark: str | None = None, fitted: bool = False) -> ErrorOf | None:
+        """Return the error of the closed formulas in cases that they were not fitted to, or in those they were.
+
+        None where there is no such case.
+        """
+        return _error_of(
+            (one, error)
+            for one in self.validation
+            if benchmark in (None, one.benchmark)
+            and one.formula is not None
+            and one.formula.fitted == fitted
+            and (error := one.formula_error) is not None
         )
 
     @property
@@ -104,6 +126,18 @@ class Simulation(Strict):
         error = self.error_of()
         if error is None:
             return "no simulated case was measured: no figure is validated"
+        return self._in_words(error)
+
+    @property
+    def accuracy_of_formulas(self) -> str:
+        """How wrong the closed formulas are in the same cases, in words; empty where none speaks of any."""
+        error, fitted = self.formula_error_of(), self.formula_error_of(fitted=True)
+        known = f"{fitted.cases} case{'s' if fitted.cases != 1 else ''} that they were fitted to" if fitted else ""
+        if error is None:
+            return f"speak only of {known}: nothing validates them" if known else ""
+        return self._in_words(error) + (f"; not counted: {known}" if known else "")
+
+    def _in_words(self, error: ErrorOf) -> str:
         ends = error.median
         bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
         interval = f" [{', '.join(bounds)}]" if bounds else ""
@@ -131,9 +165,17 @@ def read(run: RunDirectory) -> Simulation | None:
     return read_json(run.simulation, Simulation) if run.simulation.exists() else None
 
 
-def beside(measured: Iterable[Summary], simulated: Iterable[Summary], catalog: Catalog) -> list[Beside]:
-    """Return the times of the cases that were both measured and simulated, in the order of the measurements."""
-    known = {(one.key, one.metric): one for one in _times(simulated, catalog)}
+def beside(
+    measured: Iterable[Summary],
+    simulated: Iterable[Summary],
+    catalog: Catalog,
+    formula: Callable[[Summary], ByFormula | None] = lambda _: None,
+) -> list[Beside]:
+    """Return the times of the cases that were both measured and simulated, in the order of the measurements.
+
+    `formula`: what a closed formula says of a simulated case.
+    """
+    known = {(one.key, one.metric): one for one in times(simulated, catalog)}
     return [
         Beside(
             benchmark=one.benchmark,
@@ -144,14 +186,33 @@ def beside(measured: Iterable[Summary], simulated: Iterable[Summary], catalog: C
             measured=one.estimate,
             origin=one.origin,
             simulated=theirs.median,
+            formula=formula(theirs),
         )
-        for one in _times(measured, catalog)
+        for one in times(measured, catalog)
         if (theirs := known.get((one.key, one.metric))) is not None and theirs.median
     ]
 
 
-def _times(summaries: Iterable[Summary], catalog: Catalog) -> Sequence[Summary]:
+def times(summaries: Iterable[Summary], catalog: Catalog) -> list[Summary]:
+    """Return the time of each case that has one."""
     return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
+
+
+def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
+    found = list(errors)
+    if not found:
+        return None
+    signed = np.array([error for _, error in found])
+    sizes = np.abs(signed)
+    ends = median_interval(sizes)
+    low, high = (ends.low, ends.high) if ends else (None, None)
+    return ErrorOf(
+        cases=len(found),
+        median=Estimate(value=float(np.median(sizes)), low=low, high=high),
+        smallest=float(signed.min()),
+        largest=float(signed.max()),
+        most_ranks=max(one.ranks for one, _ in found),
+    )
 
 
 def time_metric(case: Case, catalog: Catalog) -> str | None:

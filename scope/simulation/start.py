@@ -14,12 +14,26 @@ SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelm
 """SMPI's names of how the libraries choose the algorithms of their collectives."""
 STACK_KIB = 1024
 """Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
-SETTINGS = {"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)}
+PIECE_BYTES = 16 << 20
+"""That ranks share: a process has 65,530 pieces at most."""
+SETTINGS = {
+    **{"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)},
+    **{"smpi/shared-malloc-blocksize": str(PIECE_BYTES)},
+}
 FEW_RANKS = 512
 """Up to so many ranks the selector chooses every algorithm."""
-MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/alltoall": "pair"}
-"""SMPI's k-nomial broadcast first has each rank send to each, and a linear all-to-all has all these messages under
-way at once: on 1,024 ranks each takes longer than all the rest."""
+SHORT_BYTES = 128
+"""Up to so many bytes for each other rank, every library exchanges by Bruck's algorithm."""
+MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/alltoallv": "pair"}
+"""SMPI's k-nomial broadcast first has each rank send to each. Linear exchanges have all their messages under way
+at once, and for each that ends, SimGrid 3.32 looks through the list of all."""
+SHORT = {"smpi/alltoall": "bruck"}
+LONG = {"smpi/alltoall": "pair"}
+
+
+def algorithms(ranks: int, short: bool) -> dict[str, str]:
+    """Return the algorithms that do not follow the library on so many ranks; `short`: of short messages."""
+    return MANY_RANKS | (SHORT if short else LONG) if ranks > FEW_RANKS else {}
 
 
 @dataclass(frozen=True)
@@ -37,11 +51,20 @@ class Simulator:
     """Limit of its address space: a simulation that needs more ends instead of filling this machine."""
     scratch: Path
     """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
+    shares_memory: bool = False
+    """The ranks have one piece of memory for their buffers: only what each has by itself is limited."""
 
-    def command(self, program: MpiProgram, hostfile: Path, computes: bool, options: Sequence[str] = ()) -> Command:
+    def command(
+        self,
+        program: MpiProgram,
+        hostfile: Path,
+        computes: bool,
+        options: Sequence[str] = (),
+        short: bool = False,
+    ) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
 
-        `options`: further ones of smpirun.
+        `options`: further ones of smpirun. `short`: it exchanges at most `SHORT_BYTES` with each other rank.
 
         Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
         cannot be written.
@@ -52,14 +75,16 @@ class Simulator:
         settings = {
             **SETTINGS,
             "smpi/coll-selector": self.selector,
-            **(MANY_RANKS if program.ranks > FEW_RANKS else {}),
+            **algorithms(program.ranks, short),
             "smpi/simulate-computation": "yes" if computes else "no",
             "smpi/host-speed": f"{self.host_speed:.6g}f",
         }
+        # Addresses, or only the data behind them that nobody shares.
+        limit = "-d" if self.shares_memory else "-v"
         return Command(
             [
                 *("env", f"TMPDIR={self.scratch}"),  # smpirun of SimGrid 3.32 misreads its option -tmpdir
-                *("sh", "-c", f'ulimit -v {self.most_bytes // 1024} && exec "$@"', "smpirun"),
+                *("sh", "-c", f'ulimit {limit} {self.most_bytes // 1024} && exec "$@"', "smpirun"),
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
                 *("-hostfile", str(hostfile), "--log=root.thres:critical"),
                 *(f"--cfg={name}:{value}" for name, value in settings.items()),

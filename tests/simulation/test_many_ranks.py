@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,23 +68,39 @@ def cluster(hosts: int) -> str:
 
 def run(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str], *options: str) -> int:
     """Run the cases on one rank per simulated host, verified; return the largest memory of the simulation in B."""
+    records, memory_bytes = simulated_records(build, folder, ranks, cases, options)
+    assert [record["status"] for record in records if record["record"] == "case"] == ["ok"] * len(cases)
+    (launch,) = [record for record in records if record["record"] == "launch"]
+    assert len(launch["processes"]) == ranks
+    return memory_bytes
+
+
+def simulated_records(
+    build: NativeBuild,
+    folder: Path,
+    ranks: int,
+    cases: Sequence[str],
+    options: Sequence[str] = (),
+    most_bytes: int = MOST_BYTES,
+    shares_memory: bool = False,
+) -> tuple[list[dict[str, Any]], int]:
+    """Run the cases on one rank per simulated host; return their records and the memory in B."""
     folder.mkdir()
     platform, plan, samples = folder / "platform.xml", folder / "plan.txt", folder / "samples.jsonl"
     platform.write_text(cluster(ranks))
     plan.write_text("".join(f"{case}\n" for case in cases))
     hosts = [f"host{number}" for number in range(ranks)]
-    simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, MOST_BYTES, folder)
-    words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated")
+    simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, most_bytes, folder, shares_memory)
+    sharing = ("--share-memory=yes",) if shares_memory else ()
+    words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated", *sharing)
     command = simulator.command(MpiProgram(build.program, words, ranks), folder / "hosts", False, options)
     with subprocess.Popen(command.arguments, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
     records = [json.loads(line) for line in samples.read_text().splitlines()]
-    assert [record["status"] for record in records if record["record"] == "case"] == ["ok"] * len(cases)
-    (launch,) = [record for record in records if record["record"] == "launch"]
-    assert len(launch["processes"]) == ranks
-    return usage.ru_maxrss * 1024
+    if all(record["status"] == "ok" for record in records if record["record"] == "case"):
+        assert process.returncode == 0
+    return records, usage.ru_maxrss * 1024
 
 
 def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) -> Traffic:
@@ -126,6 +143,18 @@ def test_results_are_right_and_memory_is_flat_on_256_ranks(simulated: NativeBuil
     ]
     memory = {ranks: run(simulated, tmp_path / str(ranks), ranks, cases) for ranks in (FEW, MANY)}
     assert memory[MANY] / MANY < 1.5 * memory[FEW] / FEW
+
+
+def test_shared_memory_has_room_for_a_case_that_is_refused_without(simulated: NativeBuild, tmp_path: Path) -> None:
+    cases = ["mpi.alltoall message_bytes=2097152"]  # 2 x 32 MB for each of 16 ranks
+    for name, shares_memory in (("own", False), ("shared", True)):
+        records, _ = simulated_records(simulated, tmp_path / name, 16, cases, (), 1 << 30, shares_memory)
+        (case,) = [record for record in records if record["record"] == "case"]
+        if shares_memory:
+            assert (case["status"], case["verification"]["checks"]) == ("ok", 0)
+        else:
+            assert case["status"] == "failed"
+            assert "not enough memory" in case["reason"]
 
 
 PROGRAM = """

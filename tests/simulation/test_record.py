@@ -10,7 +10,7 @@ from scope.catalog.declared import declared
 from scope.engine.results import Run
 from scope.plan.case import Case
 from scope.plan.placement import Placement
-from scope.simulation.record import Beside, Simulation, beside
+from scope.simulation.record import Beside, ByFormula, Simulation, beside
 from scope.statistics.estimate import Estimate
 
 
@@ -58,6 +58,30 @@ def test_a_figure_says_why_nothing_validates_it() -> None:
     assert "more than the 4 ranks" in known.beyond(case("mpi.barrier", 8))
     assert "no case of this benchmark" in known.beyond(case("mpi.allreduce", 4))
     assert "not measured" in record(0.1, changes=["--hosts 9"]).beyond(case("mpi.barrier", 2))
+
+
+def test_the_error_of_formulas_leaves_out_what_they_were_fitted_to() -> None:
+    known = record(0.1, 0.1, 0.1)
+    said = [ByFormula(model="a", value=value, fitted=fitted) for value, fitted in ((2.0, True), (3.0, False))]
+    with_formulas = known.model_copy(
+        update={
+            "validation": [
+                one.model_copy(update={"formula": formula})
+                for one, formula in zip(known.validation, [*said, None], strict=True)
+            ]
+        }
+    )
+    error = with_formulas.formula_error_of()
+    assert error is not None
+    assert (error.cases, error.most_ranks, error.median.value) == (1, 4, pytest.approx(0.5))
+    assert "against 1 emulated case" in with_formulas.accuracy_of_formulas
+    assert "not counted: 1 case that they were fitted to" in with_formulas.accuracy_of_formulas
+    fitted = known.model_copy(
+        update={"validation": [with_formulas.validation[0].model_copy(update={"formula": said[0]})]}
+    )
+    assert fitted.formula_error_of() is None
+    assert "nothing validates them" in fitted.accuracy_of_formulas
+    assert known.accuracy_of_formulas == ""
 
 
 def test_only_times_of_the_same_case_stand_beside_each_other(golden_run: Path) -> None:

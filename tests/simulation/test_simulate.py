@@ -10,6 +10,7 @@ import pytest
 from scope.cli import simulate as command
 from scope.engine.simulate import SimulateOptions, simulate
 from scope.errors import UsageError
+from scope.simulation.start import FEW_RANKS, algorithms
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,10 @@ def test_the_command_refuses_changes_and_costs_that_mean_nothing(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         command.command(golden_run, **arguments)
+
+
+def test_on_many_ranks_no_exchange_has_all_its_messages_under_way_at_once() -> None:
+    assert algorithms(FEW_RANKS, short=False) == algorithms(FEW_RANKS, short=True) == {}
+    short, long = (algorithms(FEW_RANKS + 1, short) for short in (True, False))
+    assert (short["smpi/alltoall"], long["smpi/alltoall"]) == ("bruck", "pair")
+    assert short["smpi/alltoallv"] == long["smpi/alltoallv"] == "pair"

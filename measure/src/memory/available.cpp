@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "memory/sharing.hpp"
 #include "mpi/simulated.hpp"
 #include "processors/control_groups.hpp"
 #include "text/words.hpp"
@@ -93,6 +94,7 @@ double available_bytes(const std::string& root) {
 }
 
 void require_memory(std::int64_t bytes, const Communicator& communicator) {
+  if (memory_is_shared()) return;
   require_on_host(bytes, [] { return available_bytes(); }, communicator);
 }
 

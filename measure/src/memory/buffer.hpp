@@ -33,6 +33,7 @@ class Buffer {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   std::size_t mapped_ = 0;
+  bool shared_ = false;  // with the buffers of all other ranks
 };
 
 // A word that depends on every bit of the seed and of its position.

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "memory/cache_lines.hpp"
+#include "memory/sharing.hpp"
+#include "mpi/simulated.hpp"
 #include "sampling/digests.hpp"
 #include "sampling/interval.hpp"
 #include "sampling/link_counters.hpp"
@@ -122,11 +124,13 @@ class Sampling {
     preparing_s_ += seconds_since(start);
   }
 
-  bool loops() const { return benchmark_.loops() && !benchmark_.cold(); }
+  // A simulated clock reads every single operation exactly, and nothing is averaged out by further ones.
+  bool loops() const { return benchmark_.loops() && !benchmark_.cold() && !mpi_simulates; }
 
   // Every repetition of a group works on the same data and must leave the same behind. Where that cannot be asked,
   // every operation is verified in full, unless what comes out of one goes into the next.
   void compare(Cadence cadence) {
+    if (memory_is_shared()) return;
     if (!benchmark_.repeats()) {
       if (!benchmark_.loops()) verify();
       return;
@@ -219,6 +223,7 @@ class Sampling {
   }
 
   void verify() {
+    if (memory_is_shared()) return;
     progress_.enter(Stage::verifying);
     const auto start = std::chrono::steady_clock::now();
     faults_.corrupt_if_asked(declaration_.name, setting_.world, benchmark_.received());

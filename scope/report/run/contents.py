@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
@@ -44,6 +44,8 @@ class Contents:
     findings: list[Finding]
     simulation: Simulation | None = None
     """Of a simulated run: how wrong its figures are."""
+    unchanged: list[Summary] = field(default_factory=list)
+    """Of a run simulated on a changed platform: the same cases on the platform as it was measured."""
 
     @property
     def headline(self) -> list[Summary]:
@@ -114,6 +116,7 @@ def read(path: Path) -> Contents:
         models=read_models(path),
         findings=read_findings(path),
         simulation=read_simulation(directory),
+        unchanged=read_statistics(directory.unchanged).summaries if directory.unchanged.is_dir() else [],
     )
 
 

@@ -12,7 +12,16 @@ from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.frame import as_json, environment, plot
 from scope.report.order import level, level_rank
-from scope.report.run import applications, introduction, ladders, overview, readers, storage_tuning, tuning
+from scope.report.run import (
+    applications,
+    introduction,
+    ladders,
+    overview,
+    readers,
+    simulation,
+    storage_tuning,
+    tuning,
+)
 from scope.report.run import contents as run_contents
 from scope.report.run.contents import Contents
 from scope.report.run.figures import (
@@ -41,6 +50,7 @@ from scope.report.run.introduction import library, machine_name, moment
 from scope.report.run.parameters import Outcome, outcomes
 from scope.report.run.provenance import Facts, provenance
 from scope.report.run.rows import Row, by_case, headings, packed, rows
+from scope.report.run.simulation import Simulated
 from scope.rundirectory import Skipped, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
@@ -109,6 +119,7 @@ class Modelled:
 class Drawn:
     """What the page shows as figures, by its place."""
 
+    simulated: Simulated | None
     first: list[Figure | Comparison]
     speedups: list[Figure]
     collectives: list[Figure | Comparison]
@@ -122,7 +133,15 @@ class Drawn:
     def plots(self) -> list[Figure]:
         """Those that a script draws."""
         sections = [figure for one in self.levels for section in one.sections for figure in section.figures]
-        listed = [*self.first, *self.speedups, *self.collectives, *self.roofline, *sections, *self.strip]
+        listed = [
+            *(self.simulated.figures if self.simulated else ()),
+            *self.first,
+            *self.speedups,
+            *self.collectives,
+            *self.roofline,
+            *sections,
+            *self.strip,
+        ]
         listed += [*self.distributions, *(figure for one in self.models for figure in one.residuals)]
         return [figure for figure in listed if isinstance(figure, Figure)]
 
@@ -158,6 +177,7 @@ def render(run: Path, samples: Samples | None = None) -> str:
     )
     return frame.get_template("report.html").render(
         **_head(contents, samples),
+        simulated=drawn.simulated,
         first=drawn.first,
         tuned=tuned,
         speedups=filled([*compared, *curved]),
@@ -180,6 +200,7 @@ def figures(contents: Contents, samples: Samples) -> list[Figure]:
 
 def _drawn(contents: Contents, samples: Samples) -> Drawn:
     return Drawn(
+        simulated=simulation.section(contents),
         first=filled(list(messages.figures(contents))),
         speedups=list(_speedups(contents)),
         collectives=filled(list(collectives.figures(contents))),

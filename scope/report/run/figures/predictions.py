@@ -46,15 +46,15 @@ def _name(one: Prediction, catalog: Catalog) -> str:
     return chosen_words(one.subject, catalog, ("ranks",)) or catalog[one.subject.benchmark].title
 
 
-def equal(values: list[float]) -> Plot:
-    """Return the line on which predicted and measured times agree."""
+def equal(values: list[float], name: str = "predicted = measured") -> Plot:
+    """Return the line on which two times of a case agree."""
     ends = [number(min(values)), number(max(values))]
     return {
         "type": "scatter",
         "mode": "lines",
         "x": ends,
         "y": ends,
-        "name": "predicted = measured",
+        "name": name,
         "hoverinfo": "skip",
         "meta": {"role": "limit"},
     }

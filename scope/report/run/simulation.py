@@ -1,0 +1,97 @@
+"""The section of a simulated run on its page: how wrong it is where that is known, then what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scope.report.figure import Figure, Plot, Table, log_axis, number
+from scope.report.run import simulation_tables as tables
+from scope.report.run.contents import Contents
+from scope.report.run.figures.predictions import equal
+from scope.report.run.simulation_tables import New
+from scope.simulation.record import Beside, Simulation, times
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the page says of a simulation."""
+
+    what: str
+    accuracy: str
+    formulas: str
+    """How wrong closed formulas are in the same cases; empty where none speaks of any."""
+    errors: Table
+    figures: list[Figure]
+    notes: list[str]
+    new: New | None
+    programs: Table
+    error_of_programs: str = tables.ERROR_OF_PROGRAMS
+
+
+def section(contents: Contents) -> Simulated | None:
+    """Return the section; None where the run was not simulated."""
+    record = contents.simulation
+    if record is None:
+        return None
+    return Simulated(
+        what=tables.described(record),
+        accuracy=record.accuracy,
+        formulas=record.accuracy_of_formulas,
+        errors=tables.errors(record),
+        figures=list(_figures(record)),
+        notes=record.notes,
+        new=tables.new(
+            record, times(contents.summaries, contents.catalog), times(contents.unchanged, contents.catalog)
+        ),
+        programs=tables.programs(record),
+    )
+
+
+def _figures(record: Simulation) -> Iterator[Figure]:
+    """Yield simulated against measured times, with what closed formulas say of the same cases."""
+    if not record.validation:
+        return
+    proofs = [one for one in record.validation if one.benchmark not in record.inputs]
+    inputs = [one for one in record.validation if one.benchmark in record.inputs]
+    series = [
+        ("simulated", [(one, one.simulated) for one in proofs]),
+        ("simulated, input of the platform", [(one, one.simulated) for one in inputs]),
+        ("by formula", _by_formula(record.validation, fitted=False)),
+        ("by formula, fitted to the case", _by_formula(record.validation, fitted=True)),
+    ]
+    ends = [value for _, found in series for one, time in found for value in (one.measured.value, time)]
+    formulas = f" {tables.FORMULAS}" if tables.has_formulas(record) else ""
+    yield Figure(
+        key="simulation-validation",
+        title="Simulated and measured time",
+        caption=f"Every simulated case that was measured; on the dashed line both agree.{formulas}",
+        traces=[
+            equal(ends, "both equal"),
+            *(_trace(name, found, slot) for slot, (name, found) in enumerate(series) if found),
+        ],
+        layout={
+            "xaxis": log_axis("measured", ends, "s"),
+            "yaxis": log_axis("simulated, or by formula" if formulas else "simulated", ends, "s"),
+        },
+        table=tables.cases(record),
+        origins=["simulated", *sorted({one.origin for one in record.validation})],
+        wide=True,
+    )
+
+
+def _by_formula(validation: Sequence[Beside], fitted: bool) -> list[tuple[Beside, float]]:
+    return [(one, one.formula.value) for one in validation if one.formula and one.formula.fitted == fitted]
+
+
+def _trace(name: str, found: Sequence[tuple[Beside, float]], slot: int) -> Plot:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [number(one.measured.value) for one, _ in found],
+        "y": [number(time) for _, time in found],
+        "text": [one.label for one, _ in found],
+        "hovertemplate": "%{text}",
+        "name": name,
+        "meta": {"slot": slot, "role": "points"},
+    }

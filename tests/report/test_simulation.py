@@ -1,0 +1,71 @@
+"""The section of a simulated run on its page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scope.report.run import contents, page
+from scope.report.run.simulation_tables import new
+from scope.rundirectory import FORMAT, RunDirectory, write_json
+from scope.simulation.record import ByFormula, ProgramTime, Simulation, beside, times
+from scope.statistics.summary import Summary
+
+
+def slower(one: Summary) -> Summary:
+    assert one.median
+    return one.model_copy(update={"median": 1.5 * one.median})
+
+
+@pytest.fixture(scope="module")
+def simulated(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("simulated") / "run"
+    shutil.copytree(golden_run, folder)
+    known = contents.read(golden_run)
+    found = [one for one in times(known.summaries, known.catalog) if one.benchmark == "mpi.barrier"]
+    barriers = sorted(found, key=lambda one: one.ranks)
+    validation = beside(
+        [slower(one) for one in barriers[:-1]],
+        barriers[:-1],
+        known.catalog,
+        lambda one: ByFormula(model="logarithmic_collective", value=2 * (one.median or 0.0), fitted=False),
+    )
+    record = Simulation(
+        **{"format": FORMAT, "of": "measured", "simulator": "SimGrid 3.32", "collectives": "openmpi"},
+        **{"changes": [], "inputs": [], "notes": ["a <note> of it"], "validation": validation},
+        formulas={barriers[-1].label: ByFormula(model="logarithmic_collective", value=1.0, fitted=False)},
+        programs=[ProgramTime(command=["./solver", "1000"], ranks=64, time_s=0.25)],
+    )
+    write_json(RunDirectory(folder).simulation, record)
+    return folder
+
+
+def test_the_page_says_what_was_simulated_and_how_wrong_it_is(simulated: Path) -> None:
+    text = page.render(simulated)
+    assert '<section id="simulation">' in text
+    assert "measured, simulated by SimGrid 3.32, collective algorithms chosen as by openmpi." in text
+    assert "Median error 33 %" in text
+    assert "Closed formulas: median error 33 %" in text
+    assert "<li>a &lt;note&gt; of it</li>" in text
+    assert "<td>mpi.barrier</td>" in text
+    assert "beyond the validation: more than the " in text
+    assert "<td>./solver 1000</td><td>64</td><td>250 ms</td>" in text
+    assert '"simulation-validation"' in text
+
+
+def test_a_measured_run_has_no_such_section(golden_run: Path) -> None:
+    assert page.simulation.section(contents.read(golden_run)) is None
+
+
+def test_changed_figures_stand_beside_unchanged_ones_and_have_a_cost(simulated: Path) -> None:
+    known = contents.read(simulated)
+    assert known.simulation is not None
+    record = known.simulation.model_copy(update={"changes": ["--hosts 64"]})
+    one = next(each for each in times(known.summaries, known.catalog) if each.benchmark == "mpi.barrier")
+    found = new(record, [one], [slower(one)], cost=100.0)
+    assert found is not None
+    cells = dict(zip(found.table.columns, found.table.rows[0], strict=True))
+    assert (cells["change"], cells["cost of a percent"], cells["beyond"]) == ("-33.3 %", "2.00", "a")
+    assert found.reasons == ["a  beyond the validation: the changed platform was not measured"]
