@@ -31,13 +31,13 @@ HPL.out output file
 {rows} Ps
 {columns} Qs
 16.0 threshold
-1 number of panel factorisations
+1 number of panel factorizations
 2 right-looking
 1 number of stopping criteria
 8 NBMINs
 1 number of panels in recursion
 2 NDIVs
-1 number of recursive factorisations
+1 number of recursive factorizations
 2 right-looking
 1 number of broadcasts
 1 ring modified

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Literal
 
 from scope.catalog.benchmark import Benchmark, Metric, MetricRole, Parameter, Role
+from scope.catalog.foreign import foreign
 
 JOB, MIX = "application.job", "application.mix"
 ALONE: Literal["nothing"] = "nothing"
 TOGETHER: Literal["mix"] = "mix"
 """What a job ran beside."""
+REASON = "is measured by `scope throughput`"
 
 
 def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Benchmark]:
@@ -20,22 +22,22 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
     """
     beside = _choice("beside", "beside", {ALONE: "alone", TOGETHER: "in the mix"}, "call")
     return [
-        _declared(
+        foreign(
             JOB,
             "job",
             "one job of a mix, from the start of its launcher to its end: alone, or in the mix",
-            [_choice("job", "job", dict(jobs)), beside],
             [
                 _metric("turnaround_s", "s", "turn-around time"),
                 _metric("slowdown", "1", "slowdown in the mix"),
                 _metric("processor_s", "s", "processor time", role="condition"),
             ],
+            [_choice("job", "job", dict(jobs)), beside],
+            reason=REASON,
         ),
-        _declared(
+        foreign(
             MIX,
             "mix of jobs",
             "all jobs of a mix side by side, from the start of the first to the end of the last",
-            [_choice("mix", "mix", {mix: title})],
             [
                 _metric("jobs_per_hour", "jobs/h", "throughput", better="higher"),
                 _metric("turnaround_mean_s", "s", "mean turn-around time"),
@@ -43,26 +45,10 @@ def benchmarks(mix: str, title: str, jobs: Sequence[tuple[str, str]]) -> list[Be
                 _metric("efficiency_share", "1", "efficiency", better="higher"),
                 _metric("cost_core_s", "core s", "cost of a job"),
             ],
+            [_choice("mix", "mix", {mix: title})],
+            reason=REASON,
         ),
     ]
-
-
-def _declared(
-    name: str, title: str, summary: str, parameters: list[Parameter], metrics: list[Metric]
-) -> Benchmark:
-    return Benchmark(
-        name=name,
-        title=title,
-        summary=summary,
-        source="",
-        specification="",
-        available=False,
-        reason="is measured by `scope throughput`",
-        family=name,
-        parameters=parameters,
-        metrics=metrics,
-        sweeps=[],
-    )
 
 
 def _choice(name: str, label: str, words: dict[str, str], role: Role = "problem") -> Parameter:

@@ -28,7 +28,7 @@ def command(
             help="Numbers of processes: a list such as 2,4,8, or 1..64 for the powers of two and both ends."
         ),
     ] = "1..16",
-    variant: Annotated[str | None, typer.Option(help="plain, transposed or tuned.")] = None,
+    variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
     grid_rows: Annotated[
         int, typer.Option(help="Rows of the process grid; 0: as square as the number of processes allows.")
     ] = 0,

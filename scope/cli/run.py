@@ -147,7 +147,9 @@ def command(
     scheduler: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Batch system of --submit: slurm (default), pbs or lsf.", rich_help_panel=BATCH
+            metavar="NAME",
+            help="Batch system of --submit: slurm (default), gridengine, pbs or lsf.",
+            rich_help_panel=BATCH,
         ),
     ] = None,
     partition: Annotated[
@@ -155,6 +157,10 @@ def command(
     ] = None,
     account: Annotated[
         str | None, typer.Option(metavar="NAME", help="Account or project of the job.", rich_help_panel=BATCH)
+    ] = None,
+    parallel_environment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Parallel environment of a Grid Engine job.", rich_help_panel=BATCH),
     ] = None,
     nodes: Annotated[
         int | None,
@@ -299,6 +305,7 @@ def command(
             scheduler=scheduler,
             partition=partition,
             account=account,
+            parallel_environment=parallel_environment,
             nodes=nodes,
             nodelist=[nodelist] if nodelist else None,
             exclusive=exclusive,

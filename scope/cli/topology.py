@@ -24,6 +24,7 @@ from scope.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from scope.engine.options import LauncherOptions
     from scope.engine.topology import Discovered, Loaded
     from scope.topology.loading import LoadedCut
     from scope.topology.topology import Topology
@@ -53,19 +54,11 @@ def discover(
     from scope.cli.output import print_json, written
     from scope.cli.progress import stage_progress
     from scope.engine import topology as engine
-    from scope.engine.options import LauncherOptions
     from scope.rundirectory import write_text
     from scope.topology import topology
 
-    launcher = LauncherOptions(
-        hosts=words(hosts),
-        hostfile=hostfile,
-        ranks_per_host=ranks_per_host,
-        binding=binding,
-        mpiexec=mpiexec,
-        remote_shell=remote_shell,
-        interface=interface,
-        arguments=launcher_argument or None,
+    launcher = _launcher(
+        hosts, hostfile, ranks_per_host, binding, mpiexec, remote_shell, interface, launcher_argument
     )
     found = engine.discover(engine.DiscoverOptions(mpi, launcher, seed), stage_progress)
     text = topology.write(found.discovery.topology)
@@ -102,17 +95,9 @@ def load(
     from scope.cli.output import print_json
     from scope.cli.progress import stage_progress
     from scope.engine import topology as engine
-    from scope.engine.options import LauncherOptions
 
-    launcher = LauncherOptions(
-        hosts=words(hosts),
-        hostfile=hostfile,
-        ranks_per_host=ranks_per_host,
-        binding=binding,
-        mpiexec=mpiexec,
-        remote_shell=remote_shell,
-        interface=interface,
-        arguments=launcher_argument or None,
+    launcher = _launcher(
+        hosts, hostfile, ranks_per_host, binding, mpiexec, remote_shell, interface, launcher_argument
     )
     loaded = engine.load(file, engine.DiscoverOptions(mpi, launcher), stage_progress)
     if json:
@@ -146,6 +131,30 @@ def show(
         print(read.model_dump_json(indent=1))
     else:
         _draw(read)
+
+
+def _launcher(
+    hosts: str | None,
+    hostfile: str | None,
+    ranks_per_host: int | None,
+    binding: str | None,
+    mpiexec: str | None,
+    remote_shell: str | None,
+    interface: str | None,
+    arguments: list[str] | None,
+) -> LauncherOptions:
+    from scope.engine.options import LauncherOptions
+
+    return LauncherOptions(
+        hosts=words(hosts),
+        hostfile=hostfile,
+        ranks_per_host=ranks_per_host,
+        binding=binding,
+        mpiexec=mpiexec,
+        remote_shell=remote_shell,
+        interface=interface,
+        arguments=arguments or None,
+    )
 
 
 def _print_loads(loaded: Loaded) -> None:

@@ -100,6 +100,6 @@ def _surroundings() -> Iterator[Check]:
         who = "in a user namespace" if emulation.needs_user_namespace() else "by root"
         found = f"{who}; {'with' if relays else 'without'} latency, buses and loss (/dev/net/tun)"
         yield Check("labs", True, found)
-    commands = {"Slurm": "sbatch", "PBS": "qsub", "LSF": "bsub"}
+    commands = {"Slurm": "sbatch", "Grid Engine": "qconf", "PBS": "pbsnodes", "LSF": "bsub"}
     here = [f"{name} ({path})" for name, command in commands.items() if (path := shutil.which(command))]
     yield Check("batch system", True, ", ".join(here) or "none")

@@ -20,8 +20,8 @@ from scope.errors import InterruptedRunError, ScopeError, UsageError
 from scope.launch.jobs import batch_job
 from scope.launch.jobs.batch_job import JobFiles
 from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
-from scope.launch.scheduler import hostnames
-from scope.launch.schedulers.slurm import JobState, Slurm
+from scope.launch.scheduler import JobState, hostnames
+from scope.launch.schedulers.slurm import Slurm
 from scope.plan.experiment import Experiment
 from scope.report.run.gathered import Row, gather
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
@@ -68,6 +68,8 @@ def run(groups: Groups, options: RunOptions, policy: QueuePolicy) -> HostOutcome
         options = replace(options, **DEFAULTS[groups])
     experiment = options.resolved()
     queue = queue_of(experiment)
+    if not isinstance(queue, Slurm):
+        raise UsageError(f"launcher.scheduler = {queue.name}: --{groups} must be given with slurm")
     native_program(installations.find(experiment.mpi))
     folder = new_directory(groups, options.output).path
     try:

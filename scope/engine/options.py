@@ -45,6 +45,7 @@ class JobOptions:
     scheduler: str | None = None
     partition: str | None = None
     account: str | None = None
+    parallel_environment: str | None = None
     nodes: int | None = None
     nodelist: Sequence[str] | None = None
     exclusive: bool | None = None

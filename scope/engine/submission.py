@@ -21,7 +21,7 @@ from scope.errors import InterruptedRunError, ScopeError, UsageError
 from scope.launch import schedulers
 from scope.launch.jobs import batch_job
 from scope.launch.jobs.batch_job import JobFiles
-from scope.launch.schedulers.slurm import JobState, Slurm
+from scope.launch.scheduler import JobState, Queue
 from scope.launch.supervision.journal import Journal
 from scope.launch.supervision.supervisor import Listener, unfinished
 from scope.plan import plan as planning
@@ -88,12 +88,12 @@ def resubmit(
     return Outcome(directory, well)
 
 
-def queue_of(experiment: Experiment) -> Slurm:
+def queue_of(experiment: Experiment) -> Queue:
     """Return the queue of an experiment's jobs; UsageError where Scope cannot submit to its batch system."""
     scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
-    if not isinstance(scheduler, Slurm):
+    if not isinstance(scheduler, Queue):
         raise UsageError(
-            f"launcher.scheduler = {scheduler.name}: Scope writes its scripts but submits to Slurm only;"
+            f"launcher.scheduler = {scheduler.name}: Scope writes its scripts but does not submit them;"
             f" add --dry-run to --submit, and give the script to {scheduler.submits.split()[0]}"
         )
     scheduler.require()
@@ -124,13 +124,16 @@ def _submit(run: RunDirectory, experiment: Experiment, case_limit_s: float | Non
         number = queue.submit(files.script, request)
         write_text(files.number, f"{number}\n")
     try:
-        return batch_job.outcome(run, number, _follow(queue, number, run, progress))
+        state = _follow(queue, number, run, progress)
+        if batch_job.finished(run) is None:
+            state = _accounted(queue, number, state)
+        return batch_job.outcome(run, number, state)
     except ScopeError as error:
         error.resumable = run.path
         raise
 
 
-def _follow(queue: Slurm, number: str, run: RunDirectory, progress: RunProgress) -> JobState:
+def _follow(queue: Queue, number: str, run: RunDirectory, progress: RunProgress) -> JobState:
     """Report the progress of a job until it has ended; Ctrl-C cancels it."""
     try:
         with as_interrupt(*STOP_WAITING), ExitStack() as stack:
@@ -140,7 +143,16 @@ def _follow(queue: Slurm, number: str, run: RunDirectory, progress: RunProgress)
         raise InterruptedRunError(f"interrupted; job {number} was cancelled") from None
 
 
-def _cancel(queue: Slurm, number: str) -> None:
+def _accounted(queue: Queue, number: str, state: JobState) -> JobState:
+    """Return the state of a job that has ended with its exit code, where the batch system tells it in time."""
+    deadline = time.monotonic() + queue.accounts_within_s
+    while state.exit_code is None and time.monotonic() < deadline:
+        time.sleep(0.5)
+        state = queue.state_of(number)
+    return state
+
+
+def _cancel(queue: Queue, number: str) -> None:
     """Cancel a job and wait for its end, for a limited time."""
     deadline = time.monotonic() + CANCEL_S
     with suppress(ScopeError):
@@ -149,7 +161,7 @@ def _cancel(queue: Slurm, number: str) -> None:
             time.sleep(0.2)
 
 
-def _wait(queue: Slurm, number: str, follower: Follower) -> JobState:
+def _wait(queue: Queue, number: str, follower: Follower) -> JobState:
     noticed = ""
     started_s = answered_s = time.monotonic()
     while True:
@@ -212,7 +224,7 @@ class Follower:
         return self.listener
 
 
-def _still_queued(queue: Slurm, files: JobFiles) -> str | None:
+def _still_queued(queue: Queue, files: JobFiles) -> str | None:
     """Return the number of this run's earlier job that has not ended."""
     if not files.number.exists():
         return None

@@ -21,6 +21,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from scope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Value
+from scope.catalog.foreign import foreign
 from scope.imports.lines import Line
 from scope.plan.placement import Placement
 from scope.samples.records import Beside, Origin, Statistic
@@ -107,19 +108,7 @@ def declared(
     name: str, title: str, summary: str, metrics: Sequence[Metric], parameters: Sequence[Parameter] = ()
 ) -> Benchmark:
     """Return the declaration of a foreign benchmark: its name begins with a level, as `mpi.osu_ibcast`."""
-    return Benchmark(
-        name=name,
-        title=title,
-        summary=summary,
-        source="",
-        specification="",
-        available=False,
-        reason="a benchmark of another program",
-        family=name,
-        parameters=list(parameters),
-        metrics=list(metrics),
-        sweeps=[],
-    )
+    return foreign(name, title, summary, metrics, parameters, reason="a benchmark of another program")
 
 
 def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:

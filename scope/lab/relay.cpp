@@ -62,6 +62,8 @@ constexpr double overtaken_by = 3.5;
 constexpr Nanoseconds between_pauses = second / 10;
 // A policer lets so much pass at once: the bucket of a switch, some ten packets.
 constexpr double policed_burst_bits = 8.0 * 16'000;
+// So many connections a policer tells apart.
+constexpr std::size_t most_connections = 4096;
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
@@ -194,13 +196,11 @@ class Policer {
     End here = end(packet + 12, packet + header);
     End there = end(packet + 16, packet + header + 2);
     if (there < here) std::swap(here, there);
-    const auto found =
-        connections_.try_emplace({here, there}, Bucket{connections_.size() % 2 == 1, time}).first;
-    Bucket& bucket = found->second;
+    Bucket& bucket = bucket_of({here, there}, time);
+    const Nanoseconds since = std::exchange(bucket.since, time);
     if (!bucket.policed) return false;
-    const double refilled = bits_per_s_ * static_cast<double>(time - bucket.since) / second;
+    const double refilled = bits_per_s_ * static_cast<double>(time - since) / second;
     bucket.bits = std::min(policed_burst_bits, bucket.bits + refilled);
-    bucket.since = time;
     const double needed = 8.0 * static_cast<double>(length);
     if (bucket.bits < needed) return true;
     bucket.bits -= needed;
@@ -209,11 +209,23 @@ class Policer {
 
  private:
   using End = std::array<unsigned char, 6>;
+  using Ends = std::pair<End, End>;
   struct Bucket {
     bool policed;
-    Nanoseconds since;
+    Nanoseconds since;  // of its last frame
     double bits = policed_burst_bits;
   };
+
+  // Every second connection is policed. Of too many the one that has been idle longest is forgotten.
+  Bucket& bucket_of(const Ends& ends, Nanoseconds time) {
+    if (const auto known = connections_.find(ends); known != connections_.end()) return known->second;
+    if (connections_.size() == most_connections) {
+      connections_.erase(std::min_element(
+          connections_.begin(), connections_.end(),
+          [](const auto& one, const auto& other) { return one.second.since < other.second.since; }));
+    }
+    return connections_.emplace(ends, Bucket{seen_++ % 2 == 1, time}).first->second;
+  }
 
   static End end(const unsigned char* address, const unsigned char* port) {
     End end;
@@ -222,7 +234,8 @@ class Policer {
   }
 
   double bits_per_s_;
-  std::map<std::pair<End, End>, Bucket> connections_;
+  std::map<Ends, Bucket> connections_;
+  std::size_t seen_ = 0;
 };
 
 class Wire {

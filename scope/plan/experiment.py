@@ -66,12 +66,14 @@ class LauncherSettings(Asked):
     """Further arguments of mpiexec or srun, as they stand."""
     oversubscribe: bool = False
     """Allow more ranks than slots, by default one for each usable core."""
-    scheduler: Literal["slurm", "pbs", "lsf"] = "slurm"
+    scheduler: Literal["slurm", "gridengine", "pbs", "lsf"] = "slurm"
     """The batch system; this and the following keys are requests of the job script."""
     partition: str | None = Field(None, pattern=WORD)
     """The queue, where the scheduler calls it so."""
     account: str | None = Field(None, pattern=WORD)
     """The project, where the scheduler calls it so."""
+    parallel_environment: str | None = Field(None, pattern=WORD)
+    """Of a Grid Engine job with several slots; its allocation rule must be the ranks per host."""
     nodes: int | None = Field(None, ge=1, le=100000)
     """None asks for those of `nodelist`, else for one."""
     nodelist: list[Annotated[str, Field(pattern=NODES)]] = []

@@ -24,8 +24,8 @@ MEANINGS = {
     "local": "The time on the measuring rank only, from its first to its last operation.",
     "max_rank": "The longest time that any rank spends inside the call, waiting for late ranks included.",
     "mean_rank": "The mean over the ranks of the time inside the call; it hides slow ranks.",
-    "global": "From the first entry until the last rank leaves, on synchronised clocks: the wait of a program.",
-    "streaming": "Time of back-to-back calls without synchronisation over their number; successive calls may "
+    "global": "From the first entry until the last rank leaves, on synchronized clocks: the wait of a program.",
+    "streaming": "Time of back-to-back calls without synchronization over their number; successive calls may "
     "overlap.",
     "barrier_loop": "The time of a loop of calls, each followed by a barrier, over their number; includes the "
     "barrier.",

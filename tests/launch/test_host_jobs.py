@@ -12,7 +12,8 @@ import pytest
 from scope.errors import ScopeError
 from scope.launch.jobs import host_jobs
 from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
-from scope.launch.schedulers.slurm import JobState, Node
+from scope.launch.scheduler import JobState
+from scope.launch.schedulers.slurm import Node, job_state
 from scope.rundirectory import RunDirectory
 
 
@@ -50,10 +51,10 @@ class Played:
     def state_of(self, number: str) -> JobState:
         _, end = self.jobs[number]
         if number in self.cancelled:
-            return JobState("CANCELLED")
+            return job_state("CANCELLED")
         if end == float("inf"):
-            return JobState("PENDING", "Resources")
-        return JobState("COMPLETED", "None", 0) if end <= self.now else JobState("RUNNING")
+            return job_state("PENDING", "Resources")
+        return job_state("COMPLETED", "None", 0) if end <= self.now else job_state("RUNNING")
 
     def cancel(self, number: str) -> None:
         self.cancelled.append(number)

@@ -12,9 +12,10 @@ import pytest
 from scope.errors import ScopeError, UsageError
 from scope.launch.diagnosis import diagnose
 from scope.launch.launcher import HostSlots, MpiProgram, Site
-from scope.launch.scheduler import Request, hostnames
-from scope.launch.schedulers.slurm import SCHEDULER, JobState
+from scope.launch.scheduler import JobState, Request, hostnames
+from scope.launch.schedulers.slurm import SCHEDULER, job_state
 from scope.launch.site import start_command
+from tests.launch.played import play
 from tests.launch.test_launchers import joined, mpi_of
 
 HOSTS = (HostSlots("b", 2), HostSlots("a", 2))
@@ -78,18 +79,6 @@ def test_the_interface_is_what_the_mpi_speaks_and_srun_offers(tmp_path: Path) ->
     words = start_command(MpiProgram("p", (), 1), site(program, arguments=("--mpi=pmi2",))).arguments
     assert [word for word in words if word.startswith("--mpi")] == ["--mpi=pmi2"]
     assert "--overlap" not in words
-
-
-def play(folder: Path, monkeypatch: pytest.MonkeyPatch, **says: str) -> None:
-    """Put programs on PATH that say what they are told to; one that begins with `!` fails."""
-    for name, text in says.items():
-        (folder / name).write_text(
-            f"#!/bin/sh\ncat >&{2 if text[0] == '!' else 1} <<'END'\n{text.lstrip('!')}\nEND\n"
-        )
-        with (folder / name).open("a") as file:
-            file.write(f"exit {int(text[0] == '!')}\n")
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +160,7 @@ def test_a_job_is_seen_waiting_running_and_over(tmp_path: Path, monkeypatch: pyt
     assert (runs.pending, runs.ended, runs.stuck) == (False, False, False)
     ended = state("JobState=FAILED Reason=NonZeroExitCode ExitCode=124:0")
     assert (ended.ended, ended.exit_code) == (True, 124)
-    assert state("!slurm_load_jobs error: Invalid job id specified") == JobState("GONE")
+    assert state("!slurm_load_jobs error: Invalid job id specified") == job_state("GONE")
     with pytest.raises(ScopeError, match="Unable to contact slurm controller"):
         state("!slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
 

@@ -10,7 +10,7 @@ from scope.machine.machine import NativeBuild
 from tests.measure.conftest import Measure
 
 GRIDS = ["algorithm.matmul_striped", "algorithm.matmul_cannon"]
-VARIANTS = ["plain", "transposed", "tuned"]
+VARIANTS = ["plain", "transposed", "overlapped", "tuned"]
 
 
 def lines(*settings: str) -> list[str]:

@@ -30,7 +30,7 @@ def test_ratios_of_the_published_are_held_against_ours() -> None:
     assert (flat.published, flat.predicted, flat.measured, flat.limit) == (448, 42.5, 44.0, 5.0)
     assert flat.origin == "emulated"
     assert "published: 40 MB" in flat.remark
-    ratio = rows["no topology, flat binomial over multilevel, locally optimised"]
+    ratio = rows["no topology, flat binomial over multilevel, locally optimized"]
     assert ratio.published == pytest.approx(448 / 60)
     assert ratio.measured == pytest.approx(44 / 6)
     assert ratio.predicted is None, "the other was not estimated"

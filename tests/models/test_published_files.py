@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from scope.models.published import files, phases
+from scope.models.published.judgement import Known, Observed
+from scope.models.published.judgement import rows as rows_of
 from scope.models.published.reference import load
 from scope.statistics.summary import Summary
 from tests.declared import catalog
+from tests.models.curves import measured as models_of
 from tests.models.curves import noisy, summary
 
 
@@ -39,6 +42,14 @@ def test_curves_of_appendix_e_with_the_printed_bound_and_words() -> None:
     more = rows["rewriting, 4 nodes (E.10) over rewriting, 2 nodes (E.7)"]
     assert more.measured == pytest.approx(2**0.5, rel=1e-3)
     assert "slightly less" in more.remark
+    one = load("scope-appendix-e")
+    judged = rows_of(one.statement, Known(one.reading, {"": Observed(models_of(measured), [])}, {}, {}))
+    holds = [(row.where, row.holds) for row in judged]
+    assert holds == [
+        *[("section E.5.1", "yes")] * 3,
+        *[("section E.5.2", "yes")] * 6,
+        *[("section E.5.3", "no")] * 3,
+    ], "larger blocks gain, all are below the network's bound, and four nodes are faster than two"
 
 
 def io500() -> list[Summary]:

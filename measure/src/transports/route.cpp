@@ -154,7 +154,8 @@ Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer
     socket = open_socket(AF_INET, SOCK_DGRAM);
     socket.size_buffers(socket_buffer_bytes);
     const sockaddr_in address = address_of(route.here.sin_addr.s_addr, 0);
-    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
+    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      fail("bind");
     return own_address(socket);
   });
   partner.agree([&] {

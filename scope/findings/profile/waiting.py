@@ -29,7 +29,7 @@ def find(facts: Facts) -> list[Finding]:
             code="waiting-not-transferring",
             severity="warning",
             title=(
-                f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in synchronising"
+                f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in synchronizing"
                 f" collectives is waiting for the last process, most in {worst.routine}"
             ),
             where=placed({"routine": worst.routine, "layer": "balance"}, facts.site(sites)),

@@ -9,8 +9,7 @@ from typing import Any
 
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from scope.launch import schedulers
-from scope.launch.scheduler import Request, Scheduler, hostnames
-from scope.launch.schedulers.slurm import JobState
+from scope.launch.scheduler import JobState, Request, Scheduler, hostnames
 from scope.launch.supervision.journal import Journal
 from scope.launch.supervision.supervisor import unfinished
 from scope.machine.machine import Machine
@@ -110,6 +109,7 @@ def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
         exclusive=asked.exclusive,
         partition=asked.partition,
         account=asked.account,
+        parallel_environment=asked.parallel_environment,
         time_limit_s=asked.time_limit_s,
         nice=nice,
         arguments=tuple(asked.scheduler_arguments),

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scope.errors import ScopeError, UsageError
-from scope.launch.schedulers.slurm import JobState, Node, Slurm
+from scope.launch.scheduler import JobState
+from scope.launch.schedulers.slurm import Node, Slurm
 from scope.rundirectory import RunDirectory
 
 SILENCE_S = 300

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.launch.scheduler import Allocation, Request, clock, hostnames
+from scope.launch.scheduler import (
+    Allocation,
+    JobState,
+    Request,
+    ask,
+    clock,
+    hostnames,
+    refuse_array,
+    rejection,
+    require,
+)
 
-TIMEOUT_S = 60
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 RUNNING = {"CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING"}
 STUCK = re.compile(
@@ -33,32 +40,6 @@ KEYS = (
     (r"node name|node configuration|node count", "nodes"),
 )
 """Which key of an experiment an error of sbatch is about."""
-
-
-@dataclass(frozen=True)
-class JobState:
-    """The state of a job in the queue."""
-
-    state: str
-    """As Slurm calls it; `GONE` when Slurm does not know the job (any more)."""
-    reason: str = ""
-    exit_code: int | None = None
-    """Of the script, once it has ended."""
-
-    @property
-    def pending(self) -> bool:
-        """Whether the job has not started."""
-        return self.state in WAITING
-
-    @property
-    def ended(self) -> bool:
-        """Whether the job has ended, however."""
-        return self.state not in WAITING | RUNNING
-
-    @property
-    def stuck(self) -> bool:
-        """Whether the job is pending for a reason that does not go away by itself."""
-        return self.pending and STUCK.search(self.reason) is not None
 
 
 @dataclass(frozen=True)
@@ -84,6 +65,7 @@ class Slurm:
     title = "Slurm"
     submits = "sbatch"
     tells_end = True
+    accounts_within_s = 0.0
 
     def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
         """Read the variables of a job; the controller is asked for its end where they lack it.
@@ -126,45 +108,39 @@ class Slurm:
 
     def require(self) -> None:
         """Raise UsageError where Slurm's commands are not on PATH."""
-        _require("sbatch")
+        require("sbatch", self.title)
 
     def submit(self, script: Path, request: Request) -> str:
-        """Submit a job and return its number; raises UsageError with the reason of a rejection.
-
-        An array would be many jobs for one run.
-        """
-        if array := next((word for word in request.arguments if ARRAY.match(word)), None):
-            raise UsageError(
-                f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job;"
-                " in an array of your own each task can start `scope run --output DIR` with its own folder"
-            )
-        answer = self._run("sbatch", "--parsable", str(script))
+        """Submit a job and return its number; raises UsageError with the reason of a rejection."""
+        refuse_array(request.arguments, ARRAY)
+        answer = ask(self.title, "sbatch", "--parsable", str(script))
         if answer.returncode != 0:
-            raise UsageError(_rejection(answer.stderr, request))
+            reason = _first_line(answer.stderr).removeprefix("Batch job submission failed: ")
+            raise UsageError(rejection("sbatch", reason, KEYS, request))
         return answer.stdout.strip().partition(";")[0]
 
     def state_of(self, job: str) -> JobState:
         """Return the state of a job; raises ScopeError while the controller does not respond."""
-        answer = self._run("scontrol", "--oneliner", "show", "job", job)
+        answer = ask(self.title, "scontrol", "--oneliner", "show", "job", job)
         if answer.returncode != 0:
             if "Invalid job id" in answer.stderr:
-                return JobState("GONE")
+                return job_state("GONE")
             raise ScopeError(f"scontrol: {_first_line(answer.stderr)}")
         facts = dict(re.findall(r"\b(JobState|Reason|ExitCode)=(\S*)", answer.stdout))
         code = facts.get("ExitCode", "").partition(":")[0]
-        return JobState(
+        return job_state(
             facts.get("JobState", "GONE"), facts.get("Reason", ""), int(code) if code.isdigit() else None
         )
 
     def cancel(self, job: str) -> None:
         """Cancel a job; one that has ended meanwhile is left alone."""
-        self._run("scancel", job)
+        ask(self.title, "scancel", job)
 
     def nodes(self, partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
         """Return the states of the hosts of a partition (None: the default one), or of the named hosts."""
         where = [f"--partition={partition}"] if partition else []
         named = [f"--nodes={','.join(wanted)}"] if wanted else []
-        answer = self._run("sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
+        answer = ask(self.title, "sinfo", "--noheader", "--Node", *where, *named, "--format=%N|%T|%P|%E")
         if answer.returncode != 0:
             raise ScopeError(f"sinfo: {_first_line(answer.stderr)}")
         rows = [line.split("|", 3) for line in answer.stdout.splitlines() if line.count("|") >= 3]
@@ -183,30 +159,16 @@ class Slurm:
     def _shown(self, kind: str, name: str) -> str:
         """Return what scontrol shows; nothing inside a container, for example, that lacks Slurm."""
         try:
-            return self._run("scontrol", "--oneliner", "show", kind, name).stdout
+            return ask(self.title, "scontrol", "--oneliner", "show", kind, name).stdout
         except ScopeError:
             return ""
 
-    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        _require(words[0])
-        try:
-            return subprocess.run(
-                words,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=TIMEOUT_S,
-                stdin=subprocess.DEVNULL,
-                # Ctrl-C is for Scope alone; an interrupted sbatch would leave a job whose number is unknown.
-                start_new_session=True,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ScopeError(f"{words[0]}: no answer within {TIMEOUT_S} s") from error
 
-
-def _require(command: str) -> None:
-    if shutil.which(command) is None:
-        raise UsageError(f"{command}: no such program on PATH; Slurm's commands must be there")
+def job_state(state: str, reason: str = "", exit_code: int | None = None) -> JobState:
+    """Return the state of a job by Slurm's words for it."""
+    pending = state in WAITING
+    stuck = pending and STUCK.search(reason) is not None
+    return JobState(state, reason, exit_code, pending, stuck, ended=not pending and state not in RUNNING)
 
 
 def _of_first_component(environment: Mapping[str, str]) -> dict[str, str]:
@@ -219,20 +181,6 @@ def _repeated(text: str) -> list[int]:
     """Read a list of numbers in Slurm's notation: 2(x3),1."""
     pairs = re.findall(r"(\d+)(?:\(x(\d+)\))?", text)
     return [int(number) for number, times in pairs for _ in range(int(times or 1))]
-
-
-def _rejection(printed: str, request: Request) -> str:
-    """Return one line with Slurm's reason and the key of an experiment that it is about."""
-    reason = _first_line(printed).removeprefix("Batch job submission failed: ")
-    key = next((key for pattern, key in KEYS if re.search(pattern, reason, re.IGNORECASE)), None)
-    if key == "nodes" and request.nodelist:
-        return f"launcher.nodelist = {','.join(request.nodelist)}: sbatch: {reason}"
-    value = getattr(request, key) if key else None
-    return f"launcher.{key} = {_plain(value)}: sbatch: {reason}" if value is not None else f"sbatch: {reason}"
-
-
-def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _first_line(printed: str) -> str:

@@ -238,7 +238,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
         "runs",
         "Runs",
         f"Medians over the runs of each point; the time is that {what}. The 95 % interval of the median is"
-        " from order statistics; with fewer than six runs it is their range. Sanitised is the mean of the times up"
+        " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
         " to the 99th percentile, followed by their coefficient of variation (CV).",
         Table(columns, rows),
         _bars(found, varying),

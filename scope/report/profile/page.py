@@ -40,7 +40,7 @@ COLUMNS = [
     ("median", True),
     ("99 % below", True),
     ("most", True),
-    ("sanitised mean", True),
+    ("sanitized mean", True),
     ("variation", True),
     ("bytes", True),
     ("least and most", False),

@@ -37,7 +37,7 @@ def spreads(merged: Merged, names: Sequence[str] | None = None) -> Table:
     """Return the quantities of the processes: mean, extremes, raw and sanitised variation, imbalance."""
     chosen = [(name, *_SPREADS[name]) for name in names or _SPREADS if name in merged.spreads]
     return Table(
-        ["", "mean", "minimum", "maximum", "variation", "sanitised mean", "sanitised variation", "imbalance"],
+        ["", "mean", "minimum", "maximum", "variation", "sanitized mean", "sanitized variation", "imbalance"],
         [_spread(title, merged.spreads[name], unit) for name, title, unit in chosen],
     )
 

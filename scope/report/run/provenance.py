@@ -261,7 +261,7 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
         ("Monotonic", "yes" if all(one.clock.monotonic for one in launches) else "NO"),
         ("Clocks of the hosts", f"{synchronised.method}, {synchronised.hosts} host"
          + ("s" if synchronised.hosts != 1 else "")),
-        ("Error after synchronisation", units.quantity(synchronised.error_s, "s")),
+        ("Error after synchronization", units.quantity(synchronised.error_s, "s")),
     ]  # fmt: skip
     starts = [one.common_start for one in launches if one.common_start is not None]
     if starts:

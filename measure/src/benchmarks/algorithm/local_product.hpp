@@ -40,7 +40,8 @@ enum class Contribution { first, further };  // C = A B, or C += A B
 
 class LocalProduct {
  public:
-  // `variant`: plain, transposed or tuned. Throws Unavailable where tuned finds no BLAS.
+  // `variant`: tuned (by the BLAS), transposed, or another one (plain loops). Throws Unavailable where tuned
+  // finds no BLAS.
   explicit LocalProduct(const std::string& variant) : turned_(variant == "transposed") {
     if (variant == "tuned") dgemm_ = blas::routine<MatrixMultiply<double>>("dgemm");
   }

@@ -29,7 +29,7 @@ class Queue {
 
   // The block of a step; positions wrap around.
   double* at(int step) { return values_.data() + step % places_ * block_; }
-  void map() { values_.map(); }
+  Values& values() { return values_; }
 
  private:
   int places_;
@@ -47,11 +47,11 @@ class Cannon final : public GridProduct {
         inner_(size_, steps_) {
     for (const bool a_moves : {false, true}) {
       for (const bool b_moves : {false, true}) {
-        const int dealer = tuned() ? 0 : MPI_PROC_NULL;  // source of blocks that no neighbour sends
+        const int dealer = overlapped() ? 0 : MPI_PROC_NULL;  // source of blocks that no neighbour sends
         senders_.push_back(Partners::these({a_moves ? right() : dealer, b_moves ? down() : dealer}));
       }
     }
-    const std::int64_t packed = tuned() ? 0 : std::max(total(a_counts()), total(b_counts()));
+    const std::int64_t packed = overlapped() ? 0 : std::max(total(a_counts()), total(b_counts()));
     if (packed > std::numeric_limits<int>::max()) {
       throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
     }
@@ -80,7 +80,7 @@ class Cannon final : public GridProduct {
   void solve(Phases& phases) override {
     blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())),
                     Queue(places(held_b_), b_block(grid_.column())), Values(in_place() ? 0 : share_values()));
-    if (tuned()) {
+    if (overlapped()) {
       solve_overlapped(phases);
     } else {
       solve_in_turn(phases);
@@ -151,9 +151,7 @@ class Cannon final : public GridProduct {
 
   // Blocks of the next step travel during the product; the root uses its own blocks in place.
   void solve_overlapped(Phases& phases) {
-    blocks_->a.map();
-    blocks_->b.map();
-    blocks_->c.map();
+    map({&blocks_->a.values(), &blocks_->b.values(), &blocks_->c});
     make_matrices();
     std::vector<Requests> due(steps_ + 1);  // before each step, and at the end
     phases.meet(Phase::distribute, root_);
@@ -168,7 +166,8 @@ class Cannon final : public GridProduct {
       if (step + 1 < steps_) {
         phases.offer();
         phases.enter(Phase::compute);
-        multiply_by_inner_parts(step, due[step + 1]);
+        multiply_in_parts(a(step), b(step), c(), step == 0 ? Contribution::first : Contribution::further,
+                          [&] { progress(due[step + 1]); });
       } else {
         phases.enter(Phase::compute);
         multiply_by_bands(step, due[step + 1]);
@@ -204,18 +203,6 @@ class Cannon final : public GridProduct {
     if (step + held_b_ < steps_) {
       start_receive(b(step + held_b_), down(), b_tag, communicator_.handle(), due[step + held_b_]);
       start_send(b(step), up(), b_tag, communicator_.handle(), due[step + 1]);
-    }
-  }
-
-  // Splitting the inner dimension costs nothing: the BLAS blocks it likewise.
-  void multiply_by_inner_parts(int step, Requests& due) {
-    const Partition parts(a(step).columns, pieces());
-    for (int part = 0; part < parts.parts(); ++part) {
-      const std::int64_t begin = parts.begin(part);
-      const std::int64_t width = parts.size(part);
-      (*product_)(a(step).part(0, begin, a(step).rows, width), b(step).part(begin, 0, width, b(step).columns),
-                  c(), step == 0 && part == 0 ? Contribution::first : Contribution::further);
-      progress(due);
     }
   }
 
@@ -270,7 +257,7 @@ class Cannon final : public GridProduct {
     if (in_place()) return share(0, 0);
     return dense(blocks_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
   }
-  bool in_place() const { return tuned() && communicator_.root(); }
+  bool in_place() const { return overlapped() && communicator_.root(); }
 
   // One more than are held, for the incoming block; none where blocks lie in a whole matrix.
   int places(int held) const { return std::min(held + 1, in_place() ? steps_ - held : steps_); }

@@ -26,7 +26,7 @@ class Striped final : public GridProduct {
         dealt_(grid_.row() == 0 || grid_.column() == 0 ? Partners::root() : Partners::none()),
         heads_(Partners::these({grid_.rank(grid_.row(), 0), grid_.rank(0, grid_.column())})) {
     if (by_speed_) rows_ = by_speed();
-    const std::int64_t packed = communicator.root() && !tuned() ? std::int64_t{size_} * size_ : 0;
+    const std::int64_t packed = communicator.root() && !overlapped() ? std::int64_t{size_} * size_ : 0;
     require(a_values() + b_values() + c_values() + packed);
   }
 
@@ -72,7 +72,7 @@ class Striped final : public GridProduct {
     stripes_.emplace(Stripes{Values(a_values()), Values(b_values()), Values(c_values()),
                              Communicator::split(communicator_, grid_.row(), grid_.column()),
                              Communicator::split(communicator_, grid_.column(), grid_.row())});
-    if (tuned()) {
+    if (overlapped()) {
       solve_overlapped(phases);
     } else {
       solve_in_turn(phases);
@@ -134,7 +134,7 @@ class Striped final : public GridProduct {
   // A band of A arrives while the previous one is multiplied and the C of the one before that is sent; the
   // root uses its stripes in place.
   void solve_overlapped(Phases& phases) {
-    for (Values* values : {&stripes_->a, &stripes_->b, &stripes_->c}) values->map();
+    map({&stripes_->a, &stripes_->b, &stripes_->c});
     make_matrices();
     Traffic traffic{.come = std::vector<Requests>(pieces()), .leaving = {}};
     phases.meet(Phase::distribute, dealt_);
@@ -209,16 +209,10 @@ class Striped final : public GridProduct {
   }
 
   void multiply(int band, Traffic& traffic) {
-    const Block a_band = band_of(a(), band);
-    const Partition parts(size_, pieces());
-    for (int part = 0; part < parts.parts(); ++part) {
-      const std::int64_t begin = parts.begin(part);
-      const std::int64_t width = parts.size(part);
-      (*product_)(a_band.part(0, begin, a_band.rows, width), b().part(begin, 0, width, b().columns),
-                  band_of(c(), band), part == 0 ? Contribution::first : Contribution::further);
+    multiply_in_parts(band_of(a(), band), b(), band_of(c(), band), Contribution::first, [&] {
       pass_on(traffic);
       progress(traffic.leaving);
-    }
+    });
   }
 
   Block band_of(const Block& block, int band) const {
@@ -243,7 +237,7 @@ class Striped final : public GridProduct {
     if (in_place()) return share(0, 0);
     return dense(stripes_->c.data(), rows_.size(grid_.row()), columns_.size(grid_.column()));
   }
-  bool in_place() const { return tuned() && communicator_.root(); }
+  bool in_place() const { return overlapped() && communicator_.root(); }
 
   std::int64_t a_values() const { return in_place() ? 0 : rows_.size(grid_.row()) * size_; }
   std::int64_t b_values() const { return in_place() ? 0 : columns_.size(grid_.column()) * size_; }

@@ -13,7 +13,7 @@ inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
        {"initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {
     metrics.push_back(phase(name));
   }
-  metrics.push_back(phase("solve_s").labelled("time without initialisation"));
+  metrics.push_back(phase("solve_s").labelled("time without initialization"));
   metrics.push_back(
       condition("last_arrival_share", "1", Better::lower).labelled("share of exchanges entered last"));
   return metrics;

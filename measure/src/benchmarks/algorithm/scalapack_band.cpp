@@ -78,7 +78,7 @@ class BandSolve : public ScalapackCase<Real> {
 
   std::string refusal(int info) const override {
     return sentence({"the matrix is singular: ScaLAPACK found no pivot in step or process ", info,
-                     " of the factorisation"});
+                     " of the factorization"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -263,7 +263,7 @@ const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK ban
                                    "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
 const Registration cholesky(declaration(
     {"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
-     "ScaLAPACK: banded positive definite system by Cholesky factorisation", in_precision<BandCholesky>}));
+     "ScaLAPACK: banded positive definite system by Cholesky factorization", in_precision<BandCholesky>}));
 
 }  // namespace
 }  // namespace scope::scalapack_band

@@ -42,7 +42,7 @@ class Solve : public ScalapackCase<Real> {
   }
 
   std::string refusal(int info) const override {
-    return sentence({"step ", info, " of the factorisation has no pivot: the matrix is singular"});
+    return sentence({"step ", info, " of the factorization has no pivot: the matrix is singular"});
   }
 
   // |A x - b| / (eps n |A| |x|), scaled as in ScaLAPACK's test programs.
@@ -118,7 +118,7 @@ class Cholesky final : public Solve<Real> {
            letter);
   }
   std::string refusal(int info) const override {
-    return sentence({"step ", info, " of the factorisation: the matrix is not positive definite"});
+    return sentence({"step ", info, " of the factorization: the matrix is not positive definite"});
   }
 
   scalapack::Routine factorise_ = this->routine("potrf");
@@ -200,10 +200,10 @@ Declaration declaration(const Row& row) {
 const Registration lu(declaration({"algorithm.scalapack_lu", "ScaLAPACK LU",
                                    "ScaLAPACK: dense system by LU with pivoting", in_precision<Lu>}));
 const Registration cholesky(declaration({"algorithm.scalapack_cholesky", "ScaLAPACK Cholesky",
-                                         "ScaLAPACK: positive definite system by Cholesky factorisation",
+                                         "ScaLAPACK: positive definite system by Cholesky factorization",
                                          in_precision<Cholesky>}));
 const Registration qr(declaration({"algorithm.scalapack_qr", "ScaLAPACK QR",
-                                   "ScaLAPACK: dense system by QR factorisation", in_precision<Qr>}));
+                                   "ScaLAPACK: dense system by QR factorization", in_precision<Qr>}));
 
 }  // namespace
 }  // namespace scope::scalapack_solve

@@ -133,7 +133,7 @@ class Collective : public Benchmark {
     }
     if (mode_ == "persistent" && asked.layout.rotation > 1) {
       throw Unavailable(
-          "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialised");
+          "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialized");
     }
   }
   Collective(const Collective&) = delete;

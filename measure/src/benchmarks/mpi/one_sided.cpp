@@ -311,7 +311,7 @@ const Registration registration{{
     .routines = routines(),
     .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
                        .worded("put,get,accumulate"),
-                   call("epoch", "fence,lock,pscw", "synchronisation mode")
+                   call("epoch", "fence,lock,pscw", "synchronization mode")
                        .worded("fence,lock,post/start/complete/wait"),
                    size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
     .definition = Definition::local,

@@ -31,7 +31,7 @@ def find(context: Context) -> list[Finding]:
             about="measurement",
             severity="warning",
             title=(
-                f"The synchronised clocks differed by up to {units.quantity(worst, 's')}, more than "
+                f"The synchronized clocks differed by up to {units.quantity(worst, 's')}, more than "
                 f"{units.share(TOLERATED)} of the time of {len(touched)} collective cases"
             ),
             where={"hosts": hosts, "benchmark": ", ".join(sorted({s.benchmark for s in touched}))},

@@ -64,7 +64,7 @@ def _advice(told: str | None, bits: int) -> str:
             "node.peak`, and remove the variable where programs run if that is faster."
         )
     return (
-        f"The library does not recognise this processor. Compare `{CORETYPE}={SUGGESTED[bits]} scope run "
+        f"The library does not recognize this processor. Compare `{CORETYPE}={SUGGESTED[bits]} scope run "
         "node.matrix_multiply node.peak`, and set the variable for your programs if that is faster, or use a "
         "newer library."
     )

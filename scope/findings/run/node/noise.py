@@ -39,6 +39,6 @@ def _finding(context: Context, share: Summary) -> Finding:
         evidence=context.evidence(*beside.values()),
         advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
         "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "
-        "specialisation, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",
+        "specialization, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",
         lost=share.median,
     )

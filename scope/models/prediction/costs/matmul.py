@@ -44,7 +44,7 @@ def largest_block(problem: Problem) -> tuple[int, int]:
 
 def overlaps(problem: Problem) -> bool:
     """Say whether messages go on behind the product: at best they are hidden altogether."""
-    return problem.variant == "tuned"
+    return problem.variant in ("overlapped", "tuned")
 
 
 def collect(problem: Problem) -> Iterator[Messages]:
