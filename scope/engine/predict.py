@@ -72,7 +72,8 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
     ]
     if not points:
         counts = ",".join(map(str, options.ranks))
-        raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these")
+        reason = all_costs(known.benchmarks)[benchmark].refuses(wanted[0])
+        raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these: {reason}")
     if options.grids:
         points.sort(key=lambda point: (options.ranks.index(point.ranks), point.total_s.value))
     best = best_grids(points, validation.median_error or 0.0) if options.grids else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
 
 SEED = 11
+PAIR = 2
 MESSAGE = "MPI_Send"
 """The routine whose benchmark measures the cost of a message."""
 
@@ -79,12 +80,17 @@ class MeasuredCosts:
         return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
 
     def collective(self, step: Collective, outside: bool) -> tuple[Floats, str, str]:
-        """Return the same of a collective: as measured, else as the messages that stand for it."""
+        """Return the same of a collective: as measured, else as the messages that stand for it.
+
+        Of pairs of processes that exchange these, what the collective takes on two, where that was measured.
+        """
         if step.ranks < 2:
             return np.zeros(1 + DRAWS), "", ""
         curve = self._measured(step, outside)
         if curve is not None:
             return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
+        if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside)):
+            return step.count * pair.at(step.bytes), f"{pair.name}, one after another", _beyond(pair, step.bytes)
         ping_pong = self._ping_pong(outside)
         kind = "messages" if step.messages else "a tree of messages"
         name = f"{kind} for {step.routine} ({ping_pong.name})"

@@ -55,7 +55,8 @@ class Collective:
     fresh: bool = False
     """Into buffers that are used for the first time: as an operation on fresh buffers, where that was measured."""
     messages: int = 0
-    """The messages after one another that stand for one that was not measured; 0: those of a binomial tree."""
+    """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
+    stand for a collective that was not measured. 0: those of a binomial tree stand for it."""
 
     @property
     def count(self) -> float:
