@@ -10,7 +10,7 @@ import pytest
 
 from scope.catalog.benchmark import Value
 from scope.errors import UsageError
-from scope.models.prediction.costs.steps import Messages, Problem
+from scope.models.prediction.costs.steps import Collective, Messages, Problem
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
 from scope.samples.records import LaunchRecord
@@ -437,3 +437,25 @@ def test_a_climate_model_is_predicted_on_every_grid() -> None:
         assert 0.03 / 4 <= one.compute_s.value * 1.01 < 0.03 / 3
     with pytest.raises(UsageError, match="grid_rows=3 does not divide 4 processes"):
         model.point(Problem(42, 4, given | {"grid_rows": 3}))
+
+
+def test_an_all_to_all_costs_exchanges_of_pairs_where_these_were_measured() -> None:
+    """Messages that cross take three times as long here; what was measured on as many ranks counts before."""
+    random = np.random.default_rng(1)
+    all_to_all = Collective("exchange", "MPI_Alltoallv", 2, 4096, 4, messages=3)
+    below = ping_pong(random)
+    of_ranks = {
+        ranks: summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", ranks=ranks, message_bytes=4096)
+        for ranks, time_s in ((2, 3 * message(4096)), (4, 5 * message(4096)))
+    }
+    for known, factor in (((), 3), ((2,), 9), ((2, 4), 5)):
+        made = [*below, *(of_ranks[ranks] for ranks in known)]
+        time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(all_to_all, outside=False)
+        assert time_s[0] == pytest.approx(2 * factor * message(4096), rel=0.05)
+
+
+def test_runs_of_an_emulated_cluster_are_predicted_like_others() -> None:
+    here = cannon_run()
+    emulated = [one.model_copy(update={"origin": "emulated"}) for one in here]
+    assert [point.total_s for point in only(emulated).points] == [point.total_s for point in only(here).points]
+    assert predictions(measured([one.model_copy(update={"origin": "imported"}) for one in here], LAUNCHES)) == []
