@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,9 @@ GRID_UNIT = "ranks"
 """Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""
 
 Settings = Mapping[str, Value]
+
+_NUMBERED = re.compile(r"[A-Z]([0-9]{1,9})")
+"""A choice of size that is a number with its kind: a truncation T42."""
 
 
 class Standing(NamedTuple):
@@ -138,12 +142,8 @@ class Catalog:
 
     def size(self, benchmark: str, settings: Settings) -> int | None:
         """Return the extent of a problem as one number; None where it has none, as an NPB class."""
-        numbers = [
-            value
-            for value in self.of_role(benchmark, settings, "size").values()
-            if isinstance(value, int) and not isinstance(value, bool)
-        ]
-        return numbers[0] if numbers else None
+        numbers = map(extent, self.of_role(benchmark, settings, "size").values())
+        return next((number for number in numbers if number is not None), None)
 
     def size_key(self, benchmark: str, settings: Settings) -> tuple[int, ...]:
         """Return a sort key for the sizes of a benchmark: choices in their declared order, numbers by value."""
@@ -239,6 +239,14 @@ def read(path: Path) -> Catalog:
         return Catalog(TypeAdapter(list[Benchmark]).validate_python(described))
     except ValidationError as error:
         raise UsageError(f"{path}: {explain(error)}") from error
+
+
+def extent(size: Value) -> int | None:
+    """Return a size as a number: its own, or that in a choice such as T42; None where it has none."""
+    if isinstance(size, str):
+        digits = _NUMBERED.fullmatch(size)
+        return int(digits[1]) if digits else None
+    return size if isinstance(size, int) and not isinstance(size, bool) else None
 
 
 def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Iterable[str] = ()) -> bool:

@@ -21,7 +21,10 @@ def command(
         str,
         typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
     ],
-    n: Annotated[str, typer.Option("--n", help="Order of the matrix or grid, or elements to sort (8Mi).")],
+    n: Annotated[
+        str,
+        typer.Option("--n", help="Order of the matrix or grid, elements to sort (8Mi), or a truncation (T42)."),
+    ],
     ranks: Annotated[
         str,
         typer.Option(
@@ -30,8 +33,12 @@ def command(
     ] = "1..16",
     variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
     grid_rows: Annotated[
-        int, typer.Option(help="Rows of the process grid; 0: as square as the number of processes allows.")
+        int,
+        typer.Option(help="Rows of the process grid; 0: the algorithm's choice, mostly a square."),
     ] = 0,
+    grids: Annotated[
+        bool, typer.Option("--grids", help="Every process grid of each number of processes, best first.")
+    ] = False,
     transport: Annotated[str, typer.Option(help="default or tcp.")] = "default",
     choose: Annotated[
         list[str] | None,
@@ -48,9 +55,10 @@ def command(
 
     options = predict.PredictOptions(
         algorithm=algorithm,
-        n=_integer(n),
+        n=n,
         ranks=counts(ranks),
         grid_rows=grid_rows,
+        grids=grids,
         transport=transport,
         parameters=_parameters(choose or [], variant),
     )
@@ -62,19 +70,13 @@ def command(
     from scope.report.terminal.console import console, draws
 
     screen = console()
-    screen.print(prediction.predicted(predicted.validation, predicted.points, draws(screen.file)))
+    blocks = draws(screen.file)
+    screen.print(
+        prediction.predicted(predicted.validation, predicted.points, predicted.size, predicted.steps, blocks)
+    )
+    if predicted.best_grids:
+        screen.print(prediction.recommended(predicted.best_grids, predicted.validation))
     screen.print(prediction.validated(predicted.validation))
-
-
-def _integer(text: str) -> int:
-    """Read an integer such as 1680 or 8Mi; UsageError for anything else."""
-    from scope.errors import UsageError
-    from scope.units import whole
-
-    try:
-        return whole(text)
-    except ValueError:
-        raise UsageError(f"--n {text}: must be an integer, possibly with Ki, Mi or Gi") from None
 
 
 def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
@@ -127,6 +129,7 @@ def _print_json(predicted: Predicted) -> None:
             "parameters_from": validation.parameters_from,
             "origin": validation.origin,
             "predicted": [point.model_dump() for point in predicted.points],
+            "best_grids": [best.model_dump() for best in predicted.best_grids],
             "validation": [point.model_dump() for point in validation.points],
             "median_error": validation.median_error,
         }

@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scope.catalog.catalog import Catalog
+from scope.catalog.benchmark import Value
+from scope.catalog.catalog import Catalog, extent
 from scope.engine.results import Run
 from scope.errors import UsageError
+from scope.models.prediction.best_grid import ROWS, BestGrid, best_grids, every_rows
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, error_of
+from scope.units import whole
 
 
 @dataclass(frozen=True)
@@ -21,11 +24,13 @@ class PredictOptions:
 
     algorithm: str
     """A benchmark by its short or its whole name."""
-    n: int
-    """Order of the matrix or grid, or elements to sort."""
+    n: str
+    """Order of the matrix or grid, or elements to sort, possibly with Ki, Mi or Gi; or a choice such as T42."""
     ranks: Sequence[int] = tuple(range(1, 17))
     grid_rows: int = 0
-    """Rows of the process grid; 0: as square as the number of processes allows."""
+    """Rows of the process grid; 0: the algorithm's choice."""
+    grids: bool = False
+    """Every process grid of each number of ranks, the best first."""
     transport: str = "default"
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Further parameters of the benchmark."""
@@ -36,7 +41,13 @@ class Predicted:
     """Predictions, and how wrong such predictions were where they were measured."""
 
     validation: Prediction
+    size: str
+    """As the benchmark has it: `1680`, `T42`."""
     points: list[PredictedPoint]
+    best_grids: list[BestGrid]
+    """Of each number of ranks, where all grids were predicted."""
+    steps: int | None
+    """The steps of a program that reports the time of one; None of others."""
 
 
 def predict(run: Path, options: PredictOptions) -> Predicted:
@@ -46,13 +57,14 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
     """
     known = Run(run)
     benchmark = _benchmark(options.algorithm, known.benchmarks)
-    if options.n < 1:
-        raise UsageError(f"--n {options.n}: must be at least 1")
+    size = size_of(options.n, benchmark, known.benchmarks)
+    _refuse_grids(options, benchmark, known.benchmarks)
     validation = _validation(known, benchmark, options.parameters, options.transport)
-    rows = {"grid_rows": options.grid_rows} if options.grid_rows else {}
-    parameters = validation.subject.parameters | rows
+    parameters = validation.subject.parameters
     most = max(point.ranks for point in validation.points if point.error is not None)
-    wanted = [Problem(options.n, count, parameters) for count in options.ranks]
+    wanted = [
+        Problem(size, count, parameters | grid) for count in options.ranks for grid in _grids(options, count)
+    ]
     error = error_of(known.models.predictions)
     points = [
         error.widened(_marked(point, most), validation.points)
@@ -60,8 +72,54 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
     ]
     if not points:
         counts = ",".join(map(str, options.ranks))
-        raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these")
-    return Predicted(validation, points)
+        reason = all_costs(known.benchmarks)[benchmark].refuses(wanted[0])
+        raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these: {reason}")
+    if options.grids:
+        points.sort(key=lambda point: (options.ranks.index(point.ranks), point.total_s.value))
+    best = best_grids(points, validation.median_error or 0.0) if options.grids else []
+    return Predicted(validation, options.n, points, best, _steps(benchmark, parameters, known.benchmarks))
+
+
+def size_of(text: str, benchmark: str, catalog: Catalog) -> int:
+    """Return the size as a number; UsageError for what the benchmark has not."""
+    declared = catalog.get(benchmark)
+    sizes = [one for one in declared.parameters if one.role == "size"] if declared else []
+    choices = next((one.choices for one in sizes if one.choices), [])
+    if choices:
+        number = extent(text) if text in choices else None
+        if number is None:
+            raise UsageError(f"--n {text}: must be one of {', '.join(choices)}")
+        return number
+    try:
+        number = whole(text)
+    except ValueError:
+        raise UsageError(f"--n {text}: must be an integer, possibly with Ki, Mi or Gi") from None
+    if number < 1:
+        raise UsageError(f"--n {text}: must be at least 1")
+    return number
+
+
+def _refuse_grids(options: PredictOptions, benchmark: str, catalog: Catalog) -> None:
+    """Raise UsageError where the grids cannot be compared."""
+    if options.grids and options.grid_rows:
+        raise UsageError(f"--grid-rows {options.grid_rows}: not with --grids, which predicts all")
+    if options.grids and (
+        benchmark not in catalog or ROWS not in catalog.grid(benchmark, catalog.defaults(benchmark))
+    ):
+        raise UsageError(f"--grids: {options.algorithm} has no process grid to choose")
+
+
+def _grids(options: PredictOptions, ranks: int) -> list[dict[str, Value]]:
+    """Return the parameters of the process grids to predict."""
+    if options.grids:
+        return [{ROWS: rows} for rows in every_rows(ranks)]
+    return [{ROWS: options.grid_rows}] if options.grid_rows else [{}]
+
+
+def _steps(benchmark: str, parameters: Mapping[str, Value], catalog: Catalog) -> int | None:
+    declared = catalog.get(benchmark)
+    stepping = declared is not None and any(one.quantity == "time_per_step" for one in declared.metrics)
+    return int(parameters["steps"]) if stepping and "steps" in parameters else None
 
 
 def _benchmark(algorithm: str, catalog: Catalog) -> str:

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from scope.cli import dispatch
+from scope.engine.predict import size_of
+from scope.errors import UsageError
+from tests.declared import catalog
 
 Capture = pytest.CaptureFixture[str]
 
@@ -68,12 +71,43 @@ def test_json_has_every_figure_with_its_interval(golden_run: Path, capsys: Captu
     assert at["total_s"]["value"] == pytest.approx(point["total_s"]["value"])
 
 
+def test_all_grids_are_predicted_best_first(golden_run: Path, capsys: Capture) -> None:
+    words = ["--algorithm", "cannon", "--n", "512", "--ranks", "4,16", "--grids"]
+    assert dispatch("predict", [str(golden_run), *words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [best["ranks"] for best in answer["best_grids"]] == [4, 16]
+    for best in answer["best_grids"]:
+        mine = [point for point in answer["predicted"] if point["ranks"] == best["ranks"]]
+        times = [point["total_s"]["value"] for point in mine]
+        assert times == sorted(times)
+        assert sorted(point["grid"]["grid_rows"] for point in mine) == [
+            rows for rows in (1, 2, 4, 8, 16) if rows <= best["ranks"]
+        ]
+        rows, columns = best["grid"]
+        assert (rows, rows * columns) == (mine[0]["grid"]["grid_rows"], best["ranks"])
+        near = [time for time in times[1:] if time < times[0] * (1 + answer["median_error"])]
+        assert len(best["equivalent"]) == len(near)
+    assert dispatch("predict", [str(golden_run), *words]) == 0
+    output = capsys.readouterr().out
+    rows, columns = answer["best_grids"][1]["grid"]
+    assert f"recommended: 16 ranks as {rows} x {columns} (rows x columns)" in output
+
+
+def test_a_size_is_a_number_or_one_of_the_choices() -> None:
+    assert size_of("T106", "application.shallow_water", catalog()) == 106
+    assert size_of("8Mi", "algorithm.sort_psrs", catalog()) == 8 << 20
+    with pytest.raises(UsageError, match="--n T43: must be one of T42, T21, T63, T85, T106, T170"):
+        size_of("T43", "application.shallow_water", catalog())
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--algorithm", "canon", "--n", "1"], "--algorithm canon: must be one of cannon, relaxation, sort"),
+        (["--algorithm", "canon", "--n", "1"], "--algorithm canon: must be one of cannon, relaxation, shallow"),
         (["--algorithm", "cannon", "--n", "0"], "--n 0: must be at least 1"),
         (["--algorithm", "cannon", "--n", "many"], "--n many: must be an integer"),
+        (["--algorithm", "cannon", "--n", "8", "--grids", "--grid-rows", "2"], "--grid-rows 2: not with --grids"),
+        (["--algorithm", "sort", "--n", "1Mi", "--grids"], "--grids: sort has no process grid to choose"),
         (["--algorithm", "cannon", "--n", "8", "--ranks", "4..1"], "--ranks 4..1: must be numbers"),
         (["--algorithm", "cannon", "--n", "8", "--ranks", "1..16777217"], "must be numbers up to 16777216"),
         (["--algorithm", "cannon", "--n", "8", "--with", "x"], "--with x: must be key=value"),

@@ -12,6 +12,9 @@ import pytest
 
 from scope.catalog.benchmark import Value
 from scope.machine.machine import NativeBuild
+from scope.models.prediction.costs.shallow_water import COSTS
+from scope.models.prediction.costs.steps import Problem, Work
+from scope.samples.records import CaseRecord
 from tests.measure.conftest import Measure, start
 from tests.measure.plain_shallow_water import changes
 
@@ -41,6 +44,24 @@ def messages_of_step(parameters: Mapping[str, Value], ranks: int) -> int:
     return along_row + 2 * (rows - 1)
 
 
+def busiest(case: CaseRecord, observed: str) -> float:
+    return max(max(each) for each in case.series[0].observed[observed])
+
+
+def assert_sends_what_is_predicted(case: CaseRecord, ranks: int) -> None:
+    """The formulas of the prediction know every message and byte, and the operations within a twentieth."""
+    problem = Problem(21, ranks, case.parameters)
+    assert COSTS.refuses(problem) == ""
+    steps = list(COSTS.steps(problem))
+    sent = [one for one in steps if not isinstance(one, Work)]
+    assert sum(one.count for one in sent) == busiest(case, "exchange_messages"), case.parameters
+    assert sum(one.sent_bytes for one in sent) == pytest.approx(busiest(case, "exchange_bytes")), case.parameters
+    flops = COSTS.units("compute", 21, problem)
+    assert flops == pytest.approx(int(case.parameters["steps"]) * busiest(case, "flops_per_step"), rel=0.05)
+    (work,) = (one for one in steps if isinstance(one, Work))
+    assert flops / ranks * (1 - 1e-9) <= work.units <= flops
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_every_coefficient_is_that_of_one_process_by_every_method(ranks: int, measure: Measure) -> None:
     problem = "resolution=T21 levels=2 case=wave steps=3"
@@ -52,8 +73,8 @@ def test_every_coefficient_is_that_of_one_process_by_every_method(ranks: int, me
     for case in ended.cases:
         assert case.verification is not None
         assert case.verification.checks >= 2 * 6 * COEFFICIENTS
-        busiest = max(max(each) for each in case.series[0].observed["exchange_messages"])
-        assert busiest == 3 * messages_of_step(case.parameters, ranks)
+        assert busiest(case, "exchange_messages") == 3 * messages_of_step(case.parameters, ranks)
+        assert_sends_what_is_predicted(case, ranks)
 
 
 def test_all_cases_keep_their_bounds_with_all_radices(measure: Measure) -> None:
@@ -81,6 +102,8 @@ def test_shares_may_differ(measure: Measure) -> None:
         ended = measure(ranks, [f"{line} grid_rows={count}" for line, count in product(plan, rows)])
         assert ended.code == 0, ended.errors
         assert [case.reason for case in ended.cases if case.status != "ok"] == []
+        for case in ended.cases:
+            assert_sends_what_is_predicted(case, ranks)
 
 
 def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:
@@ -95,6 +118,7 @@ def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None
     assert [case.status for case in ended.cases] == ["unavailable"] * len(lines)
     for case, reason in zip(ended.cases, lines.values(), strict=True):
         assert reason in case.reason
+        assert COSTS.refuses(Problem(21, 18, case.parameters)) != ""
 
 
 def test_as_a_program_of_its_own_it_says_what_it_did(embedded_build: NativeBuild) -> None:

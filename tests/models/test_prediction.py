@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scope.catalog.benchmark import Value
 from scope.errors import UsageError
-from scope.models.prediction.costs.steps import Messages, Problem
+from scope.models.prediction.costs.steps import Collective, Messages, Problem
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
 from scope.samples.records import LaunchRecord
@@ -407,3 +408,54 @@ def test_steps_of_another_choice_cost_nothing() -> None:
     assert faces("slabs", 16) == [24 * 64**2, 8 * 64**2, 4 * 64**2]
     assert faces("pencils", 16) == [24 * 64**2 / 4, 8 * 64**2 / 4, 4 * 64**2 / 4]
     assert faces("slabs", 1) == []
+
+
+def test_a_climate_model_is_predicted_on_every_grid() -> None:
+    """With the same rate on one process, grids differ by what they send; a truncation is a size."""
+    random = np.random.default_rng(1)
+    given: dict[str, Value] = {
+        "levels": 4,
+        "steps": 24,
+        "case": "zonal",
+        "variant": "plain",
+        "fft": "transposition",
+    }
+    given |= {"legendre": "transposition", "exchange": "blocking"}
+    made = ping_pong(random)
+    for truncation, seconds_ in (("T21", 0.004), ("T42", 0.03)):
+        times = dict.fromkeys(("initialise", "distribute", "exchange", "collect"), 0.0) | {"compute": seconds_}
+        name = "application.shallow_water"
+        made += phases(random, name, 1, 0.002, times, resolution=truncation, grid_rows=0, **given)
+    model = predictor("application.shallow_water", made)
+    found = {rows: model.point(Problem(42, 4, given | {"grid_rows": rows})) for rows in (1, 2, 4)}
+    # Four transpositions along the row, each of three messages: 8 pairs of latitudes by 32 longitudes or some
+    # 43/4 wave numbers (even and odd, complex), of four or five fields in four levels.
+    slabs = [8 * points * fields * 4 * 8 for fields in (4, 5) for points in (2 * 32, 4 * 43 / 4)]
+    assert found[1].communicate_s.value == pytest.approx(24 * sum(3 * message(each) for each in slabs), rel=0.04)
+    assert found[4].communicate_s.value < found[2].communicate_s.value < found[1].communicate_s.value
+    for one in found.values():
+        assert 0.03 / 4 <= one.compute_s.value * 1.01 < 0.03 / 3
+    with pytest.raises(UsageError, match="grid_rows=3 does not divide 4 processes"):
+        model.point(Problem(42, 4, given | {"grid_rows": 3}))
+
+
+def test_an_all_to_all_costs_exchanges_of_pairs_where_these_were_measured() -> None:
+    """Messages that cross take three times as long here; what was measured on as many ranks counts before."""
+    random = np.random.default_rng(1)
+    all_to_all = Collective("exchange", "MPI_Alltoallv", 2, 4096, 4, messages=3)
+    below = ping_pong(random)
+    of_ranks = {
+        ranks: summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", ranks=ranks, message_bytes=4096)
+        for ranks, time_s in ((2, 3 * message(4096)), (4, 5 * message(4096)))
+    }
+    for known, factor in (((), 3), ((2,), 9), ((2, 4), 5)):
+        made = [*below, *(of_ranks[ranks] for ranks in known)]
+        time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(all_to_all, outside=False)
+        assert time_s[0] == pytest.approx(2 * factor * message(4096), rel=0.05)
+
+
+def test_runs_of_an_emulated_cluster_are_predicted_like_others() -> None:
+    here = cannon_run()
+    emulated = [one.model_copy(update={"origin": "emulated"}) for one in here]
+    assert [point.total_s for point in only(emulated).points] == [point.total_s for point in only(here).points]
+    assert predictions(measured([one.model_copy(update={"origin": "imported"}) for one in here], LAUNCHES)) == []

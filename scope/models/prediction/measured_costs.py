@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from scope.models.fitting.draws import draw
 from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements, usable
-from scope.models.prediction.costs.steps import Collective, Messages, ceil_log2
+from scope.models.prediction.costs.steps import Collective, Messages
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
 
 SEED = 11
+PAIR = 2
 MESSAGE = "MPI_Send"
 """The routine whose benchmark measures the cost of a message."""
 
@@ -79,16 +80,21 @@ class MeasuredCosts:
         return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
 
     def collective(self, step: Collective, outside: bool) -> tuple[Floats, str, str]:
-        """Return the same of a collective: as measured, else as a binomial tree of messages."""
+        """Return the same of a collective: as measured, else as the messages that stand for it.
+
+        Of pairs of processes that exchange these, what the collective takes on two, where that was measured.
+        """
         if step.ranks < 2:
             return np.zeros(1 + DRAWS), "", ""
         curve = self._measured(step, outside)
         if curve is not None:
             return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
+        if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside)):
+            return step.count * pair.at(step.bytes), f"{pair.name}, one after another", _beyond(pair, step.bytes)
         ping_pong = self._ping_pong(outside)
-        name = f"a tree of messages for {step.routine} ({ping_pong.name})"
-        tree = step.times * ceil_log2(step.ranks) * ping_pong.at(step.bytes)
-        return tree, name, _beyond(ping_pong, step.bytes)
+        kind = "messages" if step.messages else "a tree of messages"
+        name = f"{kind} for {step.routine} ({ping_pong.name})"
+        return step.count * ping_pong.at(step.bytes), name, _beyond(ping_pong, step.bytes)
 
     def _ping_pong(self, outside: bool) -> SizeCurve:
         key = (MESSAGE, outside)

@@ -13,11 +13,15 @@ from scope.models.fitting.draws import draw
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.steps import Costs, Problem, Work
 from scope.models.prediction.measured_costs import NotMeasuredError
+from scope.samples.records import Origin
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
 
 SEED = 13
+
+RAN: tuple[Origin, ...] = ("measured", "emulated")
+"""The origins of times that a program took: the processors of an emulated cluster are real."""
 
 Rates = tuple[Floats, Floats]
 """Sizes, shape (points,), and seconds for each unit of work there, shape (points, 1 + draws)."""
@@ -26,14 +30,14 @@ Rates = tuple[Floats, Floats]
 class OneProcess:
     """Phase times of an algorithm's runs on one process."""
 
-    def __init__(self, costs: Costs, measurements: Measurements, origin: str = "measured") -> None:
+    def __init__(self, costs: Costs, measurements: Measurements) -> None:
         self._costs = costs
         self._catalog = measurements.catalog
         self._random = np.random.default_rng(SEED)
         self._summaries = [
             s
             for s in measurements.summaries
-            if (s.benchmark, s.ranks, s.origin) == (costs.benchmark, 1, origin) and s.is_headline
+            if (s.benchmark, s.ranks) == (costs.benchmark, 1) and s.origin in RAN and s.is_headline
         ]
         self._rates: dict[tuple[object, ...], Rates | None] = {}
 

@@ -26,7 +26,7 @@ from scope.models.prediction.costs.declared import Declared
 from scope.models.prediction.costs.steps import Costs, Messages, Problem, Work
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.model_error import ModelError
-from scope.models.prediction.one_process import OneProcess
+from scope.models.prediction.one_process import RAN, OneProcess
 from scope.models.prediction.points import PredictedPoint
 from scope.models.scaling.speedup import totals
 from scope.plan.case import Case
@@ -44,7 +44,7 @@ class Prediction(Strict):
     subject: Case
     """The case without size and grid; its `ranks` is the largest number."""
     origin: Literal["simulated"] = "simulated"
-    """Origin of the prediction; the compared times were measured."""
+    """Origin of the prediction; the compared times were measured, if only in an emulated cluster."""
     source: str
     parameters_from: list[str]
     """The measurements that the formulas are evaluated with."""
@@ -171,7 +171,7 @@ def predictions(measurements: Measurements) -> list[Prediction]:
     costs = all_costs(measurements.catalog)
     groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
     for one in totals(measurements):
-        if one.benchmark in costs and one.origin == "measured":
+        if one.benchmark in costs and one.origin in RAN:
             groups[(one.benchmark, *_given(one, measurements), one.transport)].append(one)
     several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
     found = [_prediction(group, costs[group[0].benchmark], measurements) for group in several]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from scope import units
 from scope.catalog.benchmark import Value
+from scope.models.prediction.best_grid import grid_of
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
 from scope.statistics.estimate import Estimate
 
-PREDICTED = ["ranks", "compute", "communicate", "total", "speed-up", "efficiency", "", "beyond"]
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
 
 
@@ -31,13 +31,22 @@ def summary(prediction: Prediction) -> str:
     return f"median error {units.share(prediction.median_error)}, largest {units.share(worst)}, over {points}"
 
 
-def predicted_row(point: PredictedPoint) -> list[str]:
-    """Return the cells of one prediction, without its remarks."""
+def predicted_columns(gridded: bool, stepping: bool) -> list[str]:
+    """Return the names of the columns of predictions, a bar's and that of the remarks included."""
+    grid, step = ["grid"] if gridded else [], ["per step"] if stepping else []
+    return ["ranks", *grid, "compute", "communicate", "total", *step, "speed-up", "efficiency", "", "beyond"]
+
+
+def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | None = None) -> list[str]:
+    """Return the cells of one prediction, without its bar and its remarks."""
+    grid = grid_of(point)
     return [
         f"{point.ranks}",
+        *([rows_by_columns(grid) if grid else "–"] if gridded else []),
         _time(point.compute_s),
         _time(point.communicate_s),
         _time(point.total_s),
+        *([_time(_each(point.total_s, steps))] if steps else []),
         units.interval(point.speedup.value, point.speedup.low, point.speedup.high, ""),
         units.share(point.speedup.value / point.ranks),
     ]
@@ -60,6 +69,11 @@ def validated_row(point: PredictedPoint) -> list[str]:
     ]
 
 
+def rows_by_columns(grid: tuple[int, int]) -> str:
+    """Return the rows and columns of a process grid."""
+    return f"{grid[0]} x {grid[1]}"
+
+
 def grid_words(grid: Mapping[str, Value]) -> list[str]:
     """Return the extents of a process grid in words; extents that the algorithm chooses itself are left out."""
     return [f"{value} {name.removeprefix('grid_').replace('_', ' ')}" for name, value in grid.items() if value]
@@ -67,6 +81,14 @@ def grid_words(grid: Mapping[str, Value]) -> list[str]:
 
 def _both(one: Estimate, other: float | None) -> str:
     return f"{units.quantity(one.value, 's')} / {units.quantity(other, 's')}"
+
+
+def _each(total_s: Estimate, steps: int) -> Estimate:
+    return Estimate(
+        value=total_s.value / steps,
+        low=None if total_s.low is None else total_s.low / steps,
+        high=None if total_s.high is None else total_s.high / steps,
+    )
 
 
 def _time(time_s: Estimate) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from string import ascii_lowercase
 
@@ -10,32 +10,51 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from scope import units
+from scope.models.prediction.best_grid import BestGrid, grid_of
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
-from scope.report.run.prediction_table import PREDICTED, VALIDATED, kind, predicted_row, summary, validated_row
+from scope.report.run.prediction_table import (
+    VALIDATED,
+    kind,
+    predicted_columns,
+    predicted_row,
+    rows_by_columns,
+    summary,
+    validated_row,
+)
 from scope.report.terminal.bar import bar
 
 BAR = 24
 """Columns of the longest bar of a speed-up."""
 
 
-def predicted(validation: Prediction, points: Sequence[PredictedPoint], blocks: bool = True) -> RenderableType:
+def predicted(
+    validation: Prediction,
+    points: Sequence[PredictedPoint],
+    size: str,
+    steps: int | None = None,
+    blocks: bool = True,
+) -> RenderableType:
     """Return the error of such predictions, then their table with a bar for each speed-up, and their sources.
 
-    `blocks`: the screen can show block characters.
+    `size`: in the program's words; `steps`: of a program that reports the time of one; `blocks`: the screen can
+    show block characters.
     """
+    gridded = any(grid_of(point) for point in points)
+    columns = predicted_columns(gridded, bool(steps))
     most = max(point.speedup.value for point in points)
     notes = list(dict.fromkeys(note for point in points for note in point.beyond))
     letters = dict(zip(notes, _letters(), strict=False))
     return Group(
-        Text(f"{kind(validation)}, size {points[0].size}: predicted ({validation.origin})", style="bold"),
+        Text(f"{kind(validation)}, size {size}: predicted ({validation.origin})", style="bold"),
         Text(f"such predictions against measurements of this run: {summary(validation)}"),
         Text(""),
         _table(
-            PREDICTED,
+            columns,
             [
                 [
-                    *predicted_row(point),
+                    *predicted_row(point, gridded, steps),
                     bar(point.speedup.value / most, BAR, blocks),
                     " ".join(sorted(letters[note] for note in point.beyond)),
                 ]
@@ -47,6 +66,19 @@ def predicted(validation: Prediction, points: Sequence[PredictedPoint], blocks: 
         Text(f"formulas: {validation.source}"),
         Text(""),
     )
+
+
+def recommended(best: Iterable[BestGrid], validation: Prediction) -> RenderableType:
+    """Return the process grid to be chosen for each number of processes."""
+    return Group(*(Text(_recommended(one, validation)) for one in best), Text(""))
+
+
+def _recommended(best: BestGrid, validation: Prediction) -> str:
+    words = f"recommended: {best.ranks} ranks as {rows_by_columns(best.grid)} (rows x columns)"
+    if not best.equivalent:
+        return words
+    others = ", ".join(map(rows_by_columns, best.equivalent))
+    return f"{words}; within the median error of {units.share(validation.median_error)}: {others}"
 
 
 def validated(validation: Prediction) -> RenderableType:

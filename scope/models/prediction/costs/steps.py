@@ -36,6 +36,11 @@ class Messages:
     hidden: bool = False
     """They go on behind the computation."""
 
+    @property
+    def sent_bytes(self) -> float:
+        """Of all messages."""
+        return self.count * self.bytes
+
 
 @dataclass(frozen=True)
 class Collective:
@@ -49,6 +54,19 @@ class Collective:
     ranks: int
     fresh: bool = False
     """Into buffers that are used for the first time: as an operation on fresh buffers, where that was measured."""
+    messages: int = 0
+    """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
+    stand for a collective that was not measured. 0: those of a binomial tree stand for it."""
+
+    @property
+    def count(self) -> float:
+        """Of the messages that stand for all."""
+        return self.times * (self.messages or ceil_log2(self.ranks))
+
+    @property
+    def sent_bytes(self) -> float:
+        """Of these messages."""
+        return self.count * self.bytes
 
 
 Step = Work | Messages | Collective
