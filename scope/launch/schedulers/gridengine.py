@@ -55,7 +55,9 @@ class GridEngine:
         hosts = [environment["HOSTNAME"]] if "HOSTNAME" in environment else []
         if hostfile := environment.get("PE_HOSTFILE"):
             lines = [line.split() for line in read_text(Path(hostfile)).splitlines()]
-            hosts = [line[0] for line in lines if len(line) >= 2 for _ in range(int(line[1]))]
+            hosts = [
+                line[0] for line in lines if len(line) >= 2 and line[1].isdigit() for _ in range(int(line[1]))
+            ]
         return Allocation(self.name, self.title, environment["JOB_ID"], counted(hosts), end_of_job(environment))
 
     def directives(self, request: Request) -> list[str]:
