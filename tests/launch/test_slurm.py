@@ -274,7 +274,7 @@ def test_an_interrupted_submission_cancels_its_own_job(
         (
             ["--scheduler", "pbs"],
             2,
-            "launcher.scheduler = pbs: Scope writes its scripts but submits to Slurm only",
+            "launcher.scheduler = pbs: Scope writes its scripts but does not submit them",
         ),
     ],
 )

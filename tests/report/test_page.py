@@ -206,7 +206,7 @@ def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
         assert '<span class="badge origin">emulated</span>' in figure
     plots = re.findall(r'data-origins="([^"]*)"', text)
     assert plots
-    assert set(plots) == {"emulated"}
+    assert set(plots) == {"emulated", "emulated, simulated"}  # the latter beside predictions
     assert "emulated" in contents_sentence(text)
     provenance = html.unescape(text[text.index('<section id="provenance">') :])
     for word in ("Two clusters (pair)", "a1 slow out (5 Mbit/s)", "1.00 MB/s", "940 kB/s", "-6.0 %", "71 %",
