@@ -236,7 +236,8 @@ def signalled(slurm: SlurmCluster, folder: Path, words: list[str], number: str) 
 def test_a_closed_terminal_leaves_the_job_which_can_be_followed_again(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
-    words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE)
+    # Long enough that the second command finds the job running, also where it starts slowly.
+    words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE, "--launches", "6")
     signalled(slurm, tmp_path, words, "HUP")
     run = tmp_path / "run"
     number = (run / "job" / "number").read_text().strip()
