@@ -257,8 +257,8 @@ def _refuse_relayed(emulation: Emulation, device: str, where: str) -> None:
     if emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf"):
         return
     raise UsageError(
-        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, another fault);"
-        " change its rate in the lab file"
+        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, another fault), which takes no"
+        " further fault: --clear the other one, or change the lab file"
     )
 
 
