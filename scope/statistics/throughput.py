@@ -16,6 +16,7 @@ import numpy as np
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog
 from scope.catalog.mix import ALONE, JOB, MIX, TOGETHER
+from scope.errors import UsageError
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.samples.records import JobRecord, Origin, RoundRecord
@@ -115,7 +116,10 @@ def _failure(group: Sequence[JobRecord]) -> str:
 
 
 def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str, catalog: Catalog) -> Summary:
-    metric = catalog[case.benchmark].metric[name]
+    metric = catalog.metric(case.benchmark, name)
+    if metric is None:
+        known = ", ".join(one.name for one in catalog[case.benchmark].metrics)
+        raise UsageError(f"benchmarks.json: {case.benchmark}: metric {name}: missing; declared: {known}")
     numbers = sorted(values)
     figures = describe([np.array(values[number]) for number in numbers], numbers=numbers)
     return Summary.model_validate(

@@ -9,6 +9,7 @@ import pytest
 
 from scope.comparison.compare import compare
 from scope.engine.analysis import analyze
+from scope.errors import UsageError
 from scope.report.run import contents as run_contents
 from scope.report.run import page, readers
 from scope.samples.reader import read as read_samples
@@ -117,3 +118,10 @@ def test_a_round_that_lacks_the_line_of_a_job_is_left_out(run: Path) -> None:
     read = read_samples(run, CATALOG)
     assert [one.round for one in read.rounds] == [2, 3, 4, 5, 6, 7]
     assert [(one.line, one.reason) for one in read.damaged] == [(5, "round 1: 4 of 5 jobs have lines")]
+
+
+def test_a_declaration_that_lacks_a_metric_is_named(run: Path) -> None:
+    declared = run / "benchmarks.json"
+    declared.write_text(declared.read_text().replace('"processor_s"', '"processor_t"'))
+    with pytest.raises(UsageError, match=r"application\.job: metric processor_s: missing; declared"):
+        analyze(run)
