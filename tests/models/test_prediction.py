@@ -10,6 +10,7 @@ import pytest
 
 from scope.catalog.benchmark import Value
 from scope.errors import UsageError
+from scope.models.fitting.draws import draw
 from scope.models.prediction.costs.steps import Collective, Messages, Problem
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
@@ -459,3 +460,15 @@ def test_runs_of_an_emulated_cluster_are_predicted_like_others() -> None:
     emulated = [one.model_copy(update={"origin": "emulated"}) for one in here]
     assert [point.total_s for point in only(emulated).points] == [point.total_s for point in only(here).points]
     assert predictions(measured([one.model_copy(update={"origin": "imported"}) for one in here], LAUNCHES)) == []
+
+
+def test_a_wide_interval_of_a_median_is_carried_on_as_wide() -> None:
+    """Other programs disturbed a median: its interval ends at a hundred times the value, and the draws near there."""
+    random = np.random.default_rng(1)
+    one = summary(noisy(random, 1e-3), "mpi.latency", "time_s", "half_round_trip")
+    wide = one.model_copy(
+        update={"interval_basis": "samples", "launch_medians": [1e-3] * 3, "median": 1e-3}
+        | {"ci_low": 0.97e-3, "ci_high": 0.1, "relative_interval": 49.5}
+    )
+    high = np.quantile(draw(wide, random, 4000)[1:], 0.975)
+    assert 0.03 < high < 0.3

@@ -198,13 +198,13 @@ def _curve(group: list[Summary], variable: Variable, catalog: Catalog) -> Curve:
 
 
 def relative_noise(summary: Summary) -> float:
-    """Return the standard error of a median over the median: from the launches, else from its interval."""
+    """Return the standard error of the logarithm of a median: from the launches, else from its interval."""
     medians = np.array(summary.launch_medians)
     if summary.interval_basis == "launches" and medians.size > 1 and (medians > 0).all():
         # The median of normal values has a standard error pi/2 times the mean's variance.
         return float(np.log(medians).std(ddof=1)) * float(np.sqrt(np.pi / 2 / medians.size))
     if summary.relative_interval is not None:
-        return summary.relative_interval / 1.96
+        return float(np.log1p(summary.relative_interval)) / 1.96  # a wide one ends this factor away
     return UNKNOWN_NOISE
 
 

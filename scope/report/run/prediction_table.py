@@ -76,7 +76,8 @@ def rows_by_columns(grid: tuple[int, int]) -> str:
 
 def grid_words(grid: Mapping[str, Value]) -> list[str]:
     """Return the extents of a process grid in words; extents that the algorithm chooses itself are left out."""
-    return [f"{value} {name.removeprefix('grid_').replace('_', ' ')}" for name, value in grid.items() if value]
+    extents = ((value, name.removeprefix("grid_").replace("_", " ")) for name, value in grid.items() if value)
+    return [f"{value} {name.removesuffix('s') if value == 1 else name}" for value, name in extents]
 
 
 def _both(one: Estimate, other: float | None) -> str:
