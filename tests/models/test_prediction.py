@@ -463,7 +463,7 @@ def test_runs_of_an_emulated_cluster_are_predicted_like_others() -> None:
 
 
 def test_a_wide_interval_of_a_median_is_carried_on_as_wide() -> None:
-    """Other programs disturbed a median: its interval ends at a hundred times the value, and the draws near there."""
+    """Other programs disturbed a median: its interval ends at a hundred times the value, as the draws do."""
     random = np.random.default_rng(1)
     one = summary(noisy(random, 1e-3), "mpi.latency", "time_s", "half_round_trip")
     wide = one.model_copy(
