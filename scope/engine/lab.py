@@ -140,20 +140,30 @@ def run_on_host(
     `variables` are set for it besides those of the lab.
     """
     terminal = os.isatty(0)
-    command = subprocess.Popen(
-        emulated.command(words, host),
-        env={**emulated.environment, **(variables or {})},
-        start_new_session=not terminal,
-    )
+    started: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
 
     def pass_on(number: int, _frame: object) -> None:
-        signal_command(command, number)
+        if started:
+            signal_command(started[0], number)
+        else:
+            early.append(number)
 
+    # Answered before the command starts: a signal in between would leave the command behind.
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     # A terminal sends Ctrl-C to the command, too.
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN if terminal else pass_on)
     try:
-        code = command.wait()
+        started.append(
+            subprocess.Popen(
+                emulated.command(words, host),
+                env={**emulated.environment, **(variables or {})},
+                start_new_session=not terminal,
+            )
+        )
+        for number in early:
+            signal_command(started[0], number)
+        code = started[0].wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ STORAGE = "SCOPE_STORAGE"
 """The environment variable with the folder of the file system."""
 TEMPORARY = "tmp"
 TIMEOUT_S = 30.0
+ENTRY_S = 5.0
+"""Until a command that was started is in the lab, on a busy machine."""
+AGAIN_S = 0.005
+"""Between two looks for a command that is entering a lab."""
 
 
 @dataclass(frozen=True)
@@ -94,11 +99,24 @@ class Emulation:
 
 
 def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to a command inside: `nsenter` would not forward it."""
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit() and _parent_of(process) == command.pid:
-            with suppress(ProcessLookupError):
-                os.kill(int(process.name), number)
+    """Send a signal to a command inside: `nsenter` would not forward it.
+
+    `nsenter` starts the command as its child, which takes it a moment; where it has none by then, it has ended.
+    """
+    deadline = time.monotonic() + ENTRY_S
+    while not (children := _children_of(command.pid)) and time.monotonic() < deadline:
+        if command.poll() is not None:
+            return
+        time.sleep(AGAIN_S)
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
+
+
+def _children_of(parent: int) -> list[int]:
+    """Return the children of a process: not every kernel lists them in one file."""
+    numbers = (int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit())
+    return [number for number in numbers if _parent_of(Path(f"/proc/{number}")) == parent]
 
 
 def _parent_of(process: Path) -> int | None:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -355,6 +356,28 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
     assert not Path(f"/proc/{holder}").exists()
     assert not folder.folder_of(file.stem).exists()
     assert "is not up" in scope(tmp_path, "lab", "down", str(file)).refusal()
+
+
+def test_a_request_to_end_that_comes_with_the_start_reaches_the_command(
+    small: Emulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requested: list[int] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        """A command whose starter is asked to end before it knows that the command runs."""
+
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            requested.append(signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("scope.engine.lab.subprocess.Popen", Interrupted)
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: requested.append(-number))
+    try:
+        assert labs.run_on_host(small, "a1", ["sleep", "60"]) == 128 + signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert requested == [signal.SIGTERM], "answered by the command alone"
 
 
 def in_lab(lab: Emulation, folder: Path, *words: str) -> Answer:
