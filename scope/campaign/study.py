@@ -11,6 +11,9 @@ check = "grep -q converged"              # reads what the program printed
 
 [parameters]
 points = [1000, 2000]
+
+[[further_parameters]]                   # points beside the product of all these values
+points = [64000]
 """
 
 from __future__ import annotations
@@ -109,6 +112,8 @@ class Study(Asked):
     command: list[Argument] = []
     """Instead: the words of a command that starts its own ranks."""
     parameters: dict[str, list[Value]] = {}
+    further_parameters: list[dict[str, list[Value]]] = []
+    """Tables whose products are run, too; each has the values of `parameters` but for those that it names."""
     ranks: list[int] = [1]
     placement: list[Placement] = ["free"]
     transport: list[Transport] = ["default"]
@@ -142,6 +147,11 @@ class Study(Asked):
             return value
         return {name: each if isinstance(each, list) else [each] for name, each in value.items()}
 
+    @field_validator("further_parameters", mode="before")
+    @classmethod
+    def _all_listed(cls, value: Any) -> Any:
+        return [cls._listed(table) for table in value] if isinstance(value, list) else value
+
     @field_validator("ranks", "placement", "transport", mode="before")
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
@@ -151,7 +161,13 @@ class Study(Asked):
     def _sensible(self) -> Study:
         if bool(self.program) == bool(self.command):
             raise ValueError("program, command: exactly one of them must be given")
-        for name, values in (*self.parameters.items(), *self._own_factors()):
+        for table in self.further_parameters:
+            if unknown := [name for name in table if name not in self.parameters]:
+                raise ValueError(
+                    f"further_parameters: {unknown[0]}: must be one of parameters: {', '.join(self.parameters)}"
+                )
+        tables = [item for table in self._tables() for item in table.items()]
+        for name, values in (*tables, *self._own_factors()):
             if not values:
                 raise ValueError(f"{name} = []: must have at least one value")
             if len(set(map(repr, values))) < len(values):
@@ -168,7 +184,7 @@ class Study(Asked):
         return self
 
     def _refuse_per(self, per: str) -> None:
-        values = self.parameters.get(per, [])
+        values = self.values_of(per)
         if not values or any(isinstance(value, str | bool) or value <= 0 for value in values):
             raise ValueError(f"per = {per}: must be a parameter whose values are numbers above 0")
 
@@ -176,8 +192,20 @@ class Study(Asked):
         return [("ranks", self.ranks), ("placement", self.placement), ("transport", self.transport)]
 
     def _count(self) -> int:
-        sizes = [len(values) for values in (*self.parameters.values(), *(v for _, v in self._own_factors()))]
-        return int(np.prod(sizes, dtype=np.float64)) * self.repetitions
+        """Return the number of runs, or more where points stand in several tables."""
+        own = [len(values) for _, values in self._own_factors()]
+        products = [np.prod([*map(len, table.values()), *own], dtype=np.float64) for table in self._tables()]
+        return int(sum(products)) * self.repetitions
+
+    def _tables(self) -> list[dict[str, list[Value]]]:
+        return [self.parameters, *(self.parameters | table for table in self.further_parameters)]
+
+    def values_of(self, parameter: str) -> list[Value]:
+        """Return all values of a parameter, in their order; empty where there is no such parameter."""
+        found: dict[str, Value] = {}
+        for table in self._tables():
+            found |= {repr(value): value for value in table.get(parameter, [])}
+        return list(found.values())
 
     def _named(self) -> set[str]:
         texts = [*self.program, *self.command, *self.check, *self.environment.values()]
@@ -211,11 +239,17 @@ class Study(Asked):
                     raise ValueError(f"{name} = {values}: a command that starts its own ranks must use {{{name}}}")
 
     def points(self) -> Iterator[Point]:
-        """Yield every combination of values."""
-        names = list(self.parameters)
-        for values in product(*self.parameters.values()):
+        """Yield every combination of values, once."""
+        seen: set[str] = set()
+        for chosen in (
+            dict(zip(table, values, strict=True))
+            for table in self._tables()
+            for values in product(*table.values())
+        ):
+            if repr(chosen) in seen:
+                continue
+            seen.add(repr(chosen))
             for ranks, placement, transport in product(self.ranks, self.placement, self.transport):
-                chosen = dict(zip(names, values, strict=True))
                 yield Point(parameters=chosen, ranks=ranks, placement=placement, transport=transport)
 
     def runs(self) -> list[Planned]:

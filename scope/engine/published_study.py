@@ -53,7 +53,8 @@ def run(
             words = [study.kind, "--resume", str(begun)]
         else:
             words = _words(study, scale, networks, chosen, folder, repetitions)
-        inside = ["--lab", networks[0].lab] if networks[0].lab else []
+        lab = (full and networks[0].full_lab) or networks[0].lab
+        inside = ["--lab", lab] if lab else []
         code = subprocess.run([sys.executable, "-m", "scope", *inside, *words], stdout=sys.stderr).returncode
         if code not in (0, 1):
             raise ScopeError(f"{folder / _place(networks[0])}: scope {words[0]} ended with {code}; see above")
@@ -103,6 +104,7 @@ def _words(
         "transport": [network.transport for network in networks],
         "mpi": mpi.compiler,
         "parameters": scale.parameters,
+        **({"further_parameters": scale.further_parameters} if scale.further_parameters else {}),
         **({"per": scale.per} if scale.per else {}),
     }
     file = folder / f"{place}.toml"

@@ -179,6 +179,20 @@ def test_protocols_of_two_networks(tmp_path: Path, capsys: pytest.CaptureFixture
     assert found["calls of MPI_Recv by a process"]["measured"] == 200
 
 
+def test_the_full_campaign_has_as_many_runs_as_the_published_one() -> None:
+    scale = load("netfinity-pstswm").study
+    assert scale is not None
+    full = scale.full
+    asked = {
+        "program": full.arguments,
+        "parameters": full.parameters,
+        "further_parameters": full.further_parameters,
+    }
+    study = made({**asked, "ranks": full.ranks, "repetitions": full.repetitions}, "study.toml")
+    assert len(study.runs()) == 456
+    assert all(study.values_of("steps"))
+
+
 def test_groups_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nine points of ten alike, and one far away in every feature."""
 

@@ -27,6 +27,18 @@ def test_a_study_is_the_product_of_its_values() -> None:
     assert study.program == ["./app", "--points", "{points}", "-v"]
 
 
+def test_further_points_differ_in_what_they_name() -> None:
+    further = [{"points": 30}, {"points": [10, 40], "order": 2}, {"points": 20}]
+    parameters = {"points": [10, 20], "order": 1}
+    asked = {"program": "./app {points} {order}", "parameters": parameters, "ranks": [1, 2]}
+    study = made(asked | {"further_parameters": further}, "study.toml")
+    found = Counter((point.parameters["points"], point.parameters["order"]) for point in study.points())
+    assert found == dict.fromkeys([(10, 1), (20, 1), (30, 1), (10, 2), (40, 2)], 2), "one point of a kind"
+    assert study.values_of("points") == [10, 20, 30, 40]
+    with pytest.raises(UsageError, match="further_parameters: oder: must be one of parameters: points, order"):
+        made(asked | {"further_parameters": [{"oder": 1}]}, "study.toml")
+
+
 def test_the_order_is_random_within_each_repetition_and_the_seed_decides_it() -> None:
     study = made(
         {**PLAIN, "parameters": {"points": list(range(2, 12))}, "repetitions": 2, "seed": 5}, "study.toml"

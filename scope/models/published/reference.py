@@ -225,6 +225,8 @@ class StudyScale(Strict):
     arguments: str
     """Of the program; `{name}` stands for the values of a parameter."""
     parameters: dict[str, list[int | str]] = {}
+    further_parameters: list[dict[str, list[int | str]]] = []
+    """As in a study."""
     per: str | None = None
     """The parameter by which all features are divided before runs are grouped."""
     ranks: list[int]
@@ -243,6 +245,8 @@ class Network(Strict):
     """Its counterpart here."""
     lab: str | None = None
     """The emulated cluster; None: this machine."""
+    full_lab: str | None = None
+    """Another one for the full extent, which needs more hosts."""
     transport: Transport = "default"
     program: str = ""
     """Another one than the study's."""

@@ -530,7 +530,7 @@ def _chosen(point: Point, names: Sequence[str]) -> list[str]:
 
 def _held(point: Point, head: Head) -> str:
     study = head.study
-    several = {name for name, values in study.parameters.items() if len(values) > 1}
+    several = {name for name in study.parameters if len(study.values_of(name)) > 1}
     several |= {name for name in ("ranks", "placement", "transport") if len(getattr(study, name)) > 1}
     words = [
         f"{_head(name)} {_value(name, value)}"

@@ -16,9 +16,11 @@ using npb::store;
 // denormal numbers.
 constexpr double negligible = 1e-100;
 
-// Four rows of the result in two vectors each: eight independent sums hide the latency of additions.
+// Four rows of the result in two or three vectors each: eight independent sums hide the latency of additions, and
+// twelve fill sixteen registers with what they are made of, where a product needs none of its own.
 constexpr int rows_together = 4;
-constexpr int vectors_together = 2;
+template <int lanes>
+constexpr int vectors_together = lanes > 2 ? 3 : 2;
 
 // `rows` x `columns` += (or =) a b. Rows of a product, whose elements are `width` apart or more:
 // result[row][column] += sum over k of a[k * a_step + row * a_row] b[k * b_step + column].
@@ -33,45 +35,57 @@ struct Product {
   int inner;
   bool accumulates;
 
+  // Vectors from `first` on; the last one of all ends with the columns, and may overlap the one before.
   template <int rows, int vectors, class Real>
-  SCOPE_INLINE void block(int row, int column) const {
+  SCOPE_INLINE void block(int row, int first, int columns) const {
     constexpr int lanes = npb::lanes_of<Real>;
-    double* const to = result + row * result_row + column;
+    int column[vectors];
+    each<vectors>([&](auto v) SCOPE_INLINE { column[v] = std::min(first + v * lanes, columns - lanes); });
+    double* const to = result + row * result_row;
     Real sums[rows][vectors];
     each<rows>([&](auto r) SCOPE_INLINE {
       each<vectors>([&](auto v) SCOPE_INLINE {
-        sums[r][v] = accumulates ? load<Real>(to + r * result_row + v * lanes) : Real{};
+        sums[r][v] = accumulates ? load<Real>(to + r * result_row + column[v]) : Real{};
       });
     });
     const double* left = a + row * a_row;
-    const double* right = b + column;
+    const double* right = b;
     for (int k = 0; k < inner; ++k, left += a_step, right += b_step) {
       Real values[vectors];
-      each<vectors>([&](auto v) SCOPE_INLINE { values[v] = load<Real>(right + v * lanes); });
+      each<vectors>([&](auto v) SCOPE_INLINE { values[v] = load<Real>(right + column[v]); });
       each<rows>([&](auto r) SCOPE_INLINE {
         const double factor = left[r * a_row];
         each<vectors>([&](auto v) SCOPE_INLINE { sums[r][v] += factor * values[v]; });
       });
     }
     each<rows>([&](auto r) SCOPE_INLINE {
-      each<vectors>([&](auto v) SCOPE_INLINE { store(to + r * result_row + v * lanes, sums[r][v]); });
+      each<vectors>([&](auto v) SCOPE_INLINE { store(to + r * result_row + column[v], sums[r][v]); });
     });
   }
 
+  // Blocks of several vectors, so that those that overlap are in one block, which adds to their columns once. Vectors
+  // of two do not overlap: columns are real and imaginary parts.
   template <int rows, int lanes>
   SCOPE_INLINE void band(int row, int columns) const {
     using Real = typename npb::Vector<lanes>::Type;
+    constexpr int together = vectors_together<lanes>;
+    int left = (columns + lanes - 1) / lanes;
     int column = 0;
-    for (; column + vectors_together * lanes <= columns; column += vectors_together * lanes)
-      block<rows, vectors_together, Real>(row, column);
-    for (; column + lanes <= columns; column += lanes) block<rows, 1, Real>(row, column);
-    for (; column < columns; ++column) block<rows, 1, double>(row, column);
+    if (columns < lanes) {
+      for (; column < columns; ++column) block<rows, 1, double>(row, column, columns);
+      return;
+    }
+    for (; left >= together && left != together + 1; left -= together, column += together * lanes)
+      block<rows, together, Real>(row, column, columns);
+    for (; left >= 2; left -= 2, column += 2 * lanes) block<rows, 2, Real>(row, column, columns);
+    if (left == 1) block<rows, 1, Real>(row, column, columns);
   }
 
   template <int lanes>
   SCOPE_INLINE void run(int rows, int columns) const {
     int row = 0;
     for (; row + rows_together <= rows; row += rows_together) band<rows_together, lanes>(row, columns);
+    for (; row + 2 <= rows; row += 2) band<2, lanes>(row, columns);
     for (; row < rows; ++row) band<1, lanes>(row, columns);
   }
 };
