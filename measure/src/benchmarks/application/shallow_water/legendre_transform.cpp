@@ -16,45 +16,57 @@ using npb::store;
 // denormal numbers.
 constexpr double negligible = 1e-100;
 
+// Steps of a sum of outer products whose values stay in registers.
+constexpr int steps_together = 4;
 // Four rows of the result in two or three vectors each: eight independent sums hide the latency of additions, and
 // twelve fill sixteen registers with what they are made of, where a product needs none of its own.
 constexpr int rows_together = 4;
 template <int lanes>
 constexpr int vectors_together = lanes > 2 ? 3 : 2;
 
-// `rows` x `columns` += (or =) a b. Rows of a product, whose elements are `width` apart or more:
-// result[row][column] += sum over k of a[k * a_step + row * a_row] b[k * b_step + column].
+// Calls job<vectors, Real>(first column) for blocks of all columns. The last vector of all ends with the columns, and may
+// overlap the one before; both are in one block, which adds to their columns once. Vectors of two do not overlap:
+// columns are real and imaginary parts.
+template <int lanes, class Job>
+SCOPE_INLINE inline void in_vectors(int columns, Job&& job) {
+  using Real = typename npb::Vector<lanes>::Type;
+  constexpr int together = vectors_together<lanes>;
+  int column = 0;
+  if (columns < lanes) {
+    for (; column < columns; ++column) job.template operator()<1, double>(column);
+    return;
+  }
+  int left = (columns + lanes - 1) / lanes;
+  for (; left >= together && left != together + 1; left -= together, column += together * lanes)
+    job.template operator()<together, Real>(column);
+  for (; left >= 2; left -= 2, column += 2 * lanes) job.template operator()<2, Real>(column);
+  if (left == 1) job.template operator()<1, Real>(column);
+}
+
+// `rows` x `columns` = a b. Rows of a product, whose elements are `width` apart or more:
+// result[row][column] = sum over k of a[row * inner + k] b[k * b_step + column].
 struct Product {
   const double* a;
-  std::ptrdiff_t a_row;
-  std::ptrdiff_t a_step;
   const double* b;
   std::ptrdiff_t b_step;
   double* result;
   std::ptrdiff_t result_row;
   int inner;
-  bool accumulates;
 
-  // Vectors from `first` on; the last one of all ends with the columns, and may overlap the one before.
   template <int rows, int vectors, class Real>
   SCOPE_INLINE void block(int row, int first, int columns) const {
     constexpr int lanes = npb::lanes_of<Real>;
     int column[vectors];
     each<vectors>([&](auto v) SCOPE_INLINE { column[v] = std::min(first + v * lanes, columns - lanes); });
     double* const to = result + row * result_row;
-    Real sums[rows][vectors];
-    each<rows>([&](auto r) SCOPE_INLINE {
-      each<vectors>([&](auto v) SCOPE_INLINE {
-        sums[r][v] = accumulates ? load<Real>(to + r * result_row + column[v]) : Real{};
-      });
-    });
-    const double* left = a + row * a_row;
+    Real sums[rows][vectors] = {};
+    const double* left = a + static_cast<std::ptrdiff_t>(row) * inner;
     const double* right = b;
-    for (int k = 0; k < inner; ++k, left += a_step, right += b_step) {
+    for (int k = 0; k < inner; ++k, ++left, right += b_step) {
       Real values[vectors];
       each<vectors>([&](auto v) SCOPE_INLINE { values[v] = load<Real>(right + column[v]); });
       each<rows>([&](auto r) SCOPE_INLINE {
-        const double factor = left[r * a_row];
+        const double factor = left[static_cast<std::ptrdiff_t>(r) * inner];
         each<vectors>([&](auto v) SCOPE_INLINE { sums[r][v] += factor * values[v]; });
       });
     }
@@ -63,22 +75,10 @@ struct Product {
     });
   }
 
-  // Blocks of several vectors, so that those that overlap are in one block, which adds to their columns once. Vectors
-  // of two do not overlap: columns are real and imaginary parts.
   template <int rows, int lanes>
   SCOPE_INLINE void band(int row, int columns) const {
-    using Real = typename npb::Vector<lanes>::Type;
-    constexpr int together = vectors_together<lanes>;
-    int left = (columns + lanes - 1) / lanes;
-    int column = 0;
-    if (columns < lanes) {
-      for (; column < columns; ++column) block<rows, 1, double>(row, column, columns);
-      return;
-    }
-    for (; left >= together && left != together + 1; left -= together, column += together * lanes)
-      block<rows, together, Real>(row, column, columns);
-    for (; left >= 2; left -= 2, column += 2 * lanes) block<rows, 2, Real>(row, column, columns);
-    if (left == 1) block<rows, 1, Real>(row, column, columns);
+    in_vectors<lanes>(columns, [&]<int vectors, class Real>(int first)
+                                   SCOPE_INLINE { block<rows, vectors, Real>(row, first, columns); });
   }
 
   template <int lanes>
@@ -87,6 +87,49 @@ struct Product {
     for (; row + rows_together <= rows; row += rows_together) band<rows_together, lanes>(row, columns);
     for (; row + 2 <= rows; row += 2) band<2, lanes>(row, columns);
     for (; row < rows; ++row) band<1, lanes>(row, columns);
+  }
+};
+
+// result[row][column] += sum over k of a[k * rows + row] b[k * columns + column]: a sum of outer products. Some steps at
+// a time, whose values of b stay in registers, so that a, which is long, is read once and in its order.
+struct OuterProducts {
+  const double* a;
+  const double* b;
+  double* result;
+  std::ptrdiff_t result_row;
+  int rows;
+  int columns;
+
+  template <int steps, int vectors, class Real>
+  SCOPE_INLINE void block(int k, int first) const {
+    constexpr int lanes = npb::lanes_of<Real>;
+    Real values[steps][vectors];
+    int column[vectors];
+    each<vectors>([&](auto v) SCOPE_INLINE { column[v] = std::min(first + v * lanes, columns - lanes); });
+    each<steps>([&](auto s) SCOPE_INLINE {
+      const double* const right = b + static_cast<std::ptrdiff_t>(k + s) * columns;
+      each<vectors>([&](auto v) SCOPE_INLINE { values[s][v] = load<Real>(right + column[v]); });
+    });
+    const double* left = a + static_cast<std::ptrdiff_t>(k) * rows;
+    double* to = result;
+    for (int row = 0; row < rows; ++row, ++left, to += result_row) {
+      Real sums[vectors];
+      each<vectors>([&](auto v) SCOPE_INLINE { sums[v] = load<Real>(to + column[v]); });
+      each<steps>([&](auto s) SCOPE_INLINE {
+        const double factor = left[static_cast<std::ptrdiff_t>(s) * rows];
+        each<vectors>([&](auto v) SCOPE_INLINE { sums[v] += factor * values[s][v]; });
+      });
+      each<vectors>([&](auto v) SCOPE_INLINE { store(to + column[v], sums[v]); });
+    }
+  }
+
+  template <int lanes>
+  SCOPE_INLINE void run(int inner) const {
+    in_vectors<lanes>(columns, [&]<int vectors, class Real>(int first) SCOPE_INLINE {
+      int k = 0;
+      for (; k + steps_together <= inner; k += steps_together) block<steps_together, vectors, Real>(k, first);
+      for (; k < inner; ++k) block<1, vectors, Real>(k, first);
+    });
   }
 };
 
@@ -125,16 +168,9 @@ void LegendreTransform::analyse(Range indices, Range pairs, const double* fourie
     for (int index = indices.begin; index < indices.end; ++index) {
       for (const int parity : {0, 1}) {
         const int rows = this->rows(index, parity);
-        const Product product{functions(index, parity, pairs.begin),
-                              1,
-                              rows,
-                              fourier,
-                              width,
-                              spectral + parity * width,
-                              2 * static_cast<std::ptrdiff_t>(width),
-                              pairs.size(),
-                              true};
-        product.run<lanes>(rows, width);
+        const OuterProducts sum{functions(index, parity, pairs.begin),  fourier, spectral + parity * width,
+                                2 * static_cast<std::ptrdiff_t>(width), rows,    width};
+        sum.run<lanes>(pairs.size());
         fourier += static_cast<std::ptrdiff_t>(pairs.size()) * width;
       }
       spectral += static_cast<std::ptrdiff_t>(degrees(index)) * width;
@@ -149,14 +185,11 @@ void LegendreTransform::synthesise(Range indices, Range pairs, const double* spe
       for (const int parity : {0, 1}) {
         const int rows = this->rows(index, parity);
         const Product product{functions(index, parity, pairs.begin),
-                              rows,
-                              1,
                               spectral + parity * width,
                               2 * static_cast<std::ptrdiff_t>(width),
                               fourier,
                               width,
-                              rows,
-                              false};
+                              rows};
         product.run<lanes>(pairs.size(), width);
         fourier += static_cast<std::ptrdiff_t>(pairs.size()) * width;
       }
