@@ -53,16 +53,18 @@ class KernelTuning(Strict):
         best = self.best
         if best is not None:
             how = f"export {self.variable}={best.setting}" if best.setting else f"unset {self.variable}"
-            gain = f"{_figures(best.cases)} of the rate with {self.kernels} kernels"
-            return [f"Set: {how}", f"{best.kernels} kernels: {gain}"]
+            return [f"Set: {how}", self._beside(best)]
         if not self.rivals:
             return [f"Keep the {self.kernels} kernels: {self.library} has no others for this processor"]
-        kept = [f"Keep the {self.kernels} kernels: no others are certainly faster"]
-        return kept + [f"{one.kernels} kernels: {_figures(one.cases)}" for one in self.rivals]
+        kept = f"Keep the {self.kernels} kernels: no others are certainly faster"
+        return [kept, *map(self._beside, self.rivals)]
+
+    def _beside(self, rival: Rival) -> str:
+        return f"{rival.kernels} kernels, rates over those with {self.kernels} kernels: {_figures(rival.cases)}"
 
 
 def _figures(cases: Sequence[PairedCase]) -> str:
-    return ", ".join(f"{case.label}: {_figure(case)}" for case in cases)
+    return "; ".join(f"{case.label}: {_figure(case)}" for case in cases)
 
 
 def _figure(case: PairedCase) -> str:
