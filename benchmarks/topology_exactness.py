@@ -1,10 +1,11 @@
 """Is the topology found exactly? Every lab, healthy and with something slow, the hosts in another order each time.
 
-For each seed the hosts are listed in a random order, a host's port or a trunk is made ten times slower, and
-`scope topology discover` runs in the lab. Exact means: the groups are the switches, buses are buses, the
-exceptions are the slowed host and nothing else, and the check that was held out passed.
+For each seed the hosts are listed in a random order, a host's port or a trunk is made ten times slower (or as many
+times as `--slower` says), and `scope topology discover` runs in the lab. Exact means: the groups are the switches,
+buses are buses, the exceptions are the slowed host and nothing else, and the check that was held out passed.
 
     python benchmarks/topology_exactness.py [--labs grid,sgi] [--seeds 20] [--faults healthy,port,trunk]
+        [--slower 3]
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from scope.lab.entry import Emulation
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 PATIENCE_S = 900.0
-SLOWER = 10
 
 
 def groups(lab: Lab) -> set[frozenset[str]]:
@@ -44,16 +44,16 @@ def buses(lab: Lab) -> set[frozenset[str]]:
     }
 
 
-def slowed(up: Emulation, fault: str, rng: random.Random) -> tuple[Emulation, str]:
-    """Make something slow; return the lab and what it was."""
+def slowed(up: Emulation, fault: str, times: float, rng: random.Random) -> tuple[Emulation, str]:
+    """Make something so many times slower; return the lab and what it was."""
     lab = up.state.description
     if fault == "port":
         host = rng.choice(lab.hosts())
-        rate = lab.group_of(host.group).port_mbit_per_s / SLOWER
+        rate = lab.group_of(host.group).port_mbit_per_s / times
         return faults.slow_port(up, host.name, rate), host.name
     if fault == "trunk":
         trunk = rng.choice(lab.trunk)
-        return faults.slow_trunk(up, trunk.name, trunk.total_mbit_per_s / SLOWER), trunk.name
+        return faults.slow_trunk(up, trunk.name, trunk.total_mbit_per_s / times), trunk.name
     return up, ""
 
 
@@ -92,6 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--labs", default=",".join(description.presets()))
     parser.add_argument("--faults", default="healthy,port,trunk")
+    parser.add_argument("--slower", type=float, default=10.0)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--mpi", default="embedded")
     asked = parser.parse_args()
@@ -104,7 +105,7 @@ def main() -> None:
                 for seed in range(1, asked.seeds + 1) if applies(lab, fault) else []:
                     rng = random.Random(f"{name} {fault} {seed}")
                     order = [f"{host.name}:{host.slots}" for host in rng.sample(lab.hosts(), len(lab.hosts()))]
-                    faulty, where = slowed(up, fault, rng)
+                    faulty, where = slowed(up, fault, asked.slower, rng)
                     begun_s = time.monotonic()
                     try:
                         found = discovered(faulty, order, asked.mpi, seed)

@@ -15,6 +15,7 @@ from scope.campaign.analysis import Analysis
 from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
 from scope.catalog.benchmark import Benchmark
+from scope.comparison.kernels import KernelTuning
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.models import Models
@@ -47,6 +48,7 @@ FILES: dict[str, tuple[Any, str]] = {
     "campaign-run": (RunRecord, "runs.jsonl of a campaign: one line; seconds and bytes"),
     "analysis": (Analysis, "analysis.json: the joint analysis of the runs of a campaign; seconds and bytes"),
     "tune": (Tuning, "tune.json: settings of LINPACK predicted, measured and chosen; seconds and flop/s"),
+    "tune-blas": (KernelTuning, "tune-blas.json: kernels of the BLAS beside those in use"),
     "tune-storage": (StorageTuning, "tune-storage.json: ways to access files predicted and measured; B/s"),
     "reproductions": (Overview, "reproductions.json: published experiments repeated, and what of them holds"),
     "machine-comparison": (MachineComparison, "machine-comparison.json: a monitored program beside the machine"),

@@ -7,10 +7,11 @@ library.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,17 @@ NEEDED = ("sgemm", "dgemm", "dgetrf", "dpotrf", "dgeqrf", "dsyevd", "dgesdd", "d
 """The routines that the benchmarks call."""
 EMBEDDED = ("scipy_openblas32", "libscipy_openblas.so", "scipy_")
 """Package of the wheel, its library, and what stands before its names."""
+
+CORETYPE = "OPENBLAS_CORETYPE"
+"""The variable that chooses OpenBLAS's kernels instead of the library."""
+KERNELS = {
+    "Haswell": {"avx2", "fma"},
+    "Zen": {"avx2", "fma"},
+    "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+    "Cooperlake": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16"},
+    "SapphireRapids": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16", "amx_bf16"},
+}
+"""OpenBLAS's kernels for x86-64 processors of today, and the flags of /proc/cpuinfo that they need."""
 
 _INTERROGATION = """
 import ctypes, json, sys
@@ -56,6 +68,14 @@ def find(compiler: str) -> Blas | None:
     return next((blas for blas in identified if blas is not None), None)
 
 
+def with_kernels(blas: Blas, setting: str | None) -> Blas | None:
+    """Return the library as it is where `CORETYPE` is set so, or not set; None where it does not load."""
+    variables = {name: value for name, value in os.environ.items() if name != CORETYPE}
+    if setting is not None:
+        variables[CORETYPE] = setting
+    return _identify(blas.origin, blas.library, blas.prefix, variables)
+
+
 def described(blas: Blas) -> str:
     """Return what people read of it: name, version, kernels, where it comes from."""
     kernels = f", kernels for {blas.core}" if blas.core else ""
@@ -77,11 +97,11 @@ def _candidates(compiler: str) -> Iterator[tuple[str, str, str]]:
         yield "embedded", str(Path(sysconfig.get_path(scheme), package, "lib", name)), prefix
 
 
-def _identify(origin: str, path: str, prefix: str) -> Blas | None:
+def _identify(origin: str, path: str, prefix: str, variables: Mapping[str, str] | None = None) -> Blas | None:
     """Load the library in a process of its own and ask it; None where it does not load or lacks a routine."""
     if not Path(path).is_file():
         return None
-    answer = libraries.ask([sys.executable, "-c", _INTERROGATION, path, prefix, *NEEDED])
+    answer = libraries.ask([sys.executable, "-c", _INTERROGATION, path, prefix, *NEEDED], variables)
     try:
         said: dict[str, str] = json.loads(answer)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 PATIENCE_S = 30
@@ -42,11 +43,20 @@ def header_folder(compiler: str, package: str, header: str) -> str:
     return next((path.removesuffix(f"/{header}") for path in included if path.endswith(f"/{header}")), "")
 
 
-def ask(command: list[str]) -> str:
-    """Return what a program prints; empty where it is missing, fails or takes too long."""
+def ask(command: list[str], variables: Mapping[str, str] | None = None) -> str:
+    """Return what a program prints; empty where it is missing, fails or takes too long.
+
+    `variables` take the place of the environment.
+    """
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+            command,
+            env=variables,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PATIENCE_S,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

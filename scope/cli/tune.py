@@ -1,4 +1,4 @@
-"""`scope tune`: the settings of LINPACK, and the fastest way to access files."""
+"""`scope tune`: the settings of LINPACK, the fastest way to access files, and the kernels of the BLAS."""
 
 from __future__ import annotations
 
@@ -150,6 +150,36 @@ def storage(
     raise typer.Exit(0 if tuned.well else 1)
 
 
+def blas(
+    mpi: Mpi = None,
+    time: Annotated[float, typer.Option(help="Seconds for all kernels together.")] = 300.0,
+    json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
+    output: Output = None,
+) -> None:
+    """Find the fastest kernels of OpenBLAS for this host's processors: OPENBLAS_CORETYPE.
+
+    Products of matrices are measured with the kernels in use and, in turn, with each other kind that these
+    processors can run. The folder holds tune-blas.json and the runs of both sides.
+    """
+    import sys
+
+    from scope.cli.output import written
+    from scope.cli.progress import stage_progress
+    from scope.comparison.kernels import FILE
+    from scope.engine import tune_blas
+    from scope.report.terminal.console import console
+
+    with stage_progress() as stage:
+        tuned = tune_blas.tune(mpi, time, output, stage, sys.argv)
+    if json:
+        typer.echo(tuned.tuning.model_dump_json(indent=1))
+    else:
+        screen = console()
+        for place, words in enumerate(tuned.tuning.words):
+            screen.print(words, style="bold" if place == 0 else None, markup=False, highlight=False)
+    written(tuned.path / FILE)
+
+
 def _integer(option: str, text: str) -> int:
     from scope.errors import UsageError
     from scope.units import whole
@@ -188,4 +218,4 @@ def _show(tuned: Tuned, json: bool) -> None:
     screen.print(Text(f"data sheet     scope show {folder} --top500"))
 
 
-COMMANDS = {"linpack": linpack, "storage": storage}
+COMMANDS = {"linpack": linpack, "storage": storage, "blas": blas}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,7 +76,27 @@ class _Run:
         """Measure one more launch."""
         self.plan = replace(self.plan, launches=(*self.plan.launches, launch))
         write_text(self.directory.plan, planning.write(self.plan))
-        measure(self.directory, replace(self.plan, launches=(launch,)), self.setup)
+        with _set(self.side.environment):
+            measure(self.directory, replace(self.plan, launches=(launch,)), self.setup)
+
+
+@contextmanager
+def _set(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Have these variables in the environment of launches, and afterwards those of before."""
+    before = {name: os.environ.get(name) for name in variables}
+    _put(variables)
+    try:
+        yield
+    finally:
+        _put(before)
+
+
+def _put(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def _ignore(_stage: str) -> None:
@@ -94,7 +116,7 @@ def compare(
     UsageError where a side cannot be measured, or the sides have no case in common.
     """
     sides = settled_side(a, options), settled_side(b, options)
-    return _compare_sides(sides, in_common(*sides), options, time_s, threshold, stage)
+    return measure_sides(sides, in_common(*sides), options, time_s, threshold, stage)
 
 
 def confirm(
@@ -109,11 +131,11 @@ def confirm(
         return comparison
     sides = settled_side(comparison.a, options), settled_side(comparison.b, options)
     pairs = [pair for pair in in_common(*sides) if pair[0].key in wanted]
-    again = _compare_sides(sides, pairs, options, time_s, comparison.threshold, stage)
+    again = measure_sides(sides, pairs, options, time_s, comparison.threshold, stage)
     return confirmed(comparison, again.comparison)
 
 
-def _compare_sides(
+def measure_sides(
     sides: tuple[Side, Side],
     pairs: PairedCases,
     options: RunOptions,

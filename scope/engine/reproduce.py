@@ -42,7 +42,9 @@ from scope.topology.estimate import LIBRARY, LIMIT, estimate
 from scope.topology.topology import read as read_topology
 
 LONGEST_CASE_S = 600.0
-"""At a published size one repetition of a plain loop may take several seconds."""
+"""In a lab one repetition may take half a minute."""
+LONGEST_FULL_CASE_S = 6 * 3600.0
+"""Over an emulated WAN one repetition of a published size takes minutes (a broadcast) to hours (a product)."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _measured(
         )
     if reference.place:
         return _measured_places(reference, options)
-    limits = Limits(case_s=LONGEST_CASE_S if options.full or reference.lab else None)
+    limits = Limits(case_s=LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None)
     if options.resume is not None:
         outcome = resume(options.resume, limits, progress)
     else:

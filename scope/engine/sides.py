@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.build import installations, registry
@@ -51,6 +51,8 @@ class Side:
     catalog: Catalog
     plan: Plan
     """Each batch once."""
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """Variables that its launches have, and others have not; None: not set."""
 
     @property
     def cases(self) -> list[SideCase]:
@@ -67,16 +69,16 @@ def settled_side(name: str, options: RunOptions) -> Side:
     path = Path(name)
     if path.suffix in (".toml", ".dat"):
         experiment = resolve(path, options.keys())
-        return _planned(name, settle(experiment, name))
+        return planned(name, settle(experiment, name))
     if path.is_dir() and RunDirectory(path).run.exists():
         return _of_run(RunDirectory(path.resolve()), options.only or [])
     if path.name == PROGRAM:
         return _of_program(path, options)
     experiment = resolve(None, {**options.keys(), "mpi": name})
-    return _planned(name, settle(experiment, name))
+    return planned(name, settle(experiment, name))
 
 
-def _planned(name: str, settled: Settled) -> Side:
+def planned(name: str, settled: Settled) -> Side:
     """Plan each batch once."""
     catalog = registry.load(settled.build.program)
     once = settled.experiment.model_copy(update={"launches": 1, "seed": settled.experiment.seed or 0})
@@ -126,7 +128,7 @@ def _of_program(path: Path, options: RunOptions) -> Side:
     build = read_json(record, NativeBuild).model_copy(update={"program": str(path.resolve())})
     experiment = resolve(None, {**options.keys(), "mpi": build.mpi.compiler})
     cluster = probe_cluster(site_of(build.mpi, experiment.launcher, str(path)))
-    return _planned(str(path), Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None)))
+    return planned(str(path), Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None)))
 
 
 def in_common(a: Side, b: Side) -> list[tuple[SideCase, SideCase]]:

@@ -26,11 +26,10 @@ def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(golden_co
     assert not run_kinds()["blas_older_processor"](other)  # the run measured no linear algebra
     old = with_linear_algebra(other)
     (by_library,) = run_kinds()["blas_older_processor"](old)
-    assert "OPENBLAS_CORETYPE=SkylakeX" in by_library.advice
+    assert by_library.advice.startswith("The library does not recognize this processor.")
     (by_setting,) = run_kinds()["blas_older_processor"](with_environment(old, OPENBLAS_CORETYPE="Haswell"))
     assert by_setting.title.startswith("OPENBLAS_CORETYPE=Haswell makes OpenBLAS use")
-    assert "SkylakeX" not in by_setting.advice
-    assert "env -u OPENBLAS_CORETYPE" in by_setting.advice
+    assert by_setting.advice.startswith("The setting decides, not the library.")
     assert by_setting.cause == by_library.cause
 
 

@@ -30,6 +30,7 @@ OTHERS = (
     "analysis",
     "simulation",
     "tune",
+    "tune-blas",
     "tune-storage",
 )
 """Files of monitored programs, campaigns, tunings and reproductions: their own tests hold them to the schemas."""

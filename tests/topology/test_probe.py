@@ -86,6 +86,12 @@ def test_a_wrong_payload_is_noticed(embedded_build: NativeBuild) -> None:
     assert [each["well"] for each in answers[1]["transfers"]] == [False, True]
 
 
+def test_a_stream_without_time_is_empty_and_not_wrong(embedded_build: NativeBuild) -> None:
+    """As where the sender has no processor until its time is over: its slots are closed before any chunk."""
+    _, (_, answer) = converse(embedded_build, 2, "transfers 1e-9 0 0 1 4096 4")
+    assert [(each["well"], each["bytes"]) for each in answer["transfers"]] == [(True, 0)]
+
+
 def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
     cluster = Cluster(Site(embedded_build.mpi, embedded_build.mpi.launcher), [this_host()])
     with pytest.raises(UsageError, match="only one host"), started(cluster, embedded_build.program, True):

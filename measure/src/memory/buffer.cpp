@@ -13,14 +13,6 @@
 
 namespace scope {
 
-// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): every word depends on the seed and its position.
-std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place) {
-  std::uint64_t value = seed * 0x9e3779b97f4a7c15u + place * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
 Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   mapped_ = (bytes + page) / page * page;

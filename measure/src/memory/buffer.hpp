@@ -36,8 +36,14 @@ class Buffer {
   bool shared_ = false;  // with the buffers of all other ranks
 };
 
-// A word that depends on every bit of the seed and of its position.
-std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place);
+// A word that depends on every bit of the seed and of its position: splitmix64 (Steele, Lea and Flood, OOPSLA
+// 2014). Inline, because algorithms make their matrices of such words while their time is taken.
+inline std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place) {
+  std::uint64_t value = seed * 0x9e3779b97f4a7c15u + place * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
 
 // Writes the pattern of `seed`; no two neighbouring words are equal.
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed);

@@ -55,9 +55,11 @@ def rows(reference: Reference, known: Broadcasts) -> list[Row]:
 
 
 def _time(one: Broadcast, reference: Reference, known: Broadcasts) -> Row:
-    remarks = [f"{_bytes(known.message_bytes)} here"]
+    same = known.message_bytes == reference.payload_bytes
+    remarks = [] if same else [f"{_bytes(known.message_bytes)} here"]
     if one.published is not None:
-        remarks.append(f"published: {units.printed(reference.payload_bytes)}, estimated there {one.estimated:g} s")
+        there = [] if same else [f"published: {units.printed(reference.payload_bytes)}"]
+        remarks.append(", ".join([*there, f"estimated there {one.estimated:g} s"]))
     estimated, found = known.estimated_s.get(one.transport), known.measured_s.get(one.transport)
     return _row(one.words, one.published, estimated, found, "s", known.limit_s, known, remarks)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from scope import units
+from scope.build.blas import CORETYPE
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context, written
-from scope.findings.run.node.blas_older_processor import CAUSE, CORETYPE
+from scope.findings.run.node.blas_older_processor import CAUSE
 from scope.findings.run.node.memory_saturated import share
 from scope.statistics.summary import Summary
 
@@ -57,7 +58,9 @@ def _finding(context: Context, product: Summary, peak: Summary) -> Finding | Non
 
 
 def _advice(context: Context) -> str:
+    blas = context.machine.build.blas if context.machine.build else None
+    if blas is None or blas.name != "OpenBLAS":
+        return "Compare another library: docs/how-to/blas.md."
     told = context.machine.environment.get(CORETYPE)
-    if told:
-        return f"Measure without {CORETYPE}={told} first, which chooses the kernels (docs/how-to/blas.md)."
-    return "Check which kernels the library chose (`scope doctor`), and compare another: docs/how-to/blas.md."
+    chosen = f"{CORETYPE}={told}" if told else "the library"
+    return f"Measure other kernels than those that {chosen} chose: `scope tune blas`."

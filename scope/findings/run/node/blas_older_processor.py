@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scope.build.blas import CORETYPE
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.machine.machine import Host
@@ -13,12 +14,9 @@ BITS_OF_CORE = {
     **dict.fromkeys(("skylakex", "cooperlake", "sapphirerapids"), 512),
 }
 """Vector width of the kernels that OpenBLAS has for x86-64 processors (its kernel/x86_64)."""
-CORETYPE = "OPENBLAS_CORETYPE"
-"""The variable that chooses the kernels instead of the library."""
 LIBRARIES = {"blas", "lapack", "scalapack"}
 """What benchmarks of linear algebra require."""
 CAUSE = "kernels of the BLAS"
-SUGGESTED = {256: "Haswell", 512: "SkylakeX"}
 
 
 def find(context: Context) -> list[Finding]:
@@ -46,7 +44,7 @@ def find(context: Context) -> list[Finding]:
                 Evidence(what="vector width of the kernels", value=used, unit="bit"),
                 Evidence(what="vector width of the processor", value=there, unit="bit"),
             ],
-            advice=_advice(told, there),
+            advice=_advice(told),
         )
     ]
 
@@ -57,17 +55,9 @@ def _is_used(context: Context) -> bool:
     return any(LIBRARIES.intersection(context.catalog[name].requires) for name in measured)
 
 
-def _advice(told: str | None, bits: int) -> str:
-    if told:
-        return (
-            f"The setting decides, not the library. Compare `env -u {CORETYPE} scope run node.matrix_multiply "
-            "node.peak`, and remove the variable where programs run if that is faster."
-        )
-    return (
-        f"The library does not recognize this processor. Compare `{CORETYPE}={SUGGESTED[bits]} scope run "
-        "node.matrix_multiply node.peak`, and set the variable for your programs if that is faster, or use a "
-        "newer library."
-    )
+def _advice(told: str | None) -> str:
+    why = "The setting decides, not the library." if told else "The library does not recognize this processor."
+    return f"{why} `scope tune blas` measures its kernels for this processor beside these, and says what to set."
 
 
 def vector_bits(host: Host) -> int | None:

@@ -1,0 +1,108 @@
+"""`scope tune blas`: what is advised, and a real search."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from scope.build import blas
+from scope.comparison.kernels import KernelTuning, Rival
+from scope.comparison.paired import PairedCase, PairedVerdict
+from scope.engine import tune_blas
+from scope.machine.machine import Blas
+from scope.rundirectory import FORMAT
+from tests.cli.scope_command import scope
+
+
+def case(verdict: PairedVerdict, ratio: float | None, words: str = "DGEMM") -> PairedCase:
+    return PairedCase(
+        a=words,
+        b=words,
+        words=words,
+        metric="flops_per_s",
+        unit="flop/s",
+        better="higher",
+        definition="max_rank",
+        verdict=verdict,
+        reason="" if ratio else "needs 12 rounds, has 1",
+        a_median=1e9,
+        b_median=1e9 * (ratio or 1),
+        ratio=ratio,
+        ratio_low=ratio and ratio * 0.99,
+        ratio_high=ratio and ratio * 1.01,
+        rounds={},
+        p=None,
+        detectable=None,
+    )
+
+
+def tuning(*rivals: Rival, setting: str | None = "Haswell") -> KernelTuning:
+    return KernelTuning(
+        format=FORMAT,
+        library="OpenBLAS 0.3",
+        variable=blas.CORETYPE,
+        kernels="Haswell",
+        setting=setting,
+        rivals=list(rivals),
+    )
+
+
+def test_the_fastest_kernels_are_advised_with_their_gain() -> None:
+    zen = Rival(kernels="Zen", setting="Zen", cases=[case("better", 1.1)])
+    own = Rival(kernels="SkylakeX", setting=None, cases=[case("better", 1.9), case("no difference", 1.0, "SGEMM")])
+    told = tuning(zen, own).words
+    assert told[0] == "Set: unset OPENBLAS_CORETYPE"
+    assert told[1] == (
+        "SkylakeX kernels, rates over those with Haswell kernels: DGEMM: 190 % [188, 192] (better); "
+        "SGEMM: 100 % [99, 101] (no difference)"
+    )
+    assert tuning(zen).words[0] == "Set: export OPENBLAS_CORETYPE=Zen"
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [case("worse", 0.5)],
+        [case("inconclusive", 1.5)],
+        [case("better", 1.2), case("worse", 0.9, "SGEMM")],
+        [case("incomparable", None)],
+    ],
+)
+def test_kernels_that_are_not_certainly_faster_are_not_advised(cases: list[PairedCase]) -> None:
+    told = tuning(Rival(kernels="Zen", setting="Zen", cases=cases)).words
+    assert told[0] == "Keep the Haswell kernels: no others are certainly faster"
+    assert told[1].startswith("Zen kernels, rates over those with Haswell kernels: DGEMM: ")
+
+
+def test_only_kernels_that_processor_and_library_have_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def library(core: str) -> Blas:
+        return Blas(name="OpenBLAS", version="", origin="", library="", prefix="", configuration="", core=core)
+
+    has = {None: "Zen", "Haswell": "Haswell", "Zen": "Zen", "SkylakeX": "Haswell", "Cooperlake": "Cooperlake"}
+    monkeypatch.setattr(blas, "with_kernels", lambda _library, setting: library(has[setting]))
+    flags = {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}
+    tried = [(found.core, setting) for found, setting in tune_blas._others(library("Nehalem"), flags)]
+    assert tried == [("Zen", None), ("Haswell", "Haswell")]
+
+
+@pytest.mark.mpi
+def test_a_real_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(blas.CORETYPE, "Nehalem")
+    ended = scope(tmp_path, "tune", "blas", "--mpi", "embedded", "--time", "1", "--output", "here")
+    assert ended.code == 0, ended.errors
+    record = json.loads((tmp_path / "here" / "tune-blas.json").read_text())
+    schema = Path(__file__).parents[2] / "schemas" / "tune-blas.schema.json"
+    Draft202012Validator(json.loads(schema.read_text())).validate(record)
+    assert (record["kernels"], record["setting"]) == ("Nehalem", "Nehalem")
+    for rival in record["rivals"]:
+        one, other = (
+            json.loads((tmp_path / "here" / rival["kernels"] / side / "machine.json").read_text()) for side in "ab"
+        )
+        assert one["environment"][blas.CORETYPE] == "Nehalem"
+        assert other["environment"].get(blas.CORETYPE) == rival["setting"]
+        assert other["build"]["blas"]["core"] == rival["kernels"]
+        assert all(one["b_median"] > 0 for one in rival["cases"])
+    assert ended.output.startswith("Keep the Nehalem kernels")
