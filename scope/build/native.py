@@ -17,6 +17,8 @@ PROGRAMS = "programs"
 PROGRAM = "scope-measure"
 ACTIVE_MESSAGES = "active-messages/src"
 """The library below the messages of one protocol: part of the program."""
+COLLECTIVES = "collectives"
+"""The topology-aware collectives: part of the program where ranks are simulated."""
 EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 """The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
 
@@ -97,7 +99,7 @@ def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
         sources=sources,
         mpi=mpi,
         targets=(PROGRAM, PROGRAMS),
-        beside=(*cmake.SHARED, ACTIVE_MESSAGES),
+        beside=(*cmake.SHARED, ACTIVE_MESSAGES, *([COLLECTIVES] if registry.named(mpi.name).simulates else [])),
         further_sources=(extra,) if extra else (),
         facts=(
             *facts,

@@ -92,6 +92,7 @@ def command(
         changes=changes,
         only=patterns or [],
         topology=topology,
+        cost=cost,
         collectives=collectives,
         program=_words(program),
         share_memory=share_memory,
@@ -109,7 +110,7 @@ def command(
 
         screen = console()
         screen.print(simulation.validated(made.record, every))
-        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, cost))
+        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged))
         screen.print(simulation.programs(made.record))
         for line in made.left_out:
             screen.print(f"no figure: {line}", soft_wrap=True)
@@ -169,8 +170,11 @@ def _by_formula(record: Simulation, one: Summary) -> float | None:
 def _print_json(made: Simulated) -> None:
     from scope.cli.output import print_json
     from scope.report.terminal.listing import rows
+    from scope.simulation.record import cost_of_a_percent, gained
 
     record = made.record
+    before = {one.key: one for one in made.unchanged}
+    gains = {one.key: gained(one, before.get(one.key)) for one in made.summaries}
     error, of_formulas = record.error_of(), record.formula_error_of()
     print_json(
         {
@@ -180,7 +184,14 @@ def _print_json(made: Simulated) -> None:
             "error_of_formulas": of_formulas.model_dump() if of_formulas else None,
             "left_out": made.left_out,
             "simulated": [
-                row | {"beyond": record.beyond(one), "by_formula": _by_formula(record, one)}
+                row
+                | {
+                    "beyond": record.beyond(one),
+                    "by_formula": _by_formula(record, one),
+                    "unchanged": before[one.key].median if one.key in before else None,
+                    "gain": gains[one.key],
+                    "cost_of_a_percent": cost_of_a_percent(record.cost, gains[one.key]),
+                }
                 for row, one in zip(rows(made.summaries), made.summaries, strict=True)
             ],
         }

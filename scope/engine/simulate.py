@@ -22,6 +22,7 @@ from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import InterruptedRunError, ScopeError, UsageError
+from scope.launch import preload
 from scope.launch.launcher import Command, MpiProgram
 from scope.launch.supervision.supervisor import Limits, Supervisor
 from scope.machine.discover import this_host
@@ -58,6 +59,8 @@ MESSAGES_AT_ONCE = frozenset({"MPI_Scan", "MPI_Exscan"})
 """SMPI has each rank send to all higher ranks at once, and looks through all these messages for each that ends."""
 MOST_AT_ONCE = 128
 """Ranks; on twice as many a case takes eight times as long."""
+DEFAULT = "default"
+"""The transport of the MPI library's own collectives."""
 LOCAL = frozenset({"MPI_Reduce_local"})
 """Sends nothing."""
 BUDGET_S = 5.0
@@ -81,6 +84,8 @@ class SimulateOptions:
     changes: Mapping[str, float] = field(default_factory=dict)
     topology: str | None = None
     """A network in place of the measured one."""
+    cost: float | None = None
+    """Of these changes, in any currency."""
     only: Sequence[str] = ()
     """Patterns of benchmarks; empty: all that the run measured."""
     collectives: str | None = None
@@ -169,6 +174,11 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     )
     changes = _words(options)
     _refuse_too_many(request, other)
+    asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request, other))
+    if not asked.plan.launches:
+        raise UsageError(
+            f"{run}: has topology-aware collectives only; --topology {options.topology}: they know none"
+        )
     directory = new_directory("simulate", options.output)
     first = RunDirectory(directory.unchanged) if changes else directory
     first.path.mkdir(exist_ok=True)
@@ -182,6 +192,7 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         simulator=f"SimGrid {build.mpi.version}",
         collectives=collectives,
         changes=changes,
+        cost=options.cost,
         inputs=own.inputs,
         notes=list(_notes(request, max(each.ranks for each in request.plan.launches))),
         validation=validation,
@@ -193,7 +204,6 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     unchanged: list[Summary] = []
     if changes:
         unchanged = _times(first, catalog)
-        asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request))
         well = _simulated(directory, asked, progress) and well
         analyze(directory.path)
         # Of other links and faster hosts no formula knows.
@@ -201,7 +211,8 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         record = record.model_copy(update={"formulas": found})
         write_json(directory.simulation, record)
     too_many = _too_many_messages(measured, catalog, options.ranks)
-    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many)))
+    no_groups = _without_groups(request, asked)
+    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
     programs: list[ProgramTime] = []
     try:
         programs.extend(_program_times(directory, replace(request, calibration=other)))
@@ -273,12 +284,15 @@ def _fitting(request: Request) -> Plan:
     return replace(request.plan, launches=tuple(fits))
 
 
-def _changed(request: Request) -> Plan:
-    """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts."""
-    further = [each for each in request.plan.launches if each.batch not in request.hosts_of]
-    return (
-        replace(request.plan, launches=tuple(further)) if request.options.only_larger and further else request.plan
-    )
+def _changed(request: Request, other: Calibration) -> Plan:
+    """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts.
+
+    Topology-aware collectives know groups of hosts and the links between them, no other network.
+    """
+    grouped = other.platform.topology is not None
+    able = [one for one in request.plan.launches if grouped or one.transport == DEFAULT]
+    further = [each for each in able if each.batch not in request.hosts_of]
+    return replace(request.plan, launches=tuple(further if request.options.only_larger and further else able))
 
 
 def _collectives(known: Run, asked: str | None) -> str:
@@ -297,7 +311,7 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
         for one in headlines(list(known.statistics))
         if one.median
         and one.ranks > 1
-        and one.transport == "default"
+        and one.transport.split(".")[0] in (DEFAULT, preload.TRANSPORT)
         and catalog[one.benchmark].level in LEVELS
         and one.metric == time_metric(one, catalog)
         and matches_any(one.benchmark, only)
@@ -370,6 +384,14 @@ def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: S
         if asked:
             counts = ", ".join(map(str, asked))
             yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}; SMPI sends all its messages at once"
+
+
+def _without_groups(request: Request, asked: Request) -> Iterator[str]:
+    """Yield which launches the platform that was asked for cannot have."""
+    for name in dict.fromkeys(one.transport for one in request.plan.launches):
+        if name not in {one.transport for one in asked.plan.launches}:
+            network = asked.options.topology
+            yield f"transport={name}: knows groups of hosts and the links between them, not --topology {network}"
 
 
 def _sampling(ranks: int, synchronization: str | None) -> dict[str, int | float | str]:
@@ -468,7 +490,11 @@ class Start:
         folder = self.directory.launches / f"hosts-{program.ranks}-{placement.kind}.txt"
         if self.shares_memory:
             program = replace(program, arguments=(*program.arguments, "--share-memory=yes"))
-        return self.simulator(hosts, program.ranks).command(program, folder, self.computes, short=self.short)
+        # The simulated program has the topology-aware collectives in itself.
+        environment = preload.settings(program.transport, self.directory.topology)
+        return self.simulator(hosts, program.ranks).command(
+            program, folder, self.computes, short=self.short, environment=environment
+        )
 
     @property
     def shares_memory(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 from scope.build import collectives
 from scope.launch.launcher import MpiProgram, Site
@@ -18,12 +19,18 @@ def preloaded(program: MpiProgram, site: Site) -> MpiProgram:
     `scope.topology.preloading` checks beforehand that the library can do what the transport asks for. `env` sets
     the variables on the hosts of the ranks, since the launcher itself must not load the library.
     """
-    transport, *choice = program.transport.split(".")
-    if transport != TRANSPORT:
+    asked = settings(program.transport, site.topology)
+    if not asked:
         return program
     libraries = [str(collectives.build(site.mpi).library), os.environ.get("LD_PRELOAD")]
-    settings = {"LD_PRELOAD": " ".join(filter(None, libraries)), "SCOPE_TOPOLOGY": str(site.topology)}
-    if choice:
-        settings["SCOPE_COLLECTIVES"] = "=".join(choice)
-    words = [f"{name}={value}" for name, value in settings.items()]
+    asked = {"LD_PRELOAD": " ".join(filter(None, libraries)), **asked}
+    words = [f"{name}={value}" for name, value in asked.items()]
     return replace(program, transport="default", path="env", arguments=(*words, program.path, *program.arguments))
+
+
+def settings(transport: str, topology: Path | None) -> dict[str, str]:
+    """Return the environment in which the library does what a transport asks for; empty where it asks for none."""
+    name, *choice = transport.split(".")
+    if name != TRANSPORT:
+        return {}
+    return {"SCOPE_TOPOLOGY": str(topology), **({"SCOPE_COLLECTIVES": "=".join(choice)} if choice else {})}

@@ -46,6 +46,9 @@ class OpenMpiFamily:
         elif conditions.major >= 5 and not conditions.fabric:
             # Without an adapter the one sleeps for a second in MPI_Init, the other looks for a fifth of it.
             parameters |= {name: "^ofi" for name in ("btl", "mtl") if not _user_chose(name)}
+        if conditions.shared_kernel and conditions.major < 5:
+            # Its windows between emulated hosts fail with MPI_ERR_WIN (4.1.4); the other component sends messages.
+            parameters["osc"] = "^rdma"
         interface = conditions.interface or (LOOPBACK if conditions.tcp and conditions.one_host else None)
         if interface:
             parameters["btl_tcp_if_include"] = interface

@@ -89,6 +89,8 @@ class Simulation(Strict):
     """The library whose choice of algorithms was simulated."""
     changes: list[str]
     """To the platform, as they were asked for; empty where it is as it was measured."""
+    cost: float | None = None
+    """Of the changes, in any currency; None where it was not given."""
     inputs: list[str]
     """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
     notes: list[str]
@@ -196,6 +198,18 @@ def beside(
 def times(summaries: Iterable[Summary], catalog: Catalog) -> list[Summary]:
     """Return the time of each case that has one."""
     return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
+
+
+def gained(one: Summary, old: Summary | None) -> float | None:
+    """Return how much more a case does in the same time than before, 0.1 is 10 %; None where one is missing."""
+    if old is None or not one.median or not old.median:
+        return None
+    return (old.median / one.median if one.better == "lower" else one.median / old.median) - 1
+
+
+def cost_of_a_percent(cost: float | None, gain: float | None) -> float | None:
+    """Return what each percent gained costs; None where nothing is gained, or no cost is known."""
+    return None if cost is None or gain is None or gain <= 0 else cost / (100 * gain)
 
 
 def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,10 +61,12 @@ class Simulator:
         computes: bool,
         options: Sequence[str] = (),
         short: bool = False,
+        environment: Mapping[str, str] | None = None,
     ) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
 
         `options`: further ones of smpirun. `short`: it exchanges at most `SHORT_BYTES` with each other rank.
+        `environment`: what its ranks find there beside that of this process.
 
         Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
         cannot be written.
@@ -83,7 +85,8 @@ class Simulator:
         limit = "-d" if self.shares_memory else "-v"
         return Command(
             [
-                *("env", f"TMPDIR={self.scratch}"),  # smpirun of SimGrid 3.32 misreads its option -tmpdir
+                *("env", *(f"{name}={value}" for name, value in (environment or {}).items())),
+                f"TMPDIR={self.scratch}",  # smpirun of SimGrid 3.32 misreads its option -tmpdir
                 *("sh", "-c", f'ulimit {limit} {self.most_bytes // 1024} && exec "$@"', "smpirun"),
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
                 *("-hostfile", str(hostfile), "--log=root.thres:critical"),

@@ -52,6 +52,16 @@ def test_program_and_its_arguments_come_last() -> None:
         assert command.arguments[-4:] == ["-v", "-x", "program", "--plan=x"]
 
 
+def test_open_mpi_4_has_windows_between_emulated_hosts() -> None:
+    def component(version: str, **facts: object) -> str | None:
+        place = site("openmpi", version, hosts=HOSTS, interface="eth0", **facts)
+        return start(JOB, place).environment.get("OMPI_MCA_osc")
+
+    assert component("4.1.4", shared_kernel=True) == "^rdma"
+    assert component("5.0", shared_kernel=True) is None
+    assert component("4.1.4") is None
+
+
 def test_a_rank_is_one_thread_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     for name in ("openmpi", "mpich"):

@@ -22,6 +22,7 @@ SOURCES = {
     "gamma": "A Beowulf with GAMMA",
     "param": "Rao et al.",
     "io500": "IO500",
+    "gpcnet": "HPE, Slingshot",
 }
 SIZES = {840: 180, 1080: 240, 1320: 300, 1680: 360}
 
@@ -31,6 +32,7 @@ def test_there_are_the_experiments() -> None:
         "gamma-figure2",
         "gamma-figure3",
         "gamma-table1",
+        "gpcnet",
         "grid-figure2",
         "grid-pdgemm",
         "grid-table2",
@@ -87,7 +89,7 @@ def test_there_are_the_experiments() -> None:
 def test_an_unknown_experiment_names_those_there_are() -> None:
     with pytest.raises(
         UsageError,
-        match="unknown experiment; known: gamma-figure2, gamma-figure3, gamma-table1, grid-figure2,",
+        match="unknown experiment; known: gamma-figure2, gamma-figure3, gamma-table1, gpcnet,",
     ):
         load("scope-appendix-h")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scope.report.run import contents, page
-from scope.report.run.simulation_tables import new
+from scope.report.run.simulation_tables import gains, new
 from scope.rundirectory import FORMAT, RunDirectory, write_json
 from scope.simulation.record import ByFormula, ProgramTime, Simulation, beside, times
 from scope.statistics.summary import Summary
@@ -62,10 +62,27 @@ def test_a_measured_run_has_no_such_section(golden_run: Path) -> None:
 def test_changed_figures_stand_beside_unchanged_ones_and_have_a_cost(simulated: Path) -> None:
     known = contents.read(simulated)
     assert known.simulation is not None
-    record = known.simulation.model_copy(update={"changes": ["--hosts 64"]})
+    record = known.simulation.model_copy(update={"changes": ["--hosts 64"], "cost": 100.0})
     one = next(each for each in times(known.summaries, known.catalog) if each.benchmark == "mpi.barrier")
-    found = new(record, [one], [slower(one)], cost=100.0)
+    found = new(record, [one], [slower(one)])
     assert found is not None
     cells = dict(zip(found.table.columns, found.table.rows[0], strict=True))
     assert (cells["change"], cells["cost of a percent"], cells["beyond"]) == ("-33.3 %", "2.00", "a")
     assert found.reasons == ["a  beyond the validation: the changed platform was not measured"]
+
+
+def test_what_a_change_gains_each_benchmark_and_what_it_costs(simulated: Path) -> None:
+    known = contents.read(simulated)
+    assert known.simulation is not None
+    record = known.simulation.model_copy(update={"cost": 100.0})
+    found = times(known.summaries, known.catalog)
+    some = [one for one in found if one.benchmark in ("mpi.barrier", "mpi.broadcast")]
+    table = gains(record, some, [slower(one) if one.benchmark == "mpi.barrier" else one for one in some])
+    cells = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    assert (cells["mpi.barrier"]["median gain"], cells["mpi.barrier"]["cost of a percent"]) == ("+50.0 %", "2.00")
+    assert (cells["mpi.broadcast"]["median gain"], cells["mpi.broadcast"]["cost of a percent"]) == (
+        "+0.0 %",
+        "no gain",
+    )
+    assert int(cells["all"]["cases"]) == len(some)
+    assert not gains(record, some, []).rows

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,17 @@ import pytest
 from scope.build import installations
 from scope.engine.simulate import listed
 from scope.errors import ScopeError, UsageError
+from scope.launch import preload
 from scope.launch.launcher import MpiProgram
 from scope.machine.machine import NativeBuild
 from scope.simulation.description import HEAD
+from scope.simulation.description import write as describe
+from scope.simulation.platform import Figure, Node, Platform
 from scope.simulation.program import refuse_unfit, simulated_time_s
 from scope.simulation.start import Simulator
+from scope.statistics.estimate import Estimate
+from scope.topology.topology import Group, Topology
+from scope.topology.topology import write as write_topology
 from tests.installed_mpi import built
 
 FEW, MANY = 64, 256
@@ -83,17 +89,20 @@ def simulated_records(
     options: Sequence[str] = (),
     most_bytes: int = MOST_BYTES,
     shares_memory: bool = False,
+    platform_text: str = "",
+    environment: Mapping[str, str] | None = None,
 ) -> tuple[list[dict[str, Any]], int]:
     """Run the cases on one rank per simulated host; return their records and the memory in B."""
     folder.mkdir()
     platform, plan, samples = folder / "platform.xml", folder / "plan.txt", folder / "samples.jsonl"
-    platform.write_text(cluster(ranks))
+    platform.write_text(platform_text or cluster(ranks))
     plan.write_text("".join(f"{case}\n" for case in cases))
     hosts = [f"host{number}" for number in range(ranks)]
     simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, most_bytes, folder, shares_memory)
     sharing = ("--share-memory=yes",) if shares_memory else ()
     words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated", *sharing)
-    command = simulator.command(MpiProgram(build.program, words, ranks), folder / "hosts", False, options)
+    program = MpiProgram(build.program, words, ranks)
+    command = simulator.command(program, folder / "hosts", False, options, environment=environment)
     with subprocess.Popen(command.arguments, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -155,6 +164,46 @@ def test_shared_memory_has_room_for_a_case_that_is_refused_without(simulated: Na
         else:
             assert case["status"] == "failed"
             assert "not enough memory" in case["reason"]
+
+
+def test_topology_aware_collectives_take_the_time_of_their_schedules(
+    simulated: NativeBuild, tmp_path: Path
+) -> None:
+    """Two rooms with 100 MB/s inside and 1 MB/s between: how often a message crosses decides its time."""
+    rooms = ("a", "b")
+    hosts = [f"host{number}" for number in range(16)]
+    groups = [
+        Group(
+            **{"name": room, "level": "cluster", "hosts": hosts[place::2], "latency_s": 1e-4},
+            **{"bandwidth_bytes_per_s": 1e8, "parent": "all", "uplink_bytes_per_s": 1e6},
+        )
+        for place, room in enumerate(rooms)
+    ]
+    groups.append(Group(name="all", level="lan", latency_s=1e-3, bandwidth_bytes_per_s=1e6))
+    topology = Topology(origin="simulated", group=groups)
+    file = tmp_path / "topology.toml"
+    file.write_text(write_topology(topology))
+    speed = Figure(Estimate(value=1e9), "none", "flop/s")
+    text = describe(Platform("simulated", [Node(name, 1, speed) for name in hosts], None, None, topology), [])
+
+    def time_s(transport: str) -> float:
+        records, _ = simulated_records(
+            simulated,
+            tmp_path / transport,
+            16,
+            ["mpi.broadcast message_bytes=1000000"],
+            platform_text=text,
+            environment=preload.settings(transport, file),
+        )
+        (case,) = [record for record in records if record["record"] == "case"]
+        assert case["status"] == "ok"
+        return max(times[-1] for times in case["series"][0]["elapsed_s"])
+
+    once = time_s("collectives.broadcast.multilevel_pipelined")
+    assert 1.0 < once < 1.3
+    # The heap of the ranks in order joins the rooms, which have every second rank, on nearly every level.
+    assert time_s("collectives.broadcast.flat_binomial") > 2 * once
+    assert time_s("default") > 1.3 * once
 
 
 PROGRAM = """

@@ -25,8 +25,11 @@ class Simulated:
     figures: list[Figure]
     notes: list[str]
     new: New | None
+    gains: Table
+    """What a change gains each benchmark; without rows where nothing was changed."""
     programs: Table
     error_of_programs: str = tables.ERROR_OF_PROGRAMS
+    what_gains: str = tables.GAINS
 
 
 def section(contents: Contents) -> Simulated | None:
@@ -34,6 +37,8 @@ def section(contents: Contents) -> Simulated | None:
     record = contents.simulation
     if record is None:
         return None
+    summaries = times(contents.summaries, contents.catalog)
+    unchanged = times(contents.unchanged, contents.catalog)
     return Simulated(
         what=tables.described(record),
         accuracy=record.accuracy,
@@ -41,9 +46,8 @@ def section(contents: Contents) -> Simulated | None:
         errors=tables.errors(record),
         figures=list(_figures(record)),
         notes=record.notes,
-        new=tables.new(
-            record, times(contents.summaries, contents.catalog), times(contents.unchanged, contents.catalog)
-        ),
+        new=tables.new(record, summaries, unchanged),
+        gains=tables.gains(record, summaries, unchanged),
         programs=tables.programs(record),
     )
 

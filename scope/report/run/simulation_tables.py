@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
+from statistics import median
 from string import ascii_lowercase
 
 from scope import units
 from scope.report.figure import Table
-from scope.simulation.record import Beside, ErrorOf, Simulation
+from scope.simulation.record import Beside, ErrorOf, Simulation, cost_of_a_percent, gained
 from scope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
@@ -18,6 +19,7 @@ FORMULAS = (
     " Where a model was fitted to the case itself, its error is marked: it validates nothing."
 )
 FITTED = "fitted"
+GAINS = "What the change gains: more done in the same time"
 
 
 @dataclass(frozen=True)
@@ -72,13 +74,38 @@ def cases(record: Simulation) -> Table:
     return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "its error"], rows))
 
 
-def new(
-    record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary], cost: float | None = None
-) -> New | None:
+def gains(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> Table:
+    """Return what a change gains each benchmark, and all, and what a percent of it costs.
+
+    `unchanged`: the same cases on the platform as it was measured; without them there are no rows.
+    """
+    before = {one.key: one for one in unchanged}
+    found: dict[str, list[float]] = {}
+    for one in summaries:
+        if (gain := gained(one, before.get(one.key))) is not None:
+            found.setdefault(one.benchmark, []).append(gain)
+    lines = [(name, values, record.error_of(name)) for name, values in found.items()]
+    if len(lines) > 1:
+        lines.append(("all", [gain for values in found.values() for gain in values], record.error_of()))
+    rows = [
+        [
+            name,
+            str(len(values)),
+            units.change(median(values)),
+            *([units.change(min(values)), units.change(max(values))] if len(values) > 1 else ["", ""]),
+            _priced(record.cost, median(values)),
+            _median(error),
+        ]
+        for name, values, error in lines
+    ]
+    columns = ["benchmark", "cases", "median gain", "least", "most", "cost of a percent", "error where measured"]
+    return _without_empty(Table(columns, rows))
+
+
+def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> New | None:
     """Return the figures that were not measured, each with what lies outside of the validation; None without any.
 
-    `unchanged`: the same cases on the platform as it was measured. `cost`: of what was changed, in any currency,
-    divided by the percent gained.
+    `unchanged`: the same cases on the platform as it was measured.
     """
     measured = {(one.label, one.metric) for one in record.validation} if not record.changes else set()
     further = [one for one in summaries if (one.label, one.metric) not in measured]
@@ -92,7 +119,7 @@ def new(
         [
             one.label,
             units.quantity(one.median, one.unit),
-            *_change_words(one, before.get(one.key), cost),
+            *_change_words(one, before.get(one.key), record.cost),
             _median(record.error_of(one.benchmark)),
             *_new_formula(record, one),
             letters.get(record.beyond(one), ""),
@@ -164,13 +191,18 @@ def _median(error: ErrorOf | None) -> str:
 
 def _change_words(one: Summary, old: Summary | None, cost: float | None) -> list[str]:
     """Return the time without the change, what the change gains, and the cost of a percent gained."""
-    if old is None or not one.median or not old.median:
+    gain = gained(one, old)
+    if gain is None or old is None or not one.median or not old.median:
         return ["", "", ""]
-    ratio = one.median / old.median
-    # More is done in the same time.
-    gained = (1 / ratio if one.better == "lower" else ratio) - 1
-    priced = "" if cost is None else units.digits(cost / (100 * gained)) if gained > 0 else "no gain"
-    return [units.quantity(old.median, old.unit), units.change(ratio - 1), priced]
+    return [units.quantity(old.median, old.unit), units.change(one.median / old.median - 1), _priced(cost, gain)]
+
+
+def _priced(cost: float | None, gain: float) -> str:
+    """Return what a percent gained costs, in words."""
+    if cost is None:
+        return ""
+    priced = cost_of_a_percent(cost, gain)
+    return "no gain" if priced is None else units.digits(priced)
 
 
 def _letters() -> Iterator[str]:

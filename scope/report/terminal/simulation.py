@@ -36,17 +36,18 @@ def programs(record: Simulation) -> RenderableType:
     return Group(_table(tables.programs(record)), Text(tables.ERROR_OF_PROGRAMS), Text(""))
 
 
-def simulated(
-    record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary], cost: float | None = None
-) -> RenderableType:
-    """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing.
-
-    `cost`: of what was changed, in any currency, divided by the percent gained.
-    """
-    found = tables.new(record, summaries, unchanged, cost)
+def simulated(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> RenderableType:
+    """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing."""
+    found = tables.new(record, summaries, unchanged)
     if found is None:
         return Text("")
-    return Group(Text(found.title, style="bold"), _table(found.table), *map(Text, found.reasons), Text(""))
+    gains = tables.gains(record, summaries, unchanged)
+    gained: list[RenderableType] = (
+        [Text(tables.GAINS, style="bold"), _table(gains), Text("")] if gains.rows else []
+    )
+    return Group(
+        Text(found.title, style="bold"), _table(found.table), *map(Text, found.reasons), Text(""), *gained
+    )
 
 
 def _table(one: Table) -> rich.Table:
