@@ -26,7 +26,7 @@ _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
 _WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
 _SIZE = re.compile(r"\s*Array size =\s*(\d+)")
 _REPETITIONS = re.compile(
-    r"(?:Each kernel will be executed|Each test is run| You are running each test)\s+(\d+) times"
+    r"(?:Each kernel will be executed|Each test is run|\s*You are running each test)\s+(\d+) times"
 )
 _THREADS = re.compile(r"\s*Number of Threads (?:counted|requested)?\s*=\s*(\d+)")
 _ROW = re.compile(r"(Copy|Scale|Add|Triad):((?:\s+\d+[.,]\d+){4})\s*$")

@@ -65,18 +65,34 @@ def test_a_line_of_noise_in_a_document_changes_no_figure(file: str) -> None:
     assert _says(file, "\n".join(rows) + "\n") == _says(file, data(file))
 
 
+def _behind(prefix: str, output: str) -> str:
+    return "".join(f"{prefix}{line}\n" for line in output.splitlines())
+
+
 @pytest.mark.parametrize(
     "disguise",
     [
         lambda output: output.replace("\n", "\r\n"),
         lambda output: "".join(f"0: {line}\n" for line in output.splitlines()),
         lambda output: f"\x1b[32m{output}\x1b[0m",
+        lambda output: _behind("node-17.cluster: ", output),
+        lambda output: _behind("2026-05-01T12:00:00.1234567Z ", _behind("mpi-1  | ", output)),
+        lambda output: _behind("Fri May  1 12:00:00 2026[1,0]<stdout>:", output),
+        lambda output: _behind("[Fri May  1 12:00:00 2026][1,0][node017:123]<stdout>: ", output),
+        lambda output: _behind("[0@node017]", output),
+        lambda output: _behind("    ", output),
     ],
-    ids=["CRLF", "srun --label", "colours"],
+    ids=["CRLF", "srun --label", "colours", "pdsh", "containers", "Open MPI 4", "Open MPI 5", "MPICH", "indented"],
 )
 def test_terminals_and_launchers_change_no_figure(disguise: Callable[[str], str]) -> None:
     for file in FILES:
         assert _says(file, disguise(data(file))) == _says(file, data(file)), file
+
+
+def test_lines_of_several_hosts_are_told_apart() -> None:
+    rows = data("stream-5.10.txt").splitlines()
+    mixed = "".join(f"node{host}: {row}\n" for row in rows for host in (1, 2))
+    assert _says("stream-5.10.txt", mixed) == _says("stream-5.10.txt", data("stream-5.10.txt")) * 2
 
 
 @pytest.mark.parametrize("file", FILES)

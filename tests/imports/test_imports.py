@@ -97,7 +97,7 @@ def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
 
 
 def test_a_numbering_is_no_label() -> None:
-    text = "".join(f" {number}: line\n" for number in range(9))
+    text = "".join(f"{number}: line\n" for number in range(9))
     assert [line.text for line in lines(text)] == text.splitlines()
 
 
