@@ -11,12 +11,13 @@ from scope.errors import UsageError
 
 _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
 _TAGGED = re.compile(
-    r"(?:\[?\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\]?)?(?P<who>\[[^\s\]]*\d\])?(?:\[[^\s\]]*\])?<std(?:out|err)>:\s?"
+    r"(?:\[?\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\]?)?"
+    r"(?P<who>\[[^\s\]]*\d\])?(?:\[[^\s\]]*\])?<std(?:out|err)>:\s?"
 )
 """`mpirun --tag-output --timestamp-output`, and `--output` of Open MPI 5."""
 _STAMPED = re.compile(
-    r"(?P<who>)(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?(?: std(?:out|err) [FP])?"
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)(?:\s|$)"
+    r"(?P<who>)(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?"
+    r"(?: std(?:out|err) [FP])?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)(?:\s|$)"
 )
 """Logs of containers and of continuous integration, and `ts`."""
 _LABELLED = re.compile(r"(?P<who>\[\d+\]:? ?| *\d+: ?)")
@@ -25,6 +26,8 @@ _NAMED = re.compile(r"(?P<who>[A-Za-z][\w.-]*(?=: |:$| +\|)|\[\d+@[\w.-]+\])(?::
 """`pdsh`, `clush`, `docker compose`, and `mpiexec -prepend-pattern`."""
 _PREFIXES = ((_TAGGED, 0.0), (_STAMPED, 0.5), (_NAMED, 0.9), (_LABELLED, 0.5))
 """Each with the share of the lines that must have it: what is ambiguous must stand before nearly all."""
+_FEWEST = 3
+"""Lines that show what is ambiguous."""
 _BRACKETED = re.compile(r"\[\d+\] ")
 """`mpiexec -l` of MPICH: also within a line, where the program wrote the line in pieces."""
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
@@ -48,12 +51,15 @@ def decoded(file: str, content: bytes) -> str:
     except UnicodeDecodeError:
         text = content.decode("latin-1")
     if (end := text.find("\0")) >= 0:
-        raise UsageError(f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark")
+        raise UsageError(
+            f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark, of a Darshan log"
+            " that of darshan-parser"
+        )
     return text
 
 
 def lines(text: str) -> list[Line]:
-    """Return the lines that are not blank, each with its number; those of several processes one after the other."""
+    """Return the lines that are not blank, each with its number; those of several processes follow one another."""
     found = list(_plain(text))
     for prefix, share in _PREFIXES:
         found = _without(found, prefix, share)
@@ -77,7 +83,8 @@ def _without(found: list[Line], prefix: re.Pattern[str], share: float) -> list[L
     matches = [prefix.match(line.text) for line in found]
     labels = [match["who"] for match in matches if match]
     # Labels repeat; what counts up is the program's own numbering.
-    if len(labels) <= share * len(found) or len(set(labels)) > max(1, len(labels) / 2):
+    few = len(labels) <= share * len(found) or (share > 0 and len(labels) < _FEWEST)
+    if few or len(set(labels)) > max(1, len(labels) / 2):
         return found
     places: dict[str, int] = {}
     place, result = 0, []

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from scope import imports
+from scope.errors import UsageError
 from scope.imports import Figure
 from scope.imports.lines import lines
 from tests.imports.reading import DATA, data, read
@@ -113,8 +114,11 @@ def test_a_cut_output_has_no_figure_that_the_whole_one_has_not(file: str) -> Non
         *range(before, before + len(rows[last - 1]), 2),
     }:
         found = lines(output[:end])
-        if not format_.claims(found):
-            continue
+        try:
+            if not format_.claims(found):
+                continue
+        except UsageError:
+            continue  # JSON without its end
         for one in format_.read(found).figures:
             like = (each for each in whole if replace(one, line=1, values=()) == replace(each, values=()))
             assert one.failure or any(one.values == each.values[: len(one.values)] for each in like), end
