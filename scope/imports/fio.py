@@ -101,7 +101,9 @@ def _jobs(one: Printed) -> Iterator[Figure]:
         alone = groups[job.get("groupid")] == 1
         for direction in DIRECTIONS:
             shown = _mapping(job, direction)
-            if _number(shown, "total_ios") > 0 and _number(shown, "runtime") > 0:
+            # Before 2.2 no number of operations was printed.
+            moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
+            if moved and _number(shown, "runtime") > 0:
                 case = _own(options, direction, shown, alone) or _foreign(job, options, direction, seen[who])
                 yield from _figures(case, shown, old, line, _failure(job))
         seen[who] += 1
@@ -142,7 +144,7 @@ def _figures(
         beside |= {
             name: _number(percentiles, key) / per_s for key, name in _PERCENTILES.items() if key in percentiles
         }
-        count = int(_number(shown, "total_ios"))
+        count = int(_number(shown, "total_ios")) or None
         yield replace(one("latency_s", median / per_s), statistic="median", repetitions=count, beside=beside)
 
 

@@ -25,21 +25,13 @@ CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F", "U")
 _BANNER = re.compile(r"\s*(?:Java )?NAS Parallel Benchmarks? ?\(?(?:NPB)?\s*(\d[\w.]*)?")
 _TITLE = re.compile(r"\s*(\w[\w.-]*) Benchmark Completed\.?\s*$")
 _FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w|class_npb)\s*=\s+(\S.*)$")
-_ALIASES = {"class_npb": "Class"}
-"""Of NPB-CPP."""
+_ALIASES = {"class_npb": "Class", "Active processes": "Active procs"}
+"""Of NPB-CPP, and of 3.4.2."""
 _FACTS = {
     *("Class", "Size", "Iterations", "Time in seconds", "Total processes", "Compiled procs", "Active procs"),
     *("Total threads", "Avail threads", "Mop/s total", "Mop/s/process", "Mop/s/thread", "Operation type"),
-    *(
-        "Verification",
-        "Version",
-        "Compile date",
-        "Compiler ver",
-        "OpenMP version",
-        "class_npb",
-        "Number of zones",
-        "Total number of threads",
-    ),
+    *("Verification", "Version", "Compile date", "Number of zones", "Total number of threads"),
+    *("Compiler ver", "OpenMP version", *_ALIASES),
 }
 _DIGITS = re.compile(r"\d+[.,]\d\d$")
 _OPTION = re.compile(r"\s+(?:\w*(?:CC|F77|FC)|FLINK|CLINK|\w*_(?:LIB|INC)|\w*FLAGS|RAND)\s+=\s")
@@ -57,6 +49,7 @@ _SAID = re.compile(
     r"|Binary ADC file|View sizes are|Estimated rb-tree|\*\*\* DC Benchmark|Benchmark Time\s+=|Input Tuples|Tuples"
     r"|Number of (?:Views|Tasks)|Checksum\s+="
     rf"|(?:FAILURE: )?(?:\d+\s+)?{_REAL}(?:\s+{_REAL})*\s*$|\d+\s+\d+\.?\s*$)"
+    r"|\s+iteration\s*$|\s{8,9}\d+\s*$"
     r"|\s+NPB-CPP is developed by|\s+In case of questions or problems, please"
 )
 

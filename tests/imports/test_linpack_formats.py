@@ -153,6 +153,13 @@ def test_an_unsuccessful_verification_is_no_result(verdict: str) -> None:
     assert {one.failure for one in read("npb", text).reading.figures} == {f"verification: {verdict}"}
 
 
+def test_processes_that_did_nothing_are_no_ranks() -> None:
+    active = " Active processes=                        2\n"
+    found = read("npb", data("npb-3.3-mpi-cg.4.txt").replace(" Mop/s total", f"{active} Mop/s total"))
+    assert {one.ranks for one in found.reading.figures} == {2}
+    assert not found.unread
+
+
 def test_a_class_that_scope_does_not_have_is_another_benchmark() -> None:
     text = (
         data("npb-3.3-mpi-cg.4.txt")
