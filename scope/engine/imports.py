@@ -120,12 +120,19 @@ def _read(file: Path, format_: str | None) -> Output:
     content = _content(file)
     all_lines = lines(decoded(str(file), content))
     formats = [imports.format_of(name) for name in ([format_] if format_ else imports.names())]
+    found: list[Reading] = []
+    refusals: list[UsageError] = []
     try:
-        found = [one.read(all_lines) for one in formats if format_ or one.claims(all_lines)]
-    except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+        for one in formats:
+            try:
+                if one.claims(all_lines) or format_:
+                    found.append(one.read(all_lines))
+            except UsageError as refusal:
+                refusals.append(refusal)
     except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
         raise UsageError(f"{file}: cannot be understood: {error}") from error
+    if refusals and not any(one.figures for one in found):
+        raise UsageError(f"{file}: {refusals[0]}") from refusals[0]
     result = Output(file.name, content, all_lines, found)
     if not all_lines:
         raise UsageError(f"{file}: is empty; must be the output of a benchmark")

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from scope.catalog.benchmark import Benchmark, Value
+from scope.errors import UsageError
 from scope.imports import Figure, Reading, declared, metric, parameter
 from scope.imports.lines import Line
 from scope.imports.objects import Printed, objects
@@ -33,18 +34,27 @@ _PLAIN = {
 }
 """Options under which reading remains a case of Scope's."""
 _SIZE = re.compile(r"(\d+)(?:([kmgt])(?:i?b)?)?$", re.IGNORECASE)
+_VERSION_KEY = re.compile(r'\s*"fio version"\s*:')
+_OTHER_OUTPUT = re.compile(r"\S+: \(groupid=\d+, jobs=\d+\): err=|\d;fio-\d")
 _SAID = re.compile(
     r"fio-\d+\.\d+\S*\s*$|\S+: \(g(?:roupid)?=\d+\)?|Starting \d+ (?:process|thread)|\S+: Laying out IO file"
     # The text for people, which says the same with fewer digits.
-    r"|\s+(?:read|write|trim|READ|WRITE|TRIM)\s*: |\s+(?:[sc]?lat(?: percentiles)?|bw|iops)\s*\([a-zA-Z/]+\)\s*: "
+    r"|\s+(?:read|write|trim|READ|WRITE|TRIM)\s*: "
+    r"|\s+(?:[sc]?lat(?: percentiles)?|bw|iops)\s*\(\s*[a-zA-Z/]+\)\s*: "
     r"|\s+\|\s+\d|\s+clat percentiles|\s+(?:cpu|IO depths|submit|complete|issued rwts|latency|iops)\s*: "
     r"|Run status group|Disk stats|\s+\w+: ios="
 )
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether JSON of the program is among the lines."""
-    return any(_is_fio(one) for one in objects(lines))
+    """Return whether JSON of the program is among the lines; UsageError where it is cut or another output."""
+    if any(_is_fio(one) for one in objects(lines)):
+        return True
+    if any(_VERSION_KEY.match(line.text) for line in lines):
+        raise UsageError("holds JSON of fio without its end; must be whole")
+    if any(_OTHER_OUTPUT.match(line.text) for line in lines):
+        raise UsageError("is what fio prints for people or `--minimal`; must be of `--output-format=json`")
+    return False
 
 
 def read(lines: Sequence[Line]) -> Reading:
@@ -91,7 +101,9 @@ def _jobs(one: Printed) -> Iterator[Figure]:
         alone = groups[job.get("groupid")] == 1
         for direction in DIRECTIONS:
             shown = _mapping(job, direction)
-            if _number(shown, "total_ios") > 0 and _number(shown, "runtime") > 0:
+            # Before 2.2 no number of operations was printed.
+            moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
+            if moved and _number(shown, "runtime") > 0:
                 case = _own(options, direction, shown, alone) or _foreign(job, options, direction, seen[who])
                 yield from _figures(case, shown, old, line, _failure(job))
         seen[who] += 1
@@ -132,7 +144,7 @@ def _figures(
         beside |= {
             name: _number(percentiles, key) / per_s for key, name in _PERCENTILES.items() if key in percentiles
         }
-        count = int(_number(shown, "total_ios"))
+        count = int(_number(shown, "total_ios")) or None
         yield replace(one("latency_s", median / per_s), statistic="median", repetitions=count, beside=beside)
 
 

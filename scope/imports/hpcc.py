@@ -8,6 +8,7 @@ printed where any test was wrong, without saying which.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from scope.samples.records import Statistic
 TITLE = "HPC Challenge"
 _GIGA, _US = 9, -6
 _REPETITIONS = 9
+_ROUNDED = 1e-2
+"""Times have two digits behind the point."""
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
 _ENTRY = re.compile(
@@ -216,6 +219,11 @@ def read(lines: Sequence[Line]) -> Reading:
             continue
         understood.add(line.number)
     figures = [one for each in summaries for one in each.figures()]
+    # HPL may have solved several problems, of which the summary has one; without a summary they are HPL's.
+    solved = hpl.read_all(lines).figures if summaries else []
+    if summaries and not any(one.benchmark in (hpl.BENCHMARK, hpl.OTHER) for one in figures):
+        solved = [replace(one, failure="the summary of all tests is cut") for one in solved]
+    figures += [one for one in solved if not _is_summarised(one, figures)]
     return Reading(
         program=f"{TITLE} {', '.join(versions)}".strip(),
         figures=figures,
@@ -224,6 +232,19 @@ def read(lines: Sequence[Line]) -> Reading:
         benchmarks=_benchmarks(),
         hosts=list(hosts),
         started_unix_s=min(moments, default=None),
+    )
+
+
+def _is_summarised(one: Figure, figures: Sequence[Figure]) -> bool:
+    """Return whether a line of HPL is the problem of a summary, which says its rate and time with more digits."""
+    if one.metric == "residual":
+        return True
+    sizes = ("n", "block", "grid_rows", "grid_columns")
+    return any(
+        (each.metric, [each.parameters.get(size) for size in sizes])
+        == (one.metric, [one.parameters.get(size) for size in sizes])
+        and math.isclose(each.values[0], one.values[0], rel_tol=_ROUNDED)
+        for each in figures
     )
 
 

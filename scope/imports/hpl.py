@@ -9,7 +9,7 @@ Scope has one way. What `algorithm.linpack` cannot do stands as `algorithm.hpl`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark, Value
@@ -71,12 +71,17 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all problems."""
+    return read_all(_own(lines))
+
+
+def read_all(lines: Iterable[Line]) -> Reading:
+    """Return the figures of all problems, those of HPCC included."""
     problems: list[_Problem] = []
     versions: dict[str, None] = {}
     understood: set[int] = set()
     missing: dict[str, None] = {}
     swap = ""
-    for line in _own(lines):
+    for line in lines:
         if title := _TITLE.match(line.text):
             versions[title[1]] = None
             swap = ""

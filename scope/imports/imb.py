@@ -23,8 +23,9 @@ _TITLE = re.compile(
     r"#\s+(?:Intel|Pallas) ?(?:\(R\) )?MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?), (.+?) part(?:n#-+)?\s*$"
 )
 """IMB-IO 2021 prints an `n` for the end of the line."""
-_SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)\s*$")
-_PROCESSES = re.compile(r"# #processes = (\d+)\s*$")
+_SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)(?: \((\d+(?: x \d+)*)\))?\s*$")
+_PROCESSES = re.compile(r"# #processes = (\d+)(?:; rank order .*)?\s*$")
+_ANY_SECTION = re.compile(r"# Benchmarking |# !! Benchmark ")
 _GROUPS = re.compile(r"# \( (\d+) groups of (\d+) processes each running simultaneous \)\s*$")
 _MODE = re.compile(r"#\s+MODE: ((?:NON-)?AGGREGATE)\s*$")
 _HEAD = re.compile(r"\s*(Group\s+)?(#bytes\s+)?#repetitions\s")
@@ -32,7 +33,7 @@ _SUMMED = re.compile(r"# MPI_Datatype for reductions\s*:\s*(\w+)")
 _DATE = re.compile(r"# Date\s*: (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
 _OPTIONS = re.compile(r"-(off_cache|root_shift|sync)\s+(\S+)")
 _DECIMAL = re.compile(r"\d+[.,]\d\d$")
-_SAID = re.compile(r"#|!!!!\s+ALL BENCHMARKS SUCCESSFUL")
+_SAID = re.compile(r"#(?! !!)|!!!!\s+ALL BENCHMARKS SUCCESSFUL")
 
 _COLUMNS = {
     "t[usec]": metric("time_s", "s", "time"),
@@ -90,6 +91,8 @@ class Section:
     groups: int = 1
     ranks: int | None = None
     mode: str = ""
+    grid: str = ""
+    """Of the processes of a stencil: `2 x 2`."""
     columns: list[str] = field(default_factory=list)
     meanings: dict[str, Meaning] = field(default_factory=dict)
     """Of the columns."""
@@ -138,7 +141,10 @@ class _Reader(LineReader):
             self.versions[title[1]] = None
         elif section := _SECTION.match(text):
             name = f"{section[1] or ''}{section[2]}"
-            self._section = Section(name, self._version, self._part, self._options)
+            self._section = Section(name, self._version, self._part, self._options, grid=section[3] or "")
+        elif _ANY_SECTION.match(text):
+            self._section = None
+            return False
         elif self._section is not None and (processes := _PROCESSES.match(text)):
             self._section.ranks = int(processes[1]) or None
         elif self._section is not None and (groups := _GROUPS.match(text)):
@@ -254,7 +260,8 @@ def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
     level = "storage" if part == "io_" else "mpi"
     slug = re.sub(r"[^a-z0-9]+", "_", section.name.lower()).strip("_")
     name = f"{level}.imb_{part}{slug}"
-    settings: dict[str, Value] = {"mode": section.mode} if section.mode else {}
+    said = {"mode": section.mode, "grid": section.grid}
+    settings: dict[str, Value] = {key: value for key, value in said.items() if value}
     parameters = [setting(key, str(value)) for key, value in settings.items()]
     if "#bytes" in section.columns:
         parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scope.catalog.benchmark import Benchmark, Value
+from scope.errors import UsageError
 from scope.imports import Figure, Reading, declared, metric, parameter
 from scope.imports.lines import Line, number
 from scope.imports.objects import Printed, objects
@@ -31,6 +32,7 @@ _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _TITLE = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
 _COMMAND = re.compile(r"Command line(?: used)?\s*: (.*)$")
+_JSON_TEST = re.compile(r'\s*"Command line"\s*: ".*ior\b')
 _BEGIN = re.compile(r"(?:Options|Summary):\s*$")
 _OPTION = re.compile(
     r"\s*(api|apiVersion|test filename|access|type|pattern|segments|ordering in a file|ordering inter file"
@@ -183,8 +185,12 @@ class _Test:
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title, or JSON of it, is among the lines."""
-    return any(_TITLE.match(line.text) for line in lines) or any(_is_ior(one) for one in objects(lines))
+    """Return whether the program's title, or JSON of it, is among the lines; UsageError where that is cut."""
+    if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(one) for one in objects(lines)):
+        return True
+    if any(_JSON_TEST.match(line.text) for line in lines):
+        raise UsageError("holds JSON of IOR without its end; must be whole")
+    return False
 
 
 def read(lines: Sequence[Line]) -> Reading:

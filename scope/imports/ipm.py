@@ -1,4 +1,4 @@
-"""IPM 2: the banner that it prints when a program ends, and its XML file.
+"""IPM 2 and 0.98: the banner that it prints when a program ends, and its XML file.
 
 The banner has the program's times and, in full, each routine's time over all processes in seconds with two
 decimals and its calls. The XML has a task for each process, with every routine's calls, bytes and seconds; here
@@ -21,13 +21,17 @@ from scope.imports.reader import LineReader
 
 TITLE = "IPM"
 _NAME = "application.ipm"
-_NUMBER = r"\d+(?:[.,]\d+)?"
+_NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
 _BANNER = re.compile(r"##IPMv(\S+?)#+\s*$")
 _TASKS = re.compile(rf"# mpi_tasks : (\d+) on \d+ nodes\s+%comm\s+: ({_NUMBER})\s*$")
 _STOP = re.compile(rf"# stop\s+: .*?\s+wallclock : ({_NUMBER})\s*$")
 _START = re.compile(r"# start\s+: (\w{3} \w{3} +\d+ [\d:]+ \d{4})\s+host\s+: (\S+)\s*$")
-_ROUTINE = re.compile(rf"# (MPI_\w+)\s+({_NUMBER})\s+(\d+)\s+({_NUMBER})\s*$")
-_REGION = re.compile(r"# region\s+:'(.*)'")
+_HOST_AND_TASKS = re.compile(r"# host\s+: ([^\s/]+)\S*\s+mpi_tasks : (\d+) on \d+ nodes\s*$")
+_START_AND_WALL = re.compile(rf"# start\s+: (\d\d/\d\d/\d\d/[\d:]+)\s+wallclock : ({_NUMBER}) sec\s*$")
+_STOP_AND_SHARE = re.compile(rf"# stop\s+: \S+\s+%comm\s+: ({_NUMBER})\s*$")
+"""Of 0.98."""
+_ROUTINE = re.compile(rf"# (MPI_\w+)\s+({_NUMBER})\s+(\d+)\s+{_NUMBER}(?:\s+{_NUMBER})?\s*$")
+_REGION = re.compile(r"# region\s+:\s*(?:'(.*)'|(\S*)\s*\[ntasks\])")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _TASK = re.compile(r"<task ipm_version=")
 _HOST = re.compile(r"<host [^>]*>([^<]+)</host>")
@@ -115,8 +119,16 @@ class _Reader(LineReader):
             self._add("program", "mpi_share", number(tasks[2], -2), line)
             if self._wall is not None:
                 self._add("program", "wall_s", *self._wall)
+        elif host := _HOST_AND_TASKS.match(text):
+            self.hosts[host[1]] = None
+            self._ranks = int(host[2])
+        elif began := _START_AND_WALL.match(text):
+            self.dated(began[1], "%m/%d/%y/%H:%M:%S")
+            self._add("program", "wall_s", number(began[2]), line)
+        elif ended := _STOP_AND_SHARE.match(text):
+            self._add("program", "mpi_share", number(ended[1], -2), line)
         elif region := _REGION.match(text):
-            self._region = region[1]
+            self._region = region[1] or region[2] or _WHOLE
         elif routine := _ROUTINE.match(text):
             self._add(routine[1], "time_s", number(routine[2]), line)
             self._add(routine[1], "calls", float(routine[3]), line)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from scope.catalog.benchmark import Parameter, Value
+from scope.errors import UsageError
 from scope.imports import Figure, Reading, declared, metric, parameter, setting
 from scope.imports.lines import Line, number
 from scope.imports.reader import LineReader
@@ -48,11 +49,14 @@ _OWN = re.compile(
     r"|(TCP|UDP|RPC/\w+) latency using |TCP/IP connection cost to |Pagefaults on |Protection fault: "
     r"|STREAM2? \w+ (latency|bandwidth): |(integer|int64|float|double) \w+( parallelism)?: "
 )
+_TABLE = re.compile(r"\s*L M B E N C H\s+\d")
 _LIMIT = 2**40
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether lines are as only programs of the suite print them."""
+    """Return whether lines are as only programs of the suite print them; UsageError for its scripts' table."""
+    if any(_TABLE.match(one.text) for one in lines):
+        raise UsageError("is the table that lmbench's `make see` makes; must be a file of its folder results")
     return any(_OWN.match(one.text) or _STRIDE.match(one.text) or _CONTEXT.match(one.text) for one in lines)
 
 

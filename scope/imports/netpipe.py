@@ -40,6 +40,7 @@ _MODES = {
     "Bidirectional mode": "both_ways",
     "Preposting asynchronous receives": "preposted",
     "Using MPI_SSend": "synchronous",
+    "Using synchronous sends": "synchronous",
 }
 _TRANSPORTS = {
     "Send and receive buffers are": "tcp",

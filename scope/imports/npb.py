@@ -1,4 +1,4 @@
-"""NAS Parallel Benchmarks: results of versions 2 to 3.4, of serial programs and those with OpenMP or MPI.
+"""NAS Parallel Benchmarks: results of versions 2 to 3.4, serial, with OpenMP or MPI, and of NPB-CPP 4.1.
 
 After ` CG Benchmark Completed.` come lines `name = value`. Times are seconds of one execution, with two digits
 behind the point; Mop/s are 10^6 operations, as the kernel counts them, over the time (print_results.f). A kernel
@@ -24,11 +24,14 @@ CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F", "U")
 
 _BANNER = re.compile(r"\s*(?:Java )?NAS Parallel Benchmarks? ?\(?(?:NPB)?\s*(\d[\w.]*)?")
 _TITLE = re.compile(r"\s*(\w[\w.-]*) Benchmark Completed\.?\s*$")
-_FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w)\s*=\s+(\S.*)$")
+_FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w|class_npb)\s*=\s+(\S.*)$")
+_ALIASES = {"class_npb": "Class", "Active processes": "Active procs"}
+"""Of NPB-CPP, and of 3.4.2."""
 _FACTS = {
     *("Class", "Size", "Iterations", "Time in seconds", "Total processes", "Compiled procs", "Active procs"),
     *("Total threads", "Avail threads", "Mop/s total", "Mop/s/process", "Mop/s/thread", "Operation type"),
     *("Verification", "Version", "Compile date", "Number of zones", "Total number of threads"),
+    *("Compiler ver", "OpenMP version", *_ALIASES),
 }
 _DIGITS = re.compile(r"\d+[.,]\d\d$")
 _OPTION = re.compile(r"\s+(?:\w*(?:CC|F77|FC)|FLINK|CLINK|\w*_(?:LIB|INC)|\w*FLAGS|RAND)\s+=\s")
@@ -45,7 +48,9 @@ _SAID = re.compile(
     r"|Step\s+\d+: elements refined|Request(?:ed)? threads|\d+\.DT_\w+\.\w: |DT_\S+ L2 Norm|Deviation ="
     r"|Binary ADC file|View sizes are|Estimated rb-tree|\*\*\* DC Benchmark|Benchmark Time\s+=|Input Tuples|Tuples"
     r"|Number of (?:Views|Tasks)|Checksum\s+="
-    rf"|(?:FAILURE: )?(?:\d+\s+)?{_REAL}(?:\s+{_REAL})*\s*$|\d+\s+\d+\.\s*$)"
+    rf"|(?:FAILURE: )?(?:\d+\s+)?{_REAL}(?:\s+{_REAL})*\s*$|\d+\s+\d+\.?\s*$)"
+    r"|\s+iteration\s*$|\s{8,9}\d+\s*$"
+    r"|\s+NPB-CPP is developed by|\s+In case of questions or problems, please"
 )
 
 
@@ -131,7 +136,7 @@ def read(lines: Sequence[Line]) -> Reading:
         if title := _TITLE.match(line.text):
             results.append(_Result(title[1].lower().partition(".")[0]))
         elif results and (fact := _FACT.match(line.text)) and fact[1] in _FACTS:
-            results[-1].facts.setdefault(fact[1], (fact[2].rstrip(), line.number))
+            results[-1].facts.setdefault(_ALIASES.get(fact[1], fact[1]), (fact[2].rstrip(), line.number))
         elif not (_BANNER.match(line.text) or _OPTION.match(line.text) or _SAID.match(line.text)):
             continue
         understood.add(line.number)

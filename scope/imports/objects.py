@@ -37,7 +37,7 @@ def objects(lines: Sequence[Line]) -> Iterator[Printed]:
         if not cut:
             return
         # What looked like a part of an object that has no end may be the next one.
-        rest = [line for line in rest if line.number > cut[0].number]
+        rest = rest[rest.index(cut[0]) + 1 :]
 
 
 def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:

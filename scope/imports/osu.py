@@ -21,10 +21,13 @@ from scope.samples.records import Beside
 
 TITLE = "OSU Micro-Benchmarks"
 _TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$")
-_HEAD = re.compile(r"# *(Size|Overall *\(|Avg Latency *\()")
+_HEAD = re.compile(r"# *Size|#? *(?:Overall|Avg Latency) *\(")
+_PROFILE = re.compile(r"# (Uni-directional Bandwidth \(MB/sec\)|Message Rate Profile)\s*$")
+_WINDOWS = re.compile(r"#((?: +\d+)+)\s*$")
+"""Heads of tables over window sizes (`osu_mbw_mr -V`)."""
 _ROW = re.compile(r"\s*\d+([.,]\d+)?(\s|$)")
 _CELL = re.compile(r"\d+[.,]\d\d$")
-_PAIRS = re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\d+) \]")
+_PAIRS = re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\d+|varied) \]")
 _INIT = re.compile(r"nprocs: (\d+), min: (\d+)(?: ms)?, max: (\d+)(?: ms)?, avg: (\d+)(?: ms)?\s*$")
 _FAILED = re.compile(r"DATA VALIDATION ERROR: ")
 _SETTING = re.compile(r"# (Window(?: creation)?|Synchronization|Datatype): (\S+?)\.?\s*$")
@@ -124,6 +127,10 @@ class Table:
     settings: dict[str, str] = field(default_factory=dict)
     on_device: bool = False
     columns: list[str] = field(default_factory=list)
+    windows: list[int] = field(default_factory=list)
+    """One for each column after the size, where the window varies."""
+    profile: str = ""
+    """What the columns of a table over window sizes hold."""
     meanings: dict[str, Meaning] = field(default_factory=dict)
     """Of the columns."""
 
@@ -144,8 +151,8 @@ class Table:
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether a title of the suite is among the lines."""
-    return any(_TITLE.match(line.text) for line in lines)
+    """Return whether a title of the suite, or the line of its older `osu_init`, is among the lines."""
+    return any(_TITLE.match(line.text) or _INIT.match(line.text) for line in lines)
 
 
 def read(lines: Sequence[Line]) -> Reading:
@@ -182,7 +189,13 @@ class _Reader(LineReader):
         if self._table is None:
             return False
         if pairs := _PAIRS.match(text):
-            self._table.pairs, self._table.window = int(pairs[1]), int(pairs[2])
+            self._table.pairs = int(pairs[1])
+            self._table.window = int(pairs[2]) if pairs[2].isdigit() else None
+        elif profile := _PROFILE.match(text):
+            self._table.profile = "messages/s" if profile[1].startswith("Message") else "mb/s"
+            self._table.columns, self._table.windows = [], []
+        elif self._table.profile and (windows := _WINDOWS.match(text)):
+            self._table.windows = [int(one) for one in windows[1].split()]
         elif setting := _SETTING.match(text):
             self._table.settings[setting[1].partition(" ")[0].lower()] = setting[2]
         elif _HEAD.match(text):
@@ -193,6 +206,8 @@ class _Reader(LineReader):
             self._fail(text.strip())
         elif _ROW.match(text) and self._table.columns:
             return self._row(self._table, line)
+        elif _ROW.match(text) and self._table.windows:
+            return self._row_of_windows(self._table, line)
         else:
             return False
         return True
@@ -204,9 +219,11 @@ class _Reader(LineReader):
     def _row(self, table: Table, line: Line) -> bool:
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
         cells = line.text.split()
-        if len(cells) != len(table.columns):
+        # osu_multi_lat 7.4 has the heads of percentiles, but not the percentiles.
+        plain = [one for one in table.columns if not _PERCENTILE.match(one)]
+        if len(cells) not in (len(table.columns), len(plain)):
             return False
-        row = dict(zip(table.columns, cells, strict=True))
+        row = dict(zip(table.columns, cells, strict=False))
         whole = ("size", "iterations", "transmit size")
         if not all(row[one].isdigit() for one in whole if one in row):
             return False
@@ -241,6 +258,29 @@ class _Reader(LineReader):
                     repetitions=repetitions or None,
                     beside=beside if meaning.metric == "latency_s" else {},
                     failure=failure,
+                )
+            )
+        return True
+
+    def _row_of_windows(self, table: Table, line: Line) -> bool:
+        """Return whether the cells of a row are a size and a value for each window."""
+        size, *cells = line.text.split()
+        whole = len(cells) == len(table.windows) and size.isdigit() and all(map(_CELL.match, cells))
+        if not whole or not table.pairs:
+            return False
+        self.missing["the number of repetitions"] = None
+        of = _COLUMNS[table.profile]
+        for window, cell in zip(table.windows, cells, strict=True):
+            self.figures.append(
+                Figure(
+                    benchmark="mpi.message_rate",
+                    parameters={"window": window, _SIZE: int(size)},
+                    ranks=2 * table.pairs,
+                    metric=of.metric,
+                    values=(number(cell, of.exponent),),
+                    statistic="mean",
+                    line=line.number,
+                    definition="mean_rank",
                 )
             )
         return True
@@ -336,5 +376,5 @@ def _collective(table: Table, column: str) -> Meaning | None:
 
 def _columns(head: str) -> list[str]:
     """Return the heads of the columns, without their units and in small letters."""
-    plain = re.sub(r"\((us|MB/s|%)\)", "  ", head.lstrip("# ").replace("(us)", "(us)  "), flags=re.IGNORECASE)
+    plain = re.sub(r"\((us|MB/s|%)\)| (?=P\d+ Tail)", "  ", head.lstrip("# "), flags=re.IGNORECASE)
     return [one.strip().lower() for one in re.split(r"\s{2,}", plain) if one.strip()]

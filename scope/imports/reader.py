@@ -38,10 +38,10 @@ class LineReader(ABC):
     def close(self) -> None:  # noqa: B027  # most formats have nothing to end
         """Take what only the end of the output shows."""
 
-    def dated(self, date: str) -> None:
-        """Take a date as C's `ctime` prints it; the earliest counts."""
+    def dated(self, date: str, form: str = "%a %b %d %H:%M:%S %Y") -> None:
+        """Take a date, by default as C's `ctime` prints it; the earliest counts."""
         with suppress(ValueError, OverflowError):
-            began_s = time.mktime(time.strptime(date, "%a %b %d %H:%M:%S %Y"))
+            began_s = time.mktime(time.strptime(date, form))
             self.started_unix_s = min(began_s, self.started_unix_s or began_s)
             self.missing[ZONE] = None
 

@@ -1,8 +1,8 @@
-"""STREAM: the tables that stream.c and stream.f print, versions 5.6 to 5.10.
+"""STREAM: the tables that stream.c and stream.f print, versions 5.6 to 5.10, and stream_mpi.c 1.8.
 
 A rate is the best of all repetitions but the first; MB are 10^6 bytes; two or three arrays of 8-byte words count
 (stream.c 5.10, `SUMMARY`; stream.f says that the last is left out, too, but leaves it in). Threads of OpenMP stand
-for ranks: each works on its share of the arrays.
+for ranks: each works on its share of the arrays; so do those of all processes of stream_mpi.c.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ SINGLE = "node.stream_single"
 
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
 _WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
-_SIZE = re.compile(r"\s*Array size =\s*(\d+)")
+_SIZE = re.compile(r"\s*(?:Total Aggregate )?Array size =\s*(\d+)")
+_PROCESSES = re.compile(r"Data is distributed across (\d+) MPI ranks")
 _REPETITIONS = re.compile(
-    r"(?:Each kernel will be executed|Each test is run| You are running each test)\s+(\d+) times"
+    r"(?:Each kernel will be executed|Each test is run|\s*You are running each test)\s+(\d+) times"
 )
-_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested)?\s*=\s*(\d+)")
+_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested)?(?: for (?:each MPI rank|rank 0))?\s*=\s*(\d+)")
 _ROW = re.compile(r"(Copy|Scale|Add|Triad):((?:\s+\d+[.,]\d+){4})\s*$")
 _RIGHT = re.compile(r"\s*Solution Validates")
 _WRONG = re.compile(r"\s*(Failed Validation on .*)")
 _SAID = re.compile(
     r"Function\s+(?:Best )?Rate|\s*\*+\s*WARNING|WARNING -- The above|For best results, please be sure"
     r"|precision of your system timer|Memory per array|Total memory required|\s*The total memory requirement"
+    r"|Total Aggregate [Mm]emory |   (?:Array size|Memory per array|Total memory) per MPI rank"
+    r"|The SCALAR value used|Your timer granularity|   \(= \d+ timer ticks"
     r"|\s*Offset     =|\s*(?:the|The) \*best\* time for each|\s*will be used to compute|\s*\*EXCLUDING\*"
     r"|\s*Printing one line per active thread|\s*Your clock granularity|Each test below|   \(= \d+ clock ticks"
     r"|Increase the size of the arrays|you are not getting at least|\s*Double precision appears to have"
@@ -50,7 +53,9 @@ class _Run:
     word_bytes: int | None
     elements: int | None = None
     repetitions: int | None = None
+    processes: int = 1
     threads: int = 1
+    """Of a process."""
     right: bool = False
     wrong: str = ""
     rows: list[tuple[Line, str, list[float]]] = field(default_factory=list)
@@ -59,11 +64,12 @@ class _Run:
         """Yield the rates and the times, once all is known that they depend on."""
         if self.elements is None or self.word_bytes is None:
             return
+        ranks = self.processes * self.threads
         for line, kernel, (rate, mean_s, least_s, most_s) in self.rows:
             figure = Figure(
                 benchmark=BENCHMARK if self.word_bytes == 8 else SINGLE,
-                parameters={"kernel": kernel, "array_bytes": self.elements * self.word_bytes // self.threads},
-                ranks=self.threads,
+                parameters={"kernel": kernel, "array_bytes": self.elements * self.word_bytes // ranks},
+                ranks=ranks,
                 metric="bandwidth_bytes_per_s",
                 values=(rate,),
                 statistic="maximum",
@@ -124,6 +130,8 @@ def _state(run: _Run, text: str) -> bool:
         run.elements = int(size[1])
     elif repetitions := _REPETITIONS.match(text):
         run.repetitions = int(repetitions[1]) - 1 or None
+    elif processes := _PROCESSES.match(text):
+        run.processes = max(1, int(processes[1]))
     elif threads := _THREADS.match(text):
         run.threads = max(1, int(threads[1]))
     elif wrong := _WRONG.match(text):

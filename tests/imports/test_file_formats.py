@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.imports.reading import data, read
@@ -143,6 +145,13 @@ def test_jobs_directions_and_processes_of_fio() -> None:
     assert (latency.values, latency.statistic, latency.repetitions) == ((74.24e-6,), "median", 2048)
     assert latency.beside["maximum"] == 4584812 / 1e9
     assert found.reading.started_unix_s == 1795444265
+
+
+def test_fio_2_1_prints_no_number_of_operations() -> None:
+    text = re.sub(r'"total_ios" : \d+,\s*', "", data("fio-2.2.10.txt"))
+    found, whole = read("fio", text), read("fio", data("fio-2.2.10.txt"))
+    assert len(found.reading.figures) == len(whole.reading.figures) > 0
+    assert not [one for one in found.figures("storage.fio_read", "latency_s") if one.repetitions]
 
 
 def test_fio_2_counts_in_kibibytes_and_microseconds() -> None:

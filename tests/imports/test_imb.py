@@ -78,6 +78,27 @@ def test_one_sided_and_their_modes() -> None:
     assert not found.unread
 
 
+def test_a_stencil_names_its_grid_and_what_cannot_run_is_unread() -> None:
+    found = read("imb", data("imb-2021-p2p.txt"))
+    assert len(found.values("mpi.imb_p2p_corandom", "time_s")) == 5
+    rows = found.figures("mpi.imb_p2p_stencil2d", "time_s")
+    assert [one.values[0] for one in rows] == [3161.66e-6, 4265.15e-6, 3148.01e-6, 3534.45e-6, 2728.84e-6]
+    assert (rows[1].parameters, rows[1].ranks) == ({"grid": "2 x 2", "message_bytes": 1}, 4)
+    assert found.unread == ["# !! Benchmark Stencil3D is invalid for 4 processes !!"]
+
+
+def test_ranks_that_are_mapped() -> None:
+    found = read("imb", data("imb-2021-p2p.txt"))
+    [first, *_] = found.figures("mpi.imb_p2p_pingpong", "time_s")
+    assert (first.values, first.ranks) == ((3994.00e-6,), 2)
+
+
+def test_a_section_that_is_not_known_ends_the_one_before() -> None:
+    found = read("imb", data("imb-2021-p2p.txt").replace("Stencil2D (2 x 2)", "Stencil2D [2 x 2]"))
+    assert len(found.values("mpi.imb_p2p_corandom", "time_s")) == 5
+    assert len(found.unread) == 8
+
+
 def test_overlap() -> None:
     found = read("imb", data("imb-2021-nbc.txt"))
     assert found.values("mpi.imb_nbc_ibcast", "overlap_share") == [0.0, 0.3883, 0.0, 0.1152, 0.185]

@@ -63,6 +63,14 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
         (b"hello\n", "in no format that is known"),
         (b"\x7fELF\0\0", "is no text"),
         (b"HPLinpack benchmark input file\nInnovative\n", "is what HPL reads, .* `scope run FILE`"),
+        (b"j: (groupid=0, jobs=1): err= 0: pid=1\n  read: IOPS=12, BW=8MiB/s\n", "--output-format=json"),
+        (b"3;fio-3.33;j;0;0;8192;315076;4923;26;0\n", "--output-format=json"),
+        (b'{\n  "fio version" : "fio-3.33",\n  "jobs" : [\n', "JSON of fio without its end"),
+        (
+            b'{\n  "Version": "4.0.0",\n  "Command line": "./ior -w",\n  "tests": [\n',
+            "JSON of IOR without its end",
+        ),
+        (b"   L M B E N C H  3 . 0   S U M M A R Y\nBasic system parameters\n", "a file of its folder results"),
         (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "holds no figure of OSU"),
     ],
 )
@@ -72,6 +80,14 @@ def test_a_file_without_figures_is_refused_and_leaves_nothing(content: bytes, re
     with pytest.raises(UsageError, match=rf"{file}.*{reason}"):
         imported(None, [file], None, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_refused_output_among_others_is_not_understood(latency: Path, tmp_path: Path) -> None:
+    latency.write_text(f"{latency.read_text()}3;fio-3.33;j;0;0;8192;315076;4923;26;0\n")
+    run = imported(None, [latency], None, tmp_path / "run")
+    said = read_json(RunDirectory(run).run, Run).imported
+    assert said is not None
+    assert [one.line for one in said.unread] == [1, 6]
 
 
 def test_an_unknown_format_is_named(latency: Path) -> None:
@@ -97,7 +113,7 @@ def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
 
 
 def test_a_numbering_is_no_label() -> None:
-    text = "".join(f" {number}: line\n" for number in range(9))
+    text = "".join(f"{number}: line\n" for number in range(9))
     assert [line.text for line in lines(text)] == text.splitlines()
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from tests.imports.reading import data, read
@@ -88,6 +91,18 @@ def test_hpcc_says_every_figure_once(file: str) -> None:
     assert found.values("algorithm.hpcc_random_access", "updates_per_s") == [0.0481382e9, 0.00386169e9]
 
 
+def test_hpcc_may_solve_more_systems_than_its_summary_has() -> None:
+    whole = data("hpcc-1.5.0.txt")
+    before = read("hpcc", whole).figures("algorithm.linpack", "flops_per_s")
+    row = next(one for one in whole.splitlines() if re.match(r"WR\d", one))
+    residual = next(one for one in whole.splitlines() if one.startswith("||Ax-b") and "PASSED" in one)
+    other = "WR11C2R4         333    80     1     2               0.02              3.065e-01"
+    found = read("hpcc", whole.replace(row, f"{other}\n{residual}\n{row}"))
+    [first, second] = found.figures("algorithm.linpack", "flops_per_s")
+    assert [replace(first, line=1)] == [replace(one, line=1) for one in before]
+    assert (second.parameters["n"], second.values, second.failure) == (333, (0.3065e9,), "")
+
+
 def test_hpcc_says_when_and_where() -> None:
     reading = read("hpcc", data("hpcc-1.5.0.txt")).reading
     assert (reading.program, reading.hosts, reading.started_unix_s) == (
@@ -119,6 +134,7 @@ def test_hpl_reads_what_a_summary_of_hpcc_would_say() -> None:
         ("npb-3.0-ser-mg.txt", "application.npb_mg", 1, 6210.93),
         ("npb-3.4-omp-is.txt", "application.nas_is", 1, 2.71),
         ("npb-3.4-mpi-dt.txt", "application.nas_dt_bh", 5, 0.61),
+        ("npb-cpp-4.1-cg.txt", "application.npb_cg", 1, 1369.28),
     ],
 )
 def test_npb(file: str, benchmark: str, ranks: int, rate: float | None) -> None:
@@ -135,6 +151,13 @@ def test_npb(file: str, benchmark: str, ranks: int, rate: float | None) -> None:
 def test_an_unsuccessful_verification_is_no_result(verdict: str) -> None:
     text = data("npb-3.3-mpi-cg.4.txt").replace("              SUCCESSFUL", f"           {verdict}")
     assert {one.failure for one in read("npb", text).reading.figures} == {f"verification: {verdict}"}
+
+
+def test_processes_that_did_nothing_are_no_ranks() -> None:
+    active = " Active processes=                        2\n"
+    found = read("npb", data("npb-3.3-mpi-cg.4.txt").replace(" Mop/s total", f"{active} Mop/s total"))
+    assert {one.ranks for one in found.reading.figures} == {2}
+    assert not found.unread
 
 
 def test_a_class_that_scope_does_not_have_is_another_benchmark() -> None:

@@ -35,6 +35,7 @@ def test_stream_with_threads_is_the_kernel_on_as_many_ranks() -> None:
         ("stream-5.10.txt", 1, 16_000_000, 53275.1e6),
         ("stream-5.9-openmp.txt", 2, 8_000_000, 78033.5628e6),
         ("stream-5.6-fortran.txt", 2, 80_000_000, 20739.7e6),
+        ("stream-mpi-1.8-openmp.txt", 4, 4_000_000, 8516.6e6),
     ],
 )
 def test_versions_of_stream(file: str, ranks: int, array_bytes: int, triad: float) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.imports.reading import data, read
@@ -69,6 +71,39 @@ def test_message_rate_has_the_ranks_of_its_pairs() -> None:
     [first, *_] = found.figures("mpi.message_rate", "message_rate_per_s")
     assert (first.values, first.ranks, first.parameters["window"]) == ((669799.55,), 4, 64)
     assert found.values("mpi.message_rate", "bandwidth_bytes_per_s")[1] == 14.24e6
+
+
+def test_message_rate_over_window_sizes() -> None:
+    found = read("osu", data("osu-7.4-mbw-mr-windows.txt"))
+    rows = found.figures("mpi.message_rate", "bandwidth_bytes_per_s")
+    assert [one.parameters["window"] for one in rows[:8]] == [1, 2, 4, 8, 16, 32, 64, 128]
+    assert (rows[9].values, rows[9].parameters["message_bytes"], rows[9].ranks) == ((1.10e6,), 2, 4)
+    assert found.values("mpi.message_rate", "message_rate_per_s")[0] == 115135.75
+    assert not found.unread
+
+
+def test_a_head_without_a_mark_and_an_init_without_a_title() -> None:
+    found = read("osu", data("osu-5.3-ibarrier-init.txt"))
+    [barrier] = found.figures("mpi.barrier", "time_s")
+    assert (barrier.values, barrier.parameters) == ((8.69e-6,), {"call": "nonblocking"})
+    assert found.values("mpi.osu_init", "time_s") == [0.291]
+    assert read("osu", "nprocs: 2, min: 279, max: 303, avg: 291\n").values("mpi.osu_init", "time_s") == [0.291]
+    assert not found.unread
+
+
+def test_heads_of_percentiles_that_are_not_printed() -> None:
+    title = "# OSU MPI Multi Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
+    head = "# Size       Avg Latency(us)  P50 Tail Lat(us)  P90 Tail Lat(us)\n"
+    found = read("osu", f"{title}{head}4                       8.93\n8                       5.96      6.1\n")
+    assert found.values("mpi.osu_multi_latency", "time_s") == [8.93e-6]
+    assert len(found.unread) == 1
+
+
+def test_heads_with_one_blank_between_them() -> None:
+    text = data("osu-7.4-mbw-mr.txt").replace("Messages/s", "Messages/s P50 Tail BW(MB/s)")
+    found = read("osu", re.sub(r"(?m)^(\d.*)$", r"\1      4.00", text))
+    assert found.values("mpi.message_rate", "message_rate_per_s")[0] == 669799.55
+    assert not found.unread
 
 
 def test_percentiles_of_repetitions_stand_beside_the_mean() -> None:
