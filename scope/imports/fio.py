@@ -47,11 +47,16 @@ _SAID = re.compile(
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether JSON of the program is among the lines; UsageError where it is cut or another output."""
+    """Return whether JSON of the program is among the lines.
+
+    Raises UsageError where no group of its jobs is whole, and for another output.
+    """
     if any(_is_fio(one) for one in objects(lines)):
         return True
     if any(_VERSION_KEY.match(line.text) for line in lines):
-        raise UsageError("holds JSON of fio without its end; must be whole")
+        raise UsageError(
+            "holds JSON of fio without its end; must have one whole group of jobs at least, and a job of the next"
+        )
     if any(_OTHER_OUTPUT.match(line.text) for line in lines):
         raise UsageError("is what fio prints for people or `--minimal`; must be of `--output-format=json`")
     return False
@@ -84,7 +89,19 @@ def read(lines: Sequence[Line]) -> Reading:
 
 def _is_fio(one: Printed) -> bool:
     jobs = one.value.get("jobs")
-    return "fio version" in one.value and isinstance(jobs, list) and all(isinstance(job, dict) for job in jobs)
+    if (
+        "fio version" not in one.value
+        or not isinstance(jobs, list)
+        or not all(isinstance(job, dict) for job in jobs)
+    ):
+        return False
+    return not one.cut or bool(_whole_groups(one))
+
+
+def _whole_groups(one: Printed) -> list[dict[str, Any]]:
+    """Return the jobs; where the output is cut, without those of the last group, which may have lost processes."""
+    jobs: list[dict[str, Any]] = one.value["jobs"]
+    return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if one.cut else jobs
 
 
 def _jobs(one: Printed) -> Iterator[Figure]:
@@ -92,9 +109,10 @@ def _jobs(one: Printed) -> Iterator[Figure]:
     lines = one.having("jobname")
     common = _mapping(one.value, "global options")
     seen: Counter[tuple[object, object]] = Counter()
-    groups = Counter(job.get("groupid") for job in one.value["jobs"])
+    jobs = _whole_groups(one)
+    groups = Counter(job.get("groupid") for job in jobs)
     old = str(one.value["fio version"]).startswith(("fio-1", "fio-2"))
-    for place, job in enumerate(one.value["jobs"]):
+    for place, job in enumerate(jobs):
         line = lines[place] if place < len(lines) else one.lines[0].number
         who = job.get("groupid"), job.get("jobname")
         options = {**common, **_mapping(job, "job options")}

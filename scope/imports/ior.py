@@ -185,11 +185,11 @@ class _Test:
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title, or JSON of it, is among the lines; UsageError where that is cut."""
+    """Return whether the program's title, or JSON of it, is among the lines; UsageError where no test is whole."""
     if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(one) for one in objects(lines)):
         return True
     if any(_JSON_TEST.match(line.text) for line in lines):
-        raise UsageError("holds JSON of IOR without its end; must be whole")
+        raise UsageError("holds JSON of IOR without its end; must have one whole test at least")
     return False
 
 

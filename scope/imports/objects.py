@@ -23,6 +23,8 @@ class Printed(NamedTuple):
 
     value: dict[str, Any]
     lines: list[Line]
+    cut: bool = False
+    """Whether its end lacks."""
 
     def having(self, key: str) -> list[int]:
         """Return the numbers of the lines that begin with a key."""
@@ -30,12 +32,17 @@ class Printed(NamedTuple):
 
 
 def objects(lines: Sequence[Line]) -> Iterator[Printed]:
-    """Yield the objects that begin at the beginning of a line; one that is cut is left out."""
+    """Yield the objects that begin at the beginning of a line.
+
+    Of one that is cut, the whole elements of its last list are kept, and the lines of those alone.
+    """
     rest = lines
     for _ in range(RESTARTS):
         cut = yield from _objects(rest)
         if not cut:
             return
+        if (kept := _whole_elements(cut)) is not None:
+            yield kept
         # What looked like a part of an object that has no end may be the next one.
         rest = rest[rest.index(cut[0]) + 1 :]
 
@@ -56,6 +63,32 @@ def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:
                     yield Printed(value, begun)
                 begun = []
     return begun
+
+
+def _whole_elements(lines: Sequence[Line]) -> Printed | None:
+    """Return an object without its end up to the last whole element of a list in it; None where there is none."""
+    open_ones = ""
+    end = 0
+    for place, line in enumerate(lines):
+        if place and line.text.startswith("{"):
+            break  # another object
+        before = open_ones
+        for letter in _STRING.sub("", line.text):
+            if letter in "{[":
+                open_ones += letter
+            elif letter in "}]":
+                open_ones = open_ones[:-1]
+        if line.ended and open_ones == "{[" and len(before) > len(open_ones):
+            end = place + 1
+    texts = [line.text for line in lines[:end]]
+    if not texts:
+        return None
+    texts[-1] = texts[-1].rstrip().removesuffix(",")
+    try:
+        value = json.loads("\n".join([*texts, "]}"]))
+    except (ValueError, RecursionError):
+        return None
+    return Printed(value, list(lines[:end]), cut=True) if isinstance(value, dict) else None
 
 
 def _parsed(lines: Sequence[Line]) -> dict[str, Any] | None:

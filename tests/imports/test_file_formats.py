@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from scope import imports
+from scope.imports.lines import lines
 from tests.imports.reading import data, read
 
 MIB = 2**20
@@ -172,3 +174,14 @@ def test_an_object_that_is_cut_hides_no_other(end: str) -> None:
     found = read("fio", f"{text}{end}\n{data('fio-3.42-seq.txt')}")
     assert found.values("storage.read", "time_s") == [0.850]
     assert found.unread[0].strip() == "{" or found.unread[0].strip().startswith('"fio version"')
+
+
+@pytest.mark.parametrize("file", ["fio-3.33.txt", "ior-json-4.0.0.txt"])
+def test_of_json_that_is_cut_whole_elements_are_read(file: str) -> None:
+    chosen = imports.format_of(file.partition("-")[0])
+    text = data(file)
+    whole = chosen.read(lines(text)).figures
+    for end in range(0, len(text), 97):
+        figures = chosen.read(lines(text[:end])).figures
+        assert figures == whole[: len(figures)], "no figure that the whole output has not"
+    assert chosen.read(lines(text[: text.rindex("}")])).figures, "elements before the end that lacks"
