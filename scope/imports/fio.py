@@ -71,7 +71,7 @@ def read(lines: Sequence[Line]) -> Reading:
     for one in objects(lines):
         if not _is_fio(one):
             continue
-        understood |= {line.number for line in one.lines}
+        understood |= _lines_read(one)
         versions[str(one.value["fio version"]).removeprefix("fio-")] = None
         if isinstance(moment := one.value.get("timestamp"), int) and moment > 0:
             moments.append(float(moment))
@@ -102,6 +102,13 @@ def _whole_groups(one: Printed) -> list[dict[str, Any]]:
     """Return the jobs; where the output is cut, without those of the last group, which may have lost processes."""
     jobs: list[dict[str, Any]] = one.value["jobs"]
     return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if one.cut else jobs
+
+
+def _lines_read(one: Printed) -> set[int]:
+    """Return the numbers of an object's lines before the first job that is left out."""
+    jobs, read = one.having("jobname"), len(_whole_groups(one))
+    end = jobs[read] if read < len(jobs) else one.lines[-1].number + 1
+    return {line.number for line in one.lines if line.number < end}
 
 
 def _jobs(one: Printed) -> Iterator[Figure]:

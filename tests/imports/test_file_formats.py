@@ -185,3 +185,10 @@ def test_of_json_that_is_cut_whole_elements_are_read(file: str) -> None:
         figures = chosen.read(lines(text[:end])).figures
         assert figures == whole[: len(figures)], "no figure that the whole output has not"
     assert chosen.read(lines(text[: text.rindex("}")])).figures, "elements before the end that lacks"
+
+
+def test_a_job_of_json_that_is_cut_is_not_dropped_in_silence() -> None:
+    text = data("fio-3.33.txt")
+    found = read("fio", text[: text.rindex('"jobname" : "mix"')])
+    assert not [one for one in found.reading.figures if one.parameters.get("job") == "seqwrite"]
+    assert any('"jobname" : "seqwrite"' in line for line in found.unread)
