@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from scope.engine import signals
+
 PATIENCE_S = 60.0
 """Until a command that was asked to stop is killed: it ends its ranks, and derives what it can."""
 
@@ -44,7 +46,11 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
     """
     command = [sys.executable, "-m", "scope", *(["--lab", lab] if lab else []), *words]
     over = threading.Event()
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+    # Ctrl-C that comes while the command starts would leave it behind.
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        signals.held(signal.SIGINT) as release,
+    ):
         # A session of its own: the end reaches all processes that it started, and once only.
         process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
@@ -61,6 +67,7 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
         # Passed on beside the wait, so that an interrupted command can still say what it does.
         said = _Said(process)
         try:
+            release()
             code = process.wait()
         except KeyboardInterrupt:
             _interrupt(process)

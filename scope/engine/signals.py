@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -20,6 +21,29 @@ def as_interrupt(*numbers: signal.Signals) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def held(number: signal.Signals) -> Iterator[Callable[[], None]]:
+    """Hold a signal back, and yield what releases it: one that came is answered then, or at the end.
+
+    Threads besides the main one get no signals; there it does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
+    came: list[int] = []
+    before = signal.signal(number, lambda number, _frame: came.append(number))
+
+    def release() -> None:
+        signal.signal(number, before)
+        if came:
+            signal.raise_signal(came.pop())
+
+    try:
+        yield release
+    finally:
+        release()
 
 
 STOP_RUN = (signal.SIGTERM, signal.SIGHUP)

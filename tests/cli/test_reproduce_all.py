@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -165,3 +167,21 @@ def test_an_interrupted_command_can_still_speak(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(KeyboardInterrupt):
         own_command.run_scope(["run"])
     assert kept.exists(), "a closed pipe would have ended it before it could keep anything"
+
+
+def test_an_interrupt_that_comes_with_the_start_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[str]] = []
+
+    class Interrupted(subprocess.Popen[str]):
+        """A command whose starter is interrupted before it knows that the command runs."""
+
+        def __init__(self, _words: list[str], **options: Any) -> None:
+            super().__init__(["sleep", "60"], **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("scope.engine.own_command.subprocess.Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        own_command.run_scope(["run"])
+    (command,) = started
+    assert command.returncode == -signal.SIGINT
