@@ -166,7 +166,8 @@ def main() -> None:
         if asked.healthy:
             bound = upper_bound(alarmed, asked.healthy)
             print(
-                f"  clusters with a false alarm: {alarmed} of {asked.healthy}, surely at most {bound:.2%}",
+                f"  clusters with a false alarm: {alarmed} of {asked.healthy},"
+                f" at most {bound:.2%} with 95 % confidence",
                 flush=True,
             )
         missed += ["alarms"] * int(alarmed > ALARMS * asked.healthy)

@@ -178,6 +178,7 @@ def blas(
         for place, words in enumerate(tuned.tuning.words):
             screen.print(words, style="bold" if place == 0 else None, markup=False, highlight=False)
     written(tuned.path / FILE)
+    raise typer.Exit(0 if tuned.well else 1)
 
 
 def _integer(option: str, text: str) -> int:

@@ -21,9 +21,18 @@ class Rival(Strict):
     """A: the kernels in use, B: these. The first is what programs gain by."""
 
     @property
+    def measured(self) -> bool:
+        """Whether both products, in double precision first, have results."""
+        return ["precision=double" in case.a for case in self.cases] == [True, False]
+
+    @property
     def faster(self) -> bool:
         """Whether the first case is faster with these kernels, and none is slower."""
-        return self.cases[0].verdict == "better" and all(case.verdict != "worse" for case in self.cases)
+        return (
+            self.measured
+            and self.cases[0].verdict == "better"
+            and all(case.verdict != "worse" for case in self.cases)
+        )
 
 
 class KernelTuning(Strict):
@@ -55,7 +64,10 @@ class KernelTuning(Strict):
             how = f"export {self.variable}={best.setting}" if best.setting else f"unset {self.variable}"
             return [f"Set: {how}", self._beside(best)]
         if not self.rivals:
-            return [f"Keep the {self.kernels} kernels: {self.library} has no others for this processor"]
+            return [
+                f"Keep the {self.kernels} kernels: Scope knows no others that {self.library} has"
+                " and this processor can run"
+            ]
         kept = f"Keep the {self.kernels} kernels: no others are certainly faster"
         return [kept, *map(self._beside, self.rivals)]
 

@@ -151,8 +151,8 @@ def run_on_host(
 
     # Answered before the command starts: a signal in between would leave the command behind.
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
-    # A terminal sends Ctrl-C to the command, too.
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.SIG_IGN if terminal else pass_on)
+    # A terminal sends Ctrl-C to the command, too. Not SIG_IGN, which the command would inherit.
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_alone if terminal else pass_on)
     try:
         started.append(
             subprocess.Popen(
@@ -168,6 +168,10 @@ def run_on_host(
         for number, handler in before.items():
             signal.signal(number, handler)
     return code if code >= 0 else 128 - code
+
+
+def _leave_alone(_number: int, _frame: object) -> None:
+    """Do nothing about a signal."""
 
 
 def faithful(emulated: Emulation) -> bool:

@@ -33,6 +33,11 @@ class KernelsTuned:
     path: Path
     tuning: KernelTuning
 
+    @property
+    def well(self) -> bool:
+        """Whether every kind of kernels has results."""
+        return all(rival.measured for rival in self.tuning.rivals)
+
 
 def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, command: list[str]) -> KernelsTuned:
     """Measure products with the kernels in use and with each other kind, A B B A, on all processors of this host.

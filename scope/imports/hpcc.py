@@ -223,7 +223,7 @@ def read(lines: Sequence[Line]) -> Reading:
     solved = hpl.read_all(lines).figures if summaries else []
     if summaries and not any(one.benchmark in (hpl.BENCHMARK, hpl.OTHER) for one in figures):
         solved = [replace(one, failure="the summary of all tests is cut") for one in solved]
-    figures += [one for one in solved if not _is_summarised(one, figures)]
+    figures += _beside_summaries(solved, figures)
     return Reading(
         program=f"{TITLE} {', '.join(versions)}".strip(),
         figures=figures,
@@ -235,17 +235,19 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _is_summarised(one: Figure, figures: Sequence[Figure]) -> bool:
-    """Return whether a line of HPL is the problem of a summary, which says its rate and time with more digits."""
-    if one.metric == "residual":
-        return True
-    sizes = ("n", "block", "grid_rows", "grid_columns")
-    return any(
-        (each.metric, [each.parameters.get(size) for size in sizes])
-        == (one.metric, [one.parameters.get(size) for size in sizes])
-        and math.isclose(each.values[0], one.values[0], rel_tol=_ROUNDED)
-        for each in figures
-    )
+def _beside_summaries(solved: Sequence[Figure], figures: Sequence[Figure]) -> list[Figure]:
+    """Return rates and times of HPL that no summary has: its figures say those of one problem with more digits."""
+    left = [one for one in solved if one.metric != "residual"]
+    for each in figures:
+        same = [one for one in left if _problem(one) == _problem(each)]
+        near = [one for one in same if math.isclose(each.values[0], one.values[0], rel_tol=_ROUNDED)]
+        if near:
+            left.remove(min(near, key=lambda one: abs(one.values[0] - each.values[0])))
+    return left
+
+
+def _problem(one: Figure) -> tuple[object, ...]:
+    return one.metric, *(one.parameters.get(size) for size in ("n", "block", "grid_rows", "grid_columns"))
 
 
 def _benchmarks() -> list[Benchmark]:

@@ -20,10 +20,10 @@ _STAMPED = re.compile(
     r"(?: std(?:out|err) [FP])?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)(?:\s|$)"
 )
 """Logs of containers and of continuous integration, and `ts`."""
-_LABELLED = re.compile(r"(?P<who>\[\d+\]:? ?| *\d+: ?)")
-"""`srun --label`, `mpiexec -l`."""
-_NAMED = re.compile(r"(?P<who>[A-Za-z][\w.-]*(?=: |:$| +\|)|\[\d+@[\w.-]+\])(?:: ?| +\| ?)?")
-"""`pdsh`, `clush`, `docker compose`, and `mpiexec -prepend-pattern`."""
+_LABELLED = re.compile(r"(?P<who>\[\d+\]:? ?|(?! *\d+: +\d+ \w+ +\d+ times) *\d+: ?)")
+"""`srun --label`, `mpiexec -l`; not the rows that NetPIPE numbers."""
+_NAMED = re.compile(r"(?P<who>(?!nprocs: )[A-Za-z][\w.-]*(?=: |:$| +\|)|\[\d+@[\w.-]+\])(?:: ?| +\| ?)?")
+"""`pdsh`, `clush`, `docker compose`, and `mpiexec -prepend-pattern`; not the line of osu_init."""
 _PREFIXES = ((_TAGGED, 0.0), (_STAMPED, 0.5), (_NAMED, 0.9), (_LABELLED, 0.5))
 """Each with the share of the lines that must have it: what is ambiguous must stand before nearly all."""
 _FEWEST = 3
@@ -52,8 +52,8 @@ def decoded(file: str, content: bytes) -> str:
         text = content.decode("latin-1")
     if (end := text.find("\0")) >= 0:
         raise UsageError(
-            f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark, of a Darshan log"
-            " that of darshan-parser"
+            f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark (of a Darshan log:"
+            " what darshan-parser prints)"
         )
     return text
 
@@ -84,7 +84,7 @@ def _without(found: list[Line], prefix: re.Pattern[str], share: float) -> list[L
     labels = [match["who"] for match in matches if match]
     # Labels repeat; what counts up is the program's own numbering.
     few = len(labels) <= share * len(found) or (share > 0 and len(labels) < _FEWEST)
-    if few or len(set(labels)) > max(1, len(labels) / 2):
+    if few or (share > 0 and len(set(labels)) > max(1, len(labels) / 2)):
         return found
     places: dict[str, int] = {}
     place, result = 0, []

@@ -24,7 +24,7 @@ class Printed(NamedTuple):
     value: dict[str, Any]
     lines: list[Line]
     cut: bool = False
-    """Whether its end lacks."""
+    """Whether its end is missing."""
 
     def having(self, key: str) -> list[int]:
         """Return the numbers of the lines that begin with a key."""

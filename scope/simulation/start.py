@@ -16,6 +16,8 @@ STACK_KIB = 1024
 """Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
 PIECE_BYTES = 16 << 20
 """That ranks share: a process has 65,530 pieces at most."""
+COLLECTIVES = ("SCOPE_TOPOLOGY", "SCOPE_TOPOLOGY_HOSTS", "SCOPE_COLLECTIVES", "SCOPE_COLLECTIVES_SEGMENT")
+"""What the topology-aware collectives read from the environment."""
 SETTINGS = {
     **{"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)},
     **{"smpi/shared-malloc-blocksize": str(PIECE_BYTES)},
@@ -85,7 +87,9 @@ class Simulator:
         limit = "-d" if self.shares_memory else "-v"
         return Command(
             [
-                *("env", *(f"{name}={value}" for name, value in (environment or {}).items())),
+                # The library of collectives is in every simulated program; only the case decides whether it acts.
+                *("env", *(word for name in COLLECTIVES for word in ("-u", name))),
+                *(f"{name}={value}" for name, value in (environment or {}).items()),
                 f"TMPDIR={self.scratch}",  # smpirun of SimGrid 3.32 misreads its option -tmpdir
                 *("sh", "-c", f'ulimit {limit} {self.most_bytes // 1024} && exec "$@"', "smpirun"),
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),

@@ -101,8 +101,7 @@ def test_who_sent_to_whom_and_who_came_last(merged: Merged) -> None:
     assert merged.traffic.unreceived == 0
     (reduction,) = merged.collectives
     assert (reduction.routine, reduction.calls) == ("MPI_Allreduce", ROUNDS)
-    # Rank 0 delays each round, but a busy machine may delay another one for longer.
-    assert reduction.last_rank in range(RANKS)
+    # Which rank came last is for the tests of profiles: a busy machine may delay any.
     assert 0 < reduction.last_s <= reduction.next_s <= reduction.time_s
 
 

@@ -184,7 +184,7 @@ def test_of_json_that_is_cut_whole_elements_are_read(file: str) -> None:
     for end in range(0, len(text), 97):
         figures = chosen.read(lines(text[:end])).figures
         assert figures == whole[: len(figures)], "no figure that the whole output has not"
-    assert chosen.read(lines(text[: text.rindex("}")])).figures, "elements before the end that lacks"
+    assert chosen.read(lines(text[: text.rindex("}")])).figures, "the elements before the missing end"
 
 
 def test_a_job_of_json_that_is_cut_is_not_dropped_in_silence() -> None:

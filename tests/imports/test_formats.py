@@ -101,6 +101,24 @@ def test_two_runs_in_a_file_are_two_runs(file: str) -> None:
     assert _says(file, data(file) * 2) == _says(file, data(file)) * 2
 
 
+@pytest.mark.parametrize("file", ["netpipe-3.7-mpi.txt", "netpipe-3.7-tcp.txt"])
+def test_rows_that_a_program_numbers_are_no_labels(file: str) -> None:
+    once, twice = read("netpipe", data(file)).reading.figures, read("netpipe", data(file) * 2).reading.figures
+    assert [one.benchmark for one in twice] == [one.benchmark for one in once] * 2
+    assert [one.values for one in twice] == [one.values for one in once] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("[1,0]<stdout>:a b\n[1,1]<stdout>:c d\n", ["a b", "c d"]),
+        ("nprocs: 2, min: 1 ms, max: 2 ms, avg: 1 ms\n" * 4, ["nprocs: 2, min: 1 ms, max: 2 ms, avg: 1 ms"] * 4),
+    ],
+)
+def test_tags_are_taken_off_and_words_of_programs_are_not(text: str, plain: list[str]) -> None:
+    assert [line.text for line in lines(text)] == plain
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_a_cut_output_has_no_figure_that_the_whole_one_has_not(file: str) -> None:
     output = data(file)

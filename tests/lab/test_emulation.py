@@ -380,6 +380,13 @@ def test_a_request_to_end_that_comes_with_the_start_reaches_the_command(
     assert requested == [signal.SIGTERM], "answered by the command alone"
 
 
+def test_ctrl_c_of_a_terminal_is_not_ignored_by_the_command(
+    small: Emulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scope.engine.lab.os.isatty", lambda _file: True)
+    assert labs.run_on_host(small, "a1", ["sh", "-c", "kill -INT $$; exit 3"]) == 128 + signal.SIGINT
+
+
 def in_lab(lab: Emulation, folder: Path, *words: str) -> Answer:
     """Run scope inside, on the first host."""
     command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "scope", *words]

@@ -28,6 +28,8 @@ BEFORE, BESIDE, AFTER = 10, 12, 10
 """Measurements of the sentinel before, while and after others compete: about 8 s on a quiet machine."""
 COMPETITORS = 8
 """Several, so that the contrast is wide on a machine where others work, too."""
+ATTEMPTS = 3
+"""Others that compute at the same time may hide the competitors, or be further states."""
 CASES = ("node.memory_latency array_bytes=65536", "node.timer clock=register")
 
 
@@ -98,9 +100,14 @@ def context(folder: Path) -> Context:
 def test_a_competitor_that_comes_and_goes_is_found_as_another_state(
     competitors: list[subprocess.Popen[bytes]], embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
-    begin, end = measured_beside(competitors, embedded_build, tmp_path)
-    found = context(tmp_path)
-    course = found.course
+    for attempt in range(ATTEMPTS):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        begin, end = measured_beside(competitors, embedded_build, folder)
+        found = context(folder)
+        course = found.course
+        if len(course.states) == 2:
+            break
     assert len(course.states) == 2
     slow = [(one.begin_unix_s, one.end_unix_s) for one in course.periods if one.state == 1]
     both = sum(max(0.0, min(to, end) - max(since, begin)) for since, to in slow)

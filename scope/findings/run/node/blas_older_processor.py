@@ -57,7 +57,10 @@ def _is_used(context: Context) -> bool:
 
 def _advice(told: str | None) -> str:
     why = "The setting decides, not the library." if told else "The library does not recognize this processor."
-    return f"{why} `scope tune blas` measures its kernels for this processor beside these, and says what to set."
+    return (
+        f"{why} `scope tune blas` measures its kernels for this processor beside these, and says what to set."
+        " Where the library has no faster ones, use a newer library."
+    )
 
 
 def vector_bits(host: Host) -> int | None:
