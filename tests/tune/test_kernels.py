@@ -50,6 +50,12 @@ def tuning(*rivals: Rival, setting: str | None = "Haswell") -> KernelTuning:
     )
 
 
+def test_without_a_result_in_double_precision_nothing_is_advised() -> None:
+    single = case("better", 1.5, "node.matrix_multiply precision=single n=1000")
+    assert tuning(Rival(kernels="Zen", setting="Zen", cases=[single])).best is None
+    assert tuning(Rival(kernels="Zen", setting="Zen", cases=[])).best is None
+
+
 def test_the_fastest_kernels_are_advised_with_their_gain() -> None:
     zen = Rival(kernels="Zen", setting="Zen", cases=[case("better", 1.1)])
     own = Rival(kernels="SkylakeX", setting=None, cases=[case("better", 1.9), case("no difference", 1.0, "SGEMM")])
