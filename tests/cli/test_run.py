@@ -277,7 +277,11 @@ def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
     last = limited.stderr.strip().splitlines()[-1]
     assert str(tmp_path / "run/samples.jsonl") in last
     assert "File too large" in last
-    assert scope(tmp_path, "run", "--resume", "run").code == 0
+    for _ in range(3):  # a launch may fail on a busy machine, and is then made again
+        resumed = scope(tmp_path, "run", "--resume", "run")
+        if resumed.code == 0:
+            break
+    assert resumed.code == 0, resumed.errors[-2000:]
     assert cases(tmp_path / "run") == planned(tmp_path / "run")
 
 
