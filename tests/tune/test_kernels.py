@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from jsonschema import Draft202012Validator
 from scope.build import blas
 from scope.comparison.kernels import KernelTuning, Rival
 from scope.comparison.paired import PairedCase, PairedVerdict
-from scope.engine import tune_blas
+from scope.engine import interleaved, tune_blas
 from scope.machine.machine import Blas
 from scope.rundirectory import FORMAT
 from tests.cli.scope_command import scope
@@ -48,6 +50,21 @@ def tuning(*rivals: Rival, setting: str | None = "Haswell") -> KernelTuning:
         setting=setting,
         rivals=list(rivals),
     )
+
+
+@pytest.mark.parametrize("before", [None, "Haswell"])
+@pytest.mark.parametrize("during", [None, "Zen"])
+def test_launches_of_a_side_have_its_environment_and_later_ones_that_of_before(
+    before: str | None, during: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if before is None:
+        monkeypatch.delenv(blas.CORETYPE, raising=False)
+    else:
+        monkeypatch.setenv(blas.CORETYPE, before)
+    with interleaved._set({blas.CORETYPE: during}):
+        printed = subprocess.run(["printenv", blas.CORETYPE], capture_output=True, text=True).stdout
+    assert printed.strip() == (during or "")
+    assert os.environ.get(blas.CORETYPE) == before
 
 
 def test_without_a_result_in_double_precision_nothing_is_advised() -> None:
