@@ -1,8 +1,8 @@
 """What do parallel products retain of the BLAS? Tuned algorithm.matmul_* over node.matrix_multiply on all cores.
 
 Each pinned launch measures the BLAS before and after the algorithms; ratios of rates are taken within a launch,
-then their median and quartiles over launches. Wanted at size 1680, without the making of the input (solve):
-0.85 by Cannon's algorithm, 0.80 by stripes; with it (total) as near as can be.
+then their median and quartiles over launches. Wanted at size 1680 of the whole, the making of the input included
+(total): 0.85 by Cannon's algorithm, 0.80 by stripes.
 usage: python benchmarks/matmul_speed.py [--mpi NAME] [--ranks N] [--launches N] [--sizes N ...] [--variant NAME]
 """
 

@@ -108,10 +108,12 @@ class GridProduct : public Benchmark {
   void make_matrices() {
     if (!communicator_.root()) return;
     whole_.emplace(size_);
-    const std::int64_t count = std::int64_t{size_} * size_;
-    map({&whole_->a, &whole_->b, &whole_->c});
-    for (std::int64_t i = 0; i < count; ++i) whole_->a.data()[i] = matrix_value(seed_, i);
-    for (std::int64_t i = 0; i < count; ++i) whole_->b.data()[i] = matrix_value(~seed_, i);
+    map({&whole_->c});
+    // Each while its new pages are in the cache.
+    map({&whole_->a});
+    make_matrix(whole_->a.all(), seed_);
+    map({&whole_->b});
+    make_matrix(whole_->b.all(), ~seed_);
   }
 
   // The plain loops keep the pages that they have without overlap, so that only the communication differs.

@@ -46,19 +46,38 @@ Method method_of(const Parameters& parameters) {
 }
 
 // The points of one process with a halo of neighbours' or boundary values around them. The first point of
-// each row begins a cache line.
+// each row begins a cache line. One more row lets all of them move by one row and back.
 class Block {
  public:
   Block(int rows, int columns)
       : rows_(rows), columns_(columns), stride_(stride(columns)), memory_(bytes(rows, columns)) {}
 
   static std::size_t bytes(int rows, int columns) {
-    return (static_cast<std::size_t>(rows + 2) * stride(columns) + line) * sizeof(double);
+    return (static_cast<std::size_t>(rows + 3) * stride(columns) + line) * sizeof(double);
   }
 
   double* at(int row, int column) {
-    return memory_.as<double>().data() + line + (row + 1) * stride_ + column;
+    return memory_.as<double>().data() + line + (row + 1 + moved_) * stride_ + column;
   }
+
+  // One Jacobi sweep over all points without a second array: each new row takes the place of the old row
+  // beside it, of which no later row needs anything. The rows move down and up in turn, and the halo with
+  // them.
+  double sweep_in_place(SweepJacobi sweep) {
+    const bool down = moved_ == 0;
+    const Stride onward = down ? -stride_ : stride_;  // from a row to the one that is swept after it
+    move_row(down ? rows_ : -1, -onward);
+    const double change = sweep(at(down ? rows_ - 1 : 0, 0), at(down ? rows_ - 1 : 0, 0) - onward, onward,
+                                {0, rows_, 0, columns_});
+    for (int swept = 0; swept < rows_; ++swept) {
+      const int row = down ? rows_ - 1 - swept : swept;
+      for (const int column : {-1, columns_}) at(row, column)[-onward] = *at(row, column);
+    }
+    move_row(down ? -1 : rows_, -onward);
+    moved_ = 1 - moved_;
+    return change;
+  }
+
   std::span<const std::byte> bytes() { return memory_.bytes(); }
   int rows() const { return rows_; }
   int columns() const { return columns_; }
@@ -67,9 +86,12 @@ class Block {
  private:
   static Stride stride(int columns) { return (columns + 2 + line - 1) / line * line; }
 
+  void move_row(int row, Stride by) { std::copy(at(row, 0), at(row, columns_), at(row, 0) + by); }
+
   int rows_;
   int columns_;
   Stride stride_;
+  int moved_ = 0;  // rows by which all are lower than at first
   Buffer memory_;
 };
 
@@ -154,6 +176,8 @@ class Relaxation final : public Benchmark {
 
  private:
   Sides sides() const { return Sides::of(grid_.row(), grid_.column(), grid_.rows(), grid_.columns()); }
+  // Edges that are swept last need old values of points that were swept before.
+  bool two_arrays() const { return method_ == Method::jacobi && (overlapped_ || !tuned_); }
   int halves() const { return method_ == Method::red_black ? 2 : 1; }
   std::size_t meetings() const { return 2 + static_cast<std::size_t>(iterations_) * (1 + halves()); }
 
@@ -170,7 +194,7 @@ class Relaxation final : public Benchmark {
     if (packed > std::numeric_limits<int>::max()) {
       throw Unavailable(sentence({"n=", size_, ": more than 2^31 - 1 points in one scatter"}));
     }
-    const int blocks = method_ == Method::jacobi ? 2 : 1;
+    const int blocks = two_arrays() ? 2 : 1;
     std::int64_t bytes =
         blocks * static_cast<std::int64_t>(
                      Block::bytes(static_cast<int>(rows_.largest()), static_cast<int>(columns_.largest())));
@@ -202,7 +226,7 @@ class Relaxation final : public Benchmark {
         change = std::max(change, meanwhile ? swept_meanwhile(half, phases) : swept(half, phases));
         neighbours_known_ = communicator_.size() == 1;
       }
-      if (method_ == Method::jacobi) std::swap(current_, next_);
+      if (next_) std::swap(current_, next_);
       phases.meet(Phase::exchange, everyone_);
       MPI_Reduce(&change, &change_, 1, MPI_DOUBLE, MPI_MAX, 0, communicator_.handle());
       MPI_Bcast(&change_, 1, MPI_DOUBLE, 0, communicator_.handle());
@@ -247,6 +271,7 @@ class Relaxation final : public Benchmark {
     const Stride stride = current_->stride();
     switch (method_) {
       case Method::jacobi:
+        if (!next_) return current_->sweep_in_place(tuned_jacobi_);
         return (tuned_ ? tuned_jacobi_ : sweep_jacobi)(here, next_->at(0, 0), stride, points);
       case Method::red_black:
         return sweep_colour(here, stride, points, (first_row() + first_column() + half) & 1);
@@ -267,7 +292,7 @@ class Relaxation final : public Benchmark {
     const int rows = static_cast<int>(rows_.size(grid_.row()));
     const int columns = static_cast<int>(columns_.size(grid_.column()));
     current_ = std::make_unique<Block>(rows, columns);
-    if (method_ == Method::jacobi) next_ = std::make_unique<Block>(rows, columns);
+    if (two_arrays()) next_ = std::make_unique<Block>(rows, columns);
     parts_ = parts_of(rows, columns, sides(), overlapped_);
     mine_ = Buffer(static_cast<std::size_t>(rows + 2) * (columns + 2) * sizeof(double));
     const int stride = static_cast<int>(current_->stride());
@@ -529,7 +554,7 @@ class Relaxation final : public Benchmark {
   Partners neighbours_ = Partners::none();
   Partners collected_ = Partners::none();
   std::unique_ptr<Block> current_;
-  std::unique_ptr<Block> next_;  // Jacobi's
+  std::unique_ptr<Block> next_;  // of a Jacobi sweep from one array to another
   std::vector<Rectangle> parts_;
   Buffer whole_{0};   // on the root: the grid with its boundary, first and last values
   Buffer packed_{0};  // on the root: all blocks, each with its halo, packed for transfer

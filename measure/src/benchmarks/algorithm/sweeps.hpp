@@ -118,7 +118,8 @@ struct Lanes {
   }
 };
 
-// Jacobi with vectors of this many bytes, a maximum for each lane.
+// Jacobi with vectors of this many bytes, a maximum for each lane. Row by row, from left to right, so that
+// `next` may be `here` - stride.
 template <std::size_t bytes>
 [[gnu::always_inline]] inline double sweep_jacobi_vectors(const double* here, double* next, Stride stride,
                                                           const Rectangle& points) {
@@ -126,6 +127,7 @@ template <std::size_t bytes>
   const Stride width = points.column_end - points.column_begin;
   const Stride whole = width / L::count * L::count;
   typename L::Vector largest{};
+  double change = 0;
   for (Stride row = points.row_begin; row < points.row_end; ++row) {
     const double* const from = here + row * stride + points.column_begin;
     double* const to = next + row * stride + points.column_begin;
@@ -140,10 +142,12 @@ template <std::size_t bytes>
       L::keep_larger(largest, value - old);
       std::memcpy(to + at, &value, bytes);
     }
+    for (Stride at = whole; at < width; ++at) {
+      const double value = mean_around(from + at, stride);
+      change = std::max(change, std::abs(value - from[at]));
+      to[at] = value;
+    }
   }
-  const int rest_begin = points.column_begin + static_cast<int>(whole);
-  double change =
-      sweep_jacobi(here, next, stride, {points.row_begin, points.row_end, rest_begin, points.column_end});
   for (Stride lane = 0; lane < L::count; ++lane) change = std::max(change, double{largest[lane]});
   return change;
 }
