@@ -24,9 +24,6 @@ namespace {
 constexpr double threshold = 16;  // of HPL
 constexpr double unit = epsilon / 2;
 constexpr CharacterLength letter = 1;
-// The number of pieces into which products are cut while messages are in flight: libraries make progress only
-// inside their calls.
-constexpr int pieces = 6;
 
 class Stopwatch {
  public:
@@ -58,6 +55,7 @@ class Linpack final : public Benchmark {
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
         // A panel that does not travel is best factored after everything else.
         ahead_(parameters.integer("look_ahead") != 0 && row_.size() > 1),
+        travels_(travels_by_itself(row_)),
         a_(required()),
         factors_(column_, layout_.rows, block_),
         broadcasts_{PanelBroadcast(row_, parameters.choice("broadcast"), 0),
@@ -243,12 +241,10 @@ class Linpack final : public Benchmark {
       }
     });
     watch_->add(times_.update_s, [&] {
-      const bool travelling = ahead_ && step + 1 < steps();
-      const Partition parts(columns, travelling ? std::min(pieces, columns) : 1);
-      for (int part = 0; part < parts.parts(); ++part) {
-        multiply(panel, upper, from, parts.begin(part), static_cast<int>(parts.size(part)));
-        if (travelling) broadcasts_[(step + 1) % 2].progress();
-      }
+      multiply_in_pieces(
+          columns, travels_ && ahead_ && step + 1 < steps(),
+          [&](std::int64_t begin, int count) { multiply(panel, upper, from, begin, count); },
+          [&] { broadcasts_[(step + 1) % 2].progress(); });
     });
   }
 
@@ -463,6 +459,7 @@ class Linpack final : public Benchmark {
   Communicator row_;     // processes of the same grid row
   Communicator column_;  // processes of the same grid column
   bool ahead_;
+  bool travels_;
   Values a_;
   PanelFactors factors_;
   std::array<Panel, 2> panels_;

@@ -142,4 +142,22 @@ class PanelBroadcast {
   std::vector<MPI_Request> going_;
 };
 
+// Whether panels between these processes travel while they compute: not inside a host, where the processor
+// of the receiver copies them. Collective.
+inline bool travels_by_itself(const Communicator& row) {
+  return Communicator::on_this_host(row).size() < row.size();
+}
+
+// Calls multiply(first column, columns) for one piece of the columns after another, and `progress` between
+// them while panels travel: libraries make progress only inside their calls. Each piece costs the BLAS a copy
+// of the panel that all pieces share. The pieces do not depend on time, or rounding would.
+template <class Multiply, class Progress>
+void multiply_in_pieces(int columns, bool travelling, Multiply multiply, Progress progress) {
+  const Partition pieces(columns, travelling ? std::min(6, columns) : 1);
+  for (int piece = 0; piece < pieces.parts(); ++piece) {
+    multiply(pieces.begin(piece), static_cast<int>(pieces.size(piece)));
+    if (travelling) progress();
+  }
+}
+
 }  // namespace scope

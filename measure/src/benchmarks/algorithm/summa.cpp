@@ -18,9 +18,6 @@ namespace scope::summa {
 namespace {
 
 constexpr CharacterLength letter = 1;
-// The number of pieces of a product while panels are in flight: libraries make progress only inside their
-// calls.
-constexpr int pieces = 4;
 
 class Summa final : public Benchmark {
  public:
@@ -33,6 +30,7 @@ class Summa final : public Benchmark {
         layout_(n_, n_, block_, grid_),
         row_(Communicator::split(communicator, grid_.row(), grid_.column())),
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
+        travels_(travels_by_itself(communicator)),
         a_(required()),
         b_(layout_.values()),
         c_(layout_.values()) {
@@ -195,17 +193,15 @@ class Summa final : public Benchmark {
     const double before = step == 0 ? 0 : 1;
     // In a row of one process, columns of A are adjacent already.
     const double* const a = row_.size() > 1 ? stage.a.data() : column_of_a(first(step));
-    const bool travelling = communicator_.size() > 1 && step + 1 < steps();
-    const Partition parts(columns, travelling ? std::min(pieces, columns) : 1);
-    for (int part = 0; part < parts.parts(); ++part) {
-      const std::int64_t begin = parts.begin(part);
-      const int count = static_cast<int>(parts.size(part));
-      multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns, &before,
-                c_.data() + begin * layout_.leading(), &leading, letter, letter);
-      if (travelling) {
-        for (auto& broadcast : stages_[(step + 1) % 2].broadcasts) broadcast.progress();
-      }
-    }
+    multiply_in_pieces(
+        columns, travels_ && step + 1 < steps(),
+        [&](std::int64_t begin, int count) {
+          multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns,
+                    &before, c_.data() + begin * layout_.leading(), &leading, letter, letter);
+        },
+        [&] {
+          for (auto& broadcast : stages_[(step + 1) % 2].broadcasts) broadcast.progress();
+        });
   }
 
   const Communicator& communicator_;
@@ -216,6 +212,7 @@ class Summa final : public Benchmark {
   Layout layout_;
   Communicator row_;     // processes of the same grid row
   Communicator column_;  // processes of the same grid column
+  bool travels_;
   Values a_;
   Values b_;
   Values c_;
