@@ -36,7 +36,7 @@ class Timer:
         program = folder / "collectives_time"
         command = [found.compiler, "-std=c++20", "-O2", str(SOURCE), "-o", str(program)]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
-        site = site_of(found, experiment.Launcher(), "benchmark")
+        site = site_of(found, experiment.LauncherSettings(), "benchmark")
         return cls(found, collectives.build(found), program, site)
 
     def seconds(

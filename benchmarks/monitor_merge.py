@@ -22,6 +22,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
+from scope.profiles.profile import HEADER_BYTES  # noqa: E402
 from tests.profiles import synthetic  # noqa: E402
 from tests.profiles.synthetic import Process  # noqa: E402
 
@@ -63,7 +64,7 @@ def write(folder: Path, ranks: int) -> None:
         one = Process(rank=rank, ranks=ranks, host=f"node{rank // 64}")
         data = bytearray(template)
         text = synthetic.header(one, 1000 + rank)
-        data[: synthetic.HEADER_BYTES] = text.ljust(synthetic.HEADER_BYTES, b"\0")
+        data[:HEADER_BYTES] = text.ljust(HEADER_BYTES, b"\0")
         for place in range(PARTNERS):
             row = np.zeros((), dtype)
             row["used"], row["rank"] = 1, (rank + (place + 1) ** 2) % ranks

@@ -2,8 +2,8 @@
 
 A Jacobi sweep reads one array and writes another, as a copy does: its bound is the copy of arrays as large as a
 process's block, on as many ranks at once, times the iterations. Both in the same pinned launches, in turn. Wanted
-for tuned Jacobi, blocking: total at most 1.15 times the bound (in one array, it may be below 1). The other methods have bounds of their own (see the
-specification); their ratio says what the method costs.
+for tuned Jacobi, blocking: total at most 1.15 times the bound (in one array, it may be below 1). The other methods
+have bounds of their own (see the specification); their ratio says what the method costs.
 usage: python benchmarks/relaxation_bound.py [--mpi NAME] [--ranks N] [--iterations N] [--launches N] [--sizes N,N]
 """
 

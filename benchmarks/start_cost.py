@@ -83,7 +83,7 @@ def main() -> None:
 def _opened(folder: Path, run: object) -> int:
     """Return how many files were opened, without those of the kernel and those that are not there."""
     trace = folder / "trace"
-    run(["strace", "-f", "-qq", "-e", "trace=open,openat", "-o", str(trace)])  # type: ignore[operator]
+    run(["strace", "-f", "-qq", "-e", "trace=open,openat", "-o", str(trace)])
     kernel = ('"/sys/', '"/proc/', '"/dev/')
     lines = trace.read_text().splitlines()
     return sum("= -1" not in line and not any(place in line for place in kernel) for line in lines)
