@@ -1,7 +1,8 @@
 """The platform of a simulation: the speed of a core of each host, latency and rate between hosts and inside one.
 
 Every figure is measured, and says where: matrix products on one rank where there are any, ping-pongs of the MPI
-library, else those of the network without MPI. What was not measured is refused, not assumed.
+library, else those of the network without MPI. What was not measured is refused, not assumed, but for the speed of equal
+hosts where it decides nothing.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ class Figure:
     estimate: Estimate
     case: str
     unit: str
+
+
+NOMINAL_SPEED = Figure(
+    Estimate(value=1e9), "nominal, because no arithmetic was measured: computing takes as long as here", "flop/s"
+)
 
 
 @dataclass(frozen=True)
@@ -87,12 +93,16 @@ class Platform:
     """In place of the topology."""
 
 
-def platform(measurements: Measurements, topology: Topology | None = None) -> Platform:
+def platform(
+    measurements: Measurements, topology: Topology | None = None, nominal_speed: bool = False
+) -> Platform:
     """Return the platform that a run measured; with a topology its groups instead of one group of all hosts.
 
+    `nominal_speed`: hosts of one type whose arithmetic was not measured have a nominal speed. A simulation that takes
+    the time of computing from this machine needs only how the speeds of hosts compare.
     Raises UsageError naming what was not measured, and a host that the topology does not have.
     """
-    nodes = list(_nodes(measurements))
+    nodes = list(_nodes(measurements, nominal_speed))
     inside = exchange(measurements, inside=True)
     between = None
     if len(nodes) == 1:
@@ -111,9 +121,11 @@ def platform(measurements: Measurements, topology: Topology | None = None) -> Pl
     return Platform(_origin(measurements), nodes, inside, between, topology)
 
 
-def _nodes(measurements: Measurements) -> Iterator[Node]:
+def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
     hosts = measurements.machine.hosts
     speeds = dict(_speeds(measurements, hosts))
+    if not speeds and nominal_speed and len(node_types(hosts)) == 1:
+        speeds = {0: NOMINAL_SPEED}
     if not speeds:
         raise UsageError("the run has no rate of arithmetic on one rank; run node.matrix_multiply")
     for number, members in enumerate(node_types(hosts)):

@@ -15,7 +15,7 @@ from scope.errors import UsageError
 from scope.machine.machine import Machine
 from scope.models.measurements import Measurements
 from scope.rundirectory import RunDirectory, read_json, write_json
-from scope.simulation.platform import platform
+from scope.simulation.platform import NOMINAL_SPEED, platform
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import headlines
 from scope.topology.topology import Group, HostException, Topology, write
@@ -115,3 +115,22 @@ def test_what_was_not_measured_is_refused(four_hosts: Path) -> None:
     nothing = Measurements([], run.machine, run.samples.launches, run.catalog)
     with pytest.raises(UsageError, match=r"no rate of arithmetic on one rank; run node\.matrix_multiply"):
         platform(nothing)
+
+
+def test_equal_hosts_need_no_speed_where_only_comparisons_count(four_hosts: Path) -> None:
+    run = exports.results(four_hosts)
+    silent = [
+        one for one in run.measurements.headlines if one.unit != "flop/s" and one.benchmark.startswith("mpi.")
+    ]
+    measurements = Measurements(silent, run.machine, run.samples.launches, run.catalog)
+    with pytest.raises(UsageError, match="no rate of arithmetic on one rank"):
+        platform(measurements, Topology(origin="measured", group=GROUPS))
+    made = platform(measurements, Topology(origin="measured", group=GROUPS), nominal_speed=True)
+    assert {one.flops_per_s for one in made.nodes} == {NOMINAL_SPEED}
+    first, *others = run.machine.hosts
+    other = first.model_copy(
+        update={"processor": first.processor.model_copy(update={"model": "another processor"})}
+    )
+    mixed = run.machine.model_copy(update={"hosts": [other, *others]})
+    with pytest.raises(UsageError, match="no rate of arithmetic on one rank"):
+        platform(Measurements(silent, mixed, run.samples.launches, run.catalog), nominal_speed=True)
