@@ -53,6 +53,8 @@ LEVELS = ("mpi", "operation", "algorithm", "application")
 """Whose messages MPI carries."""
 COMPUTING = ("operation", "algorithm", "application")
 """Levels whose benchmarks compute in what they time."""
+COMPUTATION = "computation_s"
+"""The time that benchmarks of other levels have where they compute."""
 REPETITIONS = 3
 """Simulated times hardly differ; on many ranks one is enough."""
 MESSAGES_AT_ONCE = frozenset({"MPI_Scan", "MPI_Exscan"})
@@ -328,6 +330,14 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     return found
 
 
+def takes_time_to_compute(catalog: Catalog, benchmark: str) -> bool:
+    """Return whether computing takes simulated time in a benchmark; one that waits for it would wait for ever."""
+    declared = catalog[benchmark]
+    return declared.level in COMPUTING or any(
+        metric.name == COMPUTATION or metric.unit == "flop/s" for metric in declared.metrics
+    )
+
+
 def _calls(catalog: Catalog, benchmark: str, routines: frozenset[str]) -> bool:
     return any(one.routine in routines for one in catalog[benchmark].routines)
 
@@ -355,7 +365,7 @@ def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Se
     wanted = _synchronization(known)
     batches: dict[tuple[bool, bool, Batch], dict[str, PlannedCase]] = {}
     for one in measured:
-        computes = catalog[one.benchmark].level in COMPUTING
+        computes = takes_time_to_compute(catalog, one.benchmark)
         short = not computes and (catalog.size(one.benchmark, one.parameters) or 0) <= SHORT_BYTES
         parameters = {name: value for name, value in one.parameters.items() if isinstance(value, int | str)}
         for ranks in dict.fromkeys([one.ranks, *_allowed(catalog, one.benchmark, further)]):
@@ -442,7 +452,7 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
     with locked(directory) as lock, as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
 
         def start(launch: Launch) -> Start:
-            computes = any(request.catalog[case.benchmark].level in COMPUTING for case in launch.cases)
+            computes = any(takes_time_to_compute(request.catalog, case.benchmark) for case in launch.cases)
             sizes = (request.catalog.size(case.benchmark, case.parameters) or 0 for case in launch.cases)
             short = not computes and max(sizes) <= SHORT_BYTES
             return Start(directory, request, filled, scratch, computes, short)

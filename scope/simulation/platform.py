@@ -1,8 +1,8 @@
 """The platform of a simulation: the speed of a core of each host, latency and rate between hosts and inside one.
 
 Every figure is measured, and says where: matrix products on one rank where there are any, ping-pongs of the MPI
-library, else those of the network without MPI. What was not measured is refused, not assumed, but for the speed of equal
-hosts where it decides nothing.
+library, else those of the network without MPI. What was not measured is refused, not assumed, but for the speed of
+equal hosts where it decides nothing.
 """
 
 from __future__ import annotations
@@ -98,8 +98,8 @@ def platform(
 ) -> Platform:
     """Return the platform that a run measured; with a topology its groups instead of one group of all hosts.
 
-    `nominal_speed`: hosts of one type whose arithmetic was not measured have a nominal speed. A simulation that takes
-    the time of computing from this machine needs only how the speeds of hosts compare.
+    `nominal_speed`: hosts of one type whose arithmetic was not measured have a nominal speed. A simulation that
+    takes the time of computing from this machine needs only how the speeds of hosts compare.
     Raises UsageError naming what was not measured, and a host that the topology does not have.
     """
     nodes = list(_nodes(measurements, nominal_speed))

@@ -290,6 +290,26 @@ def test_rows_go_to_hosts_in_the_ratio_of_their_speeds(golden_context: Context) 
     assert found.lost == pytest.approx(1 - 0.18 / 0.32, rel=0.03)
 
 
+def test_hosts_of_a_lab_that_share_processors_have_no_speed_of_their_own(golden_context: Context) -> None:
+    context = stripes(3, 0.15)(golden_context)
+    (one,) = context.models.dealings
+    emulated = one.model_copy(update={"origin": "emulated"})
+
+    def with_processors(count: int) -> Context:
+        hosts = [
+            host.model_copy(update={"processor": host.processor.model_copy(update={"usable": list(range(count))})})
+            for host in context.machine.hosts
+        ]
+        return replace(
+            context,
+            machine=context.machine.model_copy(update={"hosts": hosts}),
+            models=context.models.model_copy(update={"dealings": [emulated]}),
+        )
+
+    assert run_kinds()["rows_by_speed"](with_processors(2)) == []
+    assert len(run_kinds()["rows_by_speed"](with_processors(4))) == 1
+
+
 def test_rows_that_were_dealt_by_speed_in_vain_are_not_advised(golden_context: Context) -> None:
     context = stripes(3, 0.4)(golden_context)
     (one,) = context.models.dealings

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scope.build import installations
-from scope.engine.simulate import listed
+from scope.engine.simulate import listed, takes_time_to_compute
 from scope.errors import ScopeError, UsageError
 from scope.launch import preload
 from scope.launch.launcher import MpiProgram
@@ -123,6 +123,25 @@ def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) 
 
 def test_the_simulated_program_lists_its_benchmarks(simulated: NativeBuild) -> None:
     assert "mpi.barrier" in listed(simulated).names
+
+
+def test_only_benchmarks_that_compute_have_their_computation_timed(simulated: NativeBuild) -> None:
+    catalog = listed(simulated)
+    timed = {name for name in catalog.names if name.startswith("mpi.") and takes_time_to_compute(catalog, name)}
+    assert timed == {"mpi.overlap", "mpi.intensity"}
+    assert takes_time_to_compute(catalog, "algorithm.relaxation")
+
+
+def test_empty_messages_find_a_buffer_where_the_library_asks_for_no_space(
+    simulated: NativeBuild, tmp_path: Path
+) -> None:
+    modes = ("completion=blocking", "completion=nonblocking")
+    run(simulated, tmp_path / "run", 2, [f"mpi.latency mode=buffered {mode} message_bytes=0" for mode in modes])
+
+
+def test_programs_of_few_ranks_end_as_open_mpi_would_send(simulated: NativeBuild, tmp_path: Path) -> None:
+    # SMPI's broadcast of nothing, which Open MPI's choice leads to on two ranks, divides by zero.
+    run(simulated, tmp_path / "run", 2, ["operation.broadcast n=30", "algorithm.relaxation n=24"])
 
 
 def test_messages_of_a_rank_grow_with_the_logarithm_of_their_number(

@@ -13,12 +13,7 @@ namespace {
 // Rank 0's environment variable, on every rank.
 std::string told(const Communicator& world) {
   const char* const words = world.root() ? std::getenv("SCOPE_LINK_COUNTERS") : nullptr;
-  std::string text = words != nullptr ? words : "";
-  int length = static_cast<int>(text.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, world.handle());
-  text.resize(length);
-  MPI_Bcast(text.data(), length, MPI_CHAR, 0, world.handle());
-  return text;
+  return world.broadcast(words != nullptr ? words : "", 0);
 }
 
 }  // namespace

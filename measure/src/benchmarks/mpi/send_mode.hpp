@@ -35,11 +35,12 @@ SendMode<Count> send_mode(const std::string& name) {
   return {Calls::send, Calls::start_send, Calls::initialise_send};
 }
 
-// Buffer space for this many buffered sends, attached for its lifetime; none for other modes.
+// Buffer space for this many buffered sends, attached for its lifetime; none for other modes. At least a byte:
+// some libraries need no space for an empty message, but a buffer.
 class AttachedBuffer {
  public:
   AttachedBuffer(const std::string& mode, std::int64_t messages, std::int64_t message_bytes)
-      : memory_(mode == "buffered" ? checked(messages * (message_bytes + MPI_BSEND_OVERHEAD)) : 0) {
+      : memory_(mode == "buffered" ? checked(messages * (message_bytes + MPI_BSEND_OVERHEAD) + 1) : 0) {
     if (memory_.size() > 0) MPI_Buffer_attach(memory_.data(), static_cast<int>(memory_.size()));
   }
   ~AttachedBuffer() {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
+from scope.models.measurements import usable
 from scope.models.scaling.dealing import Dealing
 from scope.names import FEW
 
@@ -25,6 +26,7 @@ def find(context: Context) -> list[Finding]:
         if (
             _gain(one) > LEAST_GAIN
             and _unequal(one)
+            and _of_their_own(one, context)
             and (name not in worst or _weight(one) > _weight(worst[name]))
         ):
             worst[name] = one
@@ -43,6 +45,19 @@ def _gain(one: Dealing) -> float:
 def _unequal(one: Dealing) -> bool:
     speeds = [share.by_speed / share.even for share in one.shares]
     return min(speeds) < ALIKE * max(speeds)
+
+
+def _of_their_own(one: Dealing, context: Context) -> bool:
+    """Return whether every process had a processor: what shares one says nothing of its host.
+
+    All hosts of a lab share the processors of one machine.
+    """
+    if context.shares_processors(one.subject):
+        return False
+    if one.origin != "emulated":
+        return True
+    counts = [count for host in context.machine.hosts if (count := usable(host)) is not None]
+    return one.subject.ranks <= max(counts, default=one.subject.ranks)
 
 
 def _weight(one: Dealing) -> tuple[bool, float]:
