@@ -567,8 +567,9 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     known, own = request.known, request.calibration
     if most_ranks > FEW_RANKS:
         yield (
-            f"above {FEW_RANKS} ranks, broadcasts follow a binomial tree, all-to-alls of up to {SHORT_BYTES} B"
-            " Bruck's algorithm, and longer and irregular ones go pair by pair; each case has one repetition"
+            f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank follow a binomial tree, all-to-alls"
+            f" of up to {SHORT_BYTES} B Bruck's algorithm, and longer and irregular ones go pair by pair; a case"
+            " has one repetition"
         )
     if request.options.share_memory:
         yield (

@@ -26,9 +26,9 @@ FEW_RANKS = 512
 """Up to so many ranks the selector chooses every algorithm."""
 SHORT_BYTES = 128
 """Up to so many bytes for each other rank, every library exchanges by Bruck's algorithm."""
-MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/alltoallv": "pair"}
-"""SMPI's k-nomial broadcast first has each rank send to each. Linear exchanges have all their messages under way
-at once, and for each that ends, SimGrid 3.32 looks through the list of all."""
+MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial", "smpi/alltoallv": "pair"}
+"""SMPI's k-nomial broadcast first has each rank send to each, and its pipelined reduction takes minutes. Linear
+exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all."""
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
 
