@@ -20,6 +20,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from scope.errors import UsageError
 from scope.lab import description, emulation, faults
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
@@ -105,7 +106,11 @@ def main() -> None:
                 for seed in range(1, asked.seeds + 1) if applies(lab, fault) else []:
                     rng = random.Random(f"{name} {fault} {seed}")
                     order = [f"{host.name}:{host.slots}" for host in rng.sample(lab.hosts(), len(lab.hosts()))]
-                    faulty, where = slowed(up, fault, asked.slower, rng)
+                    try:
+                        faulty, where = slowed(up, fault, asked.slower, rng)
+                    except UsageError as refusal:  # what uses a relay takes no further fault
+                        print(f"{name:12} {fault:9} not possible: {refusal}", flush=True)
+                        break
                     begun_s = time.monotonic()
                     try:
                         found = discovered(faulty, order, asked.mpi, seed)
