@@ -114,6 +114,11 @@ def hosts_by_name(machine: Machine) -> dict[str, Host]:
     return {short_name(one.name): one for one in reversed(machine.hosts)}
 
 
+def shared_processors(machine: Machine) -> int | None:
+    """Return how many processors all hosts of a lab share; None where that is not known."""
+    return max((count for host in machine.hosts if (count := usable(host)) is not None), default=None)
+
+
 def usable(host: Host | None) -> int | None:
     """Return how many processors the run may use on a host; None where that is not known."""
     return host.processor.usable_processors if host is not None and host.processor.usable else None

@@ -274,7 +274,7 @@ load_ms = 50
         (lambda lab: faults.slow_trunk(lab, "a-c", 4, "out"), DIRECTIONS, {"asymmetric-rates"}),
         (lambda lab: faults.impaired_trunk(lab, "a-c", "pausing", 20), PAUSES, {"path-stops"}),
         (lambda lab: faults.impaired_trunk(lab, "a-c", "policing", 2), LOADED, {"unfair-streams"}),
-        (lambda lab: lab, DIRECTIONS + PAUSES, set()),
+        (lambda lab: lab, DIRECTIONS + PAUSES + LOADED, set()),
     ],
     ids=["half duplex", "asymmetric", "pauses", "policer", "healthy"],
 )
@@ -288,7 +288,7 @@ def test_faults_of_a_path_are_found_and_a_healthy_path_has_none(
     answer = in_lab(lab, tmp_path, "run", "brief.toml", *fixed, "-o", "run")
     assert answer.code == 0, answer.errors
     found = json.loads((tmp_path / "run" / "findings.json").read_text())["findings"]
-    of_paths = {"half-duplex", "asymmetric-rates", "path-stops", "lossy-path"}
+    of_paths = {"half-duplex", "asymmetric-rates", "path-stops", "lossy-path", "unfair-streams", "lost-under-load"}
     assert codes <= {one["code"] for one in found}, [one["title"] for one in found]
     if not codes:
         assert not of_paths & {one["code"] for one in found}, [one["title"] for one in found]

@@ -14,7 +14,7 @@ from scope.errors import UsageError
 from scope.lab.fidelity import faithful
 from scope.models.fitting.fit import Fit
 from scope.models.ladder import limits
-from scope.models.measurements import Measurements, usable
+from scope.models.measurements import Measurements, shared_processors
 from scope.models.published.reproduction import Holds, Row
 from scope.models.published.statement import Reading, Statement
 from scope.samples.records import Origin
@@ -40,8 +40,7 @@ class Observed:
     @property
     def processors(self) -> int | None:
         """Of an emulated cluster: the processors that all its hosts share; None where that is no limit."""
-        counts = [count for host in self.measurements.machine.hosts if (count := usable(host)) is not None]
-        return max(counts, default=None) if self.origin == "emulated" else None
+        return shared_processors(self.measurements.machine) if self.origin == "emulated" else None
 
     @property
     def unfaithful(self) -> str:

@@ -55,7 +55,7 @@ class Linpack final : public Benchmark {
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
         // A panel that does not travel is best factored after everything else.
         ahead_(parameters.integer("look_ahead") != 0 && row_.size() > 1),
-        travels_(travels_by_itself(row_)),
+        spans_hosts_(spans_hosts(row_)),
         a_(required()),
         factors_(column_, layout_.rows, block_),
         broadcasts_{PanelBroadcast(row_, parameters.choice("broadcast"), 0),
@@ -242,7 +242,7 @@ class Linpack final : public Benchmark {
     });
     watch_->add(times_.update_s, [&] {
       multiply_in_pieces(
-          columns, travels_ && ahead_ && step + 1 < steps(),
+          columns, spans_hosts_ && ahead_ && step + 1 < steps(),
           [&](std::int64_t begin, int count) { multiply(panel, upper, from, begin, count); },
           [&] { broadcasts_[(step + 1) % 2].progress(); });
     });
@@ -459,7 +459,7 @@ class Linpack final : public Benchmark {
   Communicator row_;     // processes of the same grid row
   Communicator column_;  // processes of the same grid column
   bool ahead_;
-  bool travels_;
+  bool spans_hosts_;
   Values a_;
   PanelFactors factors_;
   std::array<Panel, 2> panels_;

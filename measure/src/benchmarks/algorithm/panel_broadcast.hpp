@@ -142,9 +142,9 @@ class PanelBroadcast {
   std::vector<MPI_Request> going_;
 };
 
-// Whether panels between these processes travel while they compute: not inside a host, where the processor
-// of the receiver copies them. Collective.
-inline bool travels_by_itself(const Communicator& row) {
+// Whether some of these processes are on other hosts: only between hosts do panels travel while processes
+// compute; inside one the processor of the receiver copies them. Collective.
+inline bool spans_hosts(const Communicator& row) {
   return Communicator::on_this_host(row).size() < row.size();
 }
 

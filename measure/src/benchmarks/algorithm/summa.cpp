@@ -30,7 +30,7 @@ class Summa final : public Benchmark {
         layout_(n_, n_, block_, grid_),
         row_(Communicator::split(communicator, grid_.row(), grid_.column())),
         column_(Communicator::split(communicator, grid_.column(), grid_.row())),
-        travels_(travels_by_itself(communicator)),
+        spans_hosts_(spans_hosts(communicator)),
         a_(required()),
         b_(layout_.values()),
         c_(layout_.values()) {
@@ -194,7 +194,7 @@ class Summa final : public Benchmark {
     // In a row of one process, columns of A are adjacent already.
     const double* const a = row_.size() > 1 ? stage.a.data() : column_of_a(first(step));
     multiply_in_pieces(
-        columns, travels_ && step + 1 < steps(),
+        columns, spans_hosts_ && step + 1 < steps(),
         [&](std::int64_t begin, int count) {
           multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns,
                     &before, c_.data() + begin * layout_.leading(), &leading, letter, letter);
@@ -212,7 +212,7 @@ class Summa final : public Benchmark {
   Layout layout_;
   Communicator row_;     // processes of the same grid row
   Communicator column_;  // processes of the same grid column
-  bool travels_;
+  bool spans_hosts_;
   Values a_;
   Values b_;
   Values c_;

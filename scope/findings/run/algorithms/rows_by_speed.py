@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
-from scope.models.measurements import usable
+from scope.models.measurements import shared_processors
 from scope.models.scaling.dealing import Dealing
 from scope.names import FEW
 
@@ -56,8 +56,8 @@ def _of_their_own(one: Dealing, context: Context) -> bool:
         return False
     if one.origin != "emulated":
         return True
-    counts = [count for host in context.machine.hosts if (count := usable(host)) is not None]
-    return one.subject.ranks <= max(counts, default=one.subject.ranks)
+    processors = shared_processors(context.machine)
+    return processors is None or one.subject.ranks <= processors
 
 
 def _weight(one: Dealing) -> tuple[bool, float]:
