@@ -54,6 +54,11 @@ constexpr Nanoseconds between_tellings = second / 4;
 constexpr Nanoseconds ahead = 1'000'000;
 // A sleep ends some 50 us late; what is left before a delivery is spent awake.
 constexpr Nanoseconds awake = 70'000;
+// Awake before every frame, the relays of a few streams would take all processors, and the ranks would have none.
+// During a stream frames are therefore delivered so late at most, several per wake-up, except the last one.
+constexpr Nanoseconds gathered = 100'000;
+// A stream has occupied its medium for twice so long without a rest. Shorter messages are delivered on time.
+constexpr Nanoseconds streaming = 3'000'000;
 constexpr std::size_t longest_frame = 9018;
 constexpr std::size_t header_bytes = 14;
 // A frame out of order comes after the next ones: it is late by so many times its own length.
@@ -242,7 +247,7 @@ class Wire {
  public:
   explicit Wire(const Options& options)
       : options_(options),
-        free_(options.shared ? 1 : options.ports.size(), 0),
+        media_(options.shared ? 1 : options.ports.size()),
         policer_(options.policed_bits_per_s) {
     for (const auto& port : options.ports) ports_.push_back(open_port(port));
   }
@@ -261,7 +266,26 @@ class Wire {
   }
 
  private:
-  std::size_t medium(std::size_t port) const { return options_.shared ? 0 : port; }
+  struct Medium {
+    Nanoseconds free = 0;
+    // How long it was occupied, less half of the time that has passed: high only after a stream.
+    Nanoseconds load = 0;
+    Nanoseconds since = 0;
+
+    Nanoseconds load_at(Nanoseconds time) const { return std::max<Nanoseconds>(0, load - (time - since) / 2); }
+    void occupy(Nanoseconds begin, Nanoseconds length, Nanoseconds time) {
+      free = begin + length;
+      load = std::min(load_at(time) + length, 2 * streaming);
+      since = time;
+    }
+  };
+
+  Medium& medium(std::size_t port) { return media_[options_.shared ? 0 : port]; }
+
+  bool in_stream(Nanoseconds time) const {
+    return std::any_of(media_.begin(), media_.end(),
+                       [time](const Medium& medium) { return medium.load_at(time) > streaming; });
+  }
 
   // Takes a frame from each port whose medium is nearly free; the port after the last one served comes first.
   bool take() {
@@ -269,9 +293,9 @@ class Wire {
     const std::size_t begin = next_;
     for (std::size_t turn = 0; turn < ports_.size(); ++turn) {
       const std::size_t port = (begin + turn) % ports_.size();
-      Nanoseconds& free = free_[medium(port)];
+      Medium& wire = medium(port);
       const Nanoseconds time = now();
-      if (free - time > ahead) continue;
+      if (wire.free - time > ahead) continue;
       const auto length = read(ports_[port], buffer_.data(), buffer_.size());
       if (length <= 0) continue;
       learn(port);
@@ -281,9 +305,10 @@ class Wire {
       }
       const double bits = 8.0 * static_cast<double>(length);
       const auto occupies = static_cast<Nanoseconds>(bits / options_.rate_bits_per_s * second);
-      free = after_pause(std::max(free, time)) + occupies;
-      Frame frame{free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}};
+      wire.occupy(after_pause(std::max(wire.free, time)), occupies, time);
+      Frame frame{wire.free + options_.latency, number_++, port, {buffer_.begin(), buffer_.begin() + length}};
       if (happens(options_.reordering)) frame.due += static_cast<Nanoseconds>(overtaken_by * occupies);
+      last_due_ = std::max(last_due_, frame.due);
       if (happens(options_.duplication)) waiting_.push(frame);
       if (happens(options_.corruption)) damage(frame);
       waiting_.push(std::move(frame));
@@ -348,10 +373,14 @@ class Wire {
   void rest() {
     const Nanoseconds time = now();
     Nanoseconds wake = time + (lateness_.total() == told_ ? second : between_tellings);
-    if (!waiting_.empty()) wake = std::min(wake, waiting_.top().due - awake);
+    if (!waiting_.empty()) {
+      const Nanoseconds due = waiting_.top().due;
+      wake = std::min(wake, in_stream(time) ? std::min(due + gathered, last_due_ - awake) : due - awake);
+    }
     std::vector<pollfd> ready;
     for (std::size_t port = 0; port < ports_.size(); ++port) {
-      const Nanoseconds open = free_[medium(port)] - ahead;
+      // Half of the frames that fit into this time are taken at once.
+      const Nanoseconds open = medium(port).free - ahead / 2;
       if (open <= time)
         ready.push_back({ports_[port], POLLIN, 0});
       else
@@ -373,8 +402,9 @@ class Wire {
 
   Options options_;
   std::vector<int> ports_;
-  std::vector<Nanoseconds> free_;  // when each medium is free
+  std::vector<Medium> media_;
   std::priority_queue<Frame, std::vector<Frame>, std::greater<>> waiting_;
+  Nanoseconds last_due_ = 0;  // of all frames so far
   std::map<Address, std::size_t> where_;
   Policer policer_;
   std::array<unsigned char, longest_frame> buffer_;
