@@ -8,7 +8,7 @@ slow or stopped; a storage server is dead, its disk slow or full.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -49,18 +49,42 @@ MOST_QUEUE_BYTES = 100_000_000
 
 def slow_port(emulation: Emulation, host: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
     """Change the rate of a port; in one direction only it looks like a duplex mismatch."""
-    end = _own_port(emulation, host)
+    pid = _pid(emulation, host)
+    end = wiring.port_of(emulation.state.description, host)
+    slow = Fault(where=host, kind="slow", value=mbit_per_s, direction=direction)
+    if not _is_bucketed(emulation, end):
+        again = wiring.port(emulation.state.description, host, pid)
+        return _noted(_slower_relay(emulation, end, again, slow), slow)
     _shape(emulation, host, INTERFACE if direction != "in" else None, mbit_per_s)
     _shape(emulation, None, end if direction != "out" else None, mbit_per_s)
-    return _noted(emulation, Fault(where=host, kind="slow", value=mbit_per_s, direction=direction))
+    return _noted(emulation, slow)
 
 
 def slow_trunk(emulation: Emulation, trunk: str, mbit_per_s: float, direction: Direction = "both") -> Emulation:
     """Change the rate of a trunk; in one direction only its rates are asymmetric."""
-    ends = wiring.trunk_ends(_bucketed_trunk(emulation, trunk))
+    number = _trunk(emulation, trunk)
+    ends = wiring.trunk_ends(number)
+    slow = Fault(where=trunk, kind="slow", value=mbit_per_s, direction=direction)
+    if not _is_bucketed(emulation, ends[0]):
+        again = wiring.trunk(emulation.state.description, number)
+        return _noted(_slower_relay(emulation, ends[0], again, slow), slow)
     for end in {"both": ends, "out": ends[:1], "in": ends[1:]}[direction]:
         _shape(emulation, None, end, mbit_per_s)
-    return _noted(emulation, Fault(where=trunk, kind="slow", value=mbit_per_s, direction=direction))
+    return _noted(emulation, slow)
+
+
+def _slower_relay(emulation: Emulation, device: str, wire: wiring.Wiring, slow: Fault) -> Emulation:
+    """Replace a relay by one of another rate; established connections break."""
+    others = any(fault.where == slow.where and fault.kind != "slow" for fault in emulation.state.faults)
+    if not wire.relays or others:
+        raise _relayed(emulation, slow.where)
+    if slow.direction != "both":
+        raise UsageError(
+            f"lab {emulation.state.name}: {slow.where}: --direction {slow.direction}: must be both for a link with"
+            " latency, which has one rate"
+        )
+    relays = [replace(relay, rate_mbit_per_s=slow.value) for relay in wire.relays]
+    return lay(_without_relay(emulation, device), replace(wire, relays=relays))
 
 
 def queued_port(emulation: Emulation, host: str, queue_bytes: float) -> Emulation:
@@ -185,11 +209,11 @@ def _repaired(emulation: Emulation, fault: Fault) -> Emulation:
         ends, again = [(None, each) for each in wiring.trunk_ends(number)], wiring.trunk(lab, number)
     if fault.kind == "dead":
         say(emulation, None, "ip", [f"link set {end} up"])
+    elif fault.kind in IMPAIRMENTS or (fault.kind == "slow" and again.relays):
+        return lay(_without_relay(emulation, end), again)
     elif fault.kind in ("slow", "queue"):
         for host, device in ends:
             _shape(emulation, host, device, rate)
-    elif fault.kind in IMPAIRMENTS:
-        return lay(_without_relay(emulation, end), again)
     return emulation
 
 
@@ -253,12 +277,20 @@ def _bucketed_trunk(emulation: Emulation, trunk: str) -> int:
     return number
 
 
+def _is_bucketed(emulation: Emulation, device: str) -> bool:
+    """Say whether the kernel shapes a link, not a relay."""
+    return emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf")
+
+
 def _refuse_relayed(emulation: Emulation, device: str, where: str) -> None:
-    if emulation.run(None, ["tc", "qdisc", "show", "dev", device]).stdout.startswith("qdisc tbf"):
-        return
-    raise UsageError(
-        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, another fault), which takes no"
-        " further fault: --clear the other one, or change the lab file"
+    if not _is_bucketed(emulation, device):
+        raise _relayed(emulation, where)
+
+
+def _relayed(emulation: Emulation, where: str) -> UsageError:
+    return UsageError(
+        f"lab {emulation.state.name}: {where}: uses a relay (a bus, latency, another fault), which takes no such"
+        " fault: --clear the other one, or change the lab file"
     )
 
 

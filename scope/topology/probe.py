@@ -44,6 +44,9 @@ FEWEST_CHUNKS = 8
 MOST_ATTEMPTS = 4
 STARVED_ATTEMPTS = 3
 """How often a measurement is repeated that lacked processors."""
+FASTER_THAN_ALONE = 4.0
+"""A transfer among others that appears to be so many times as fast as alone is measured again: chunks that waited
+behind a lost one arrive all at once."""
 FIRST_GUESS = 4e6
 """Assumed rate in bytes per second of a path that was never used."""
 NAP_US = 500
@@ -70,9 +73,10 @@ class Probe:
         ends = [(self.ranks[transfer.source][0], self.ranks[transfer.target][0]) for transfer in transfers]
         round_trips = [self._round_trip(transfer) for transfer in transfers]
         chunks = [self._chunk(rate or FIRST_GUESS, trip) for rate, trip in zip(expected, round_trips, strict=True)]
+        ceilings = [FASTER_THAN_ALONE * rate if rate and len(ends) > 1 else np.inf for rate in expected]
         answers: list[Answer] = []
         for _ in range(STARVED_ATTEMPTS):
-            answers.append(self._stream(ends, chunks, round_trips))
+            answers.append(self._stream(ends, chunks, round_trips, ceilings))
             if not answers[-1].starved:
                 break
         # Where processors were short each time, the fastest result suffered least.
@@ -119,10 +123,17 @@ class Probe:
         host = dual[0]
         latency = self.latency(host, host)
         first, second = self.ranks[host][:2]
-        rate = float(self._stream([(first, second)], [LARGEST_CHUNK // 4], [2 * latency]).rates[0])
+        rate = float(self._stream([(first, second)], [LARGEST_CHUNK // 4], [2 * latency], [np.inf]).rates[0])
         return InsideHost(latency_s=latency, bandwidth_bytes_per_s=rate)
 
-    def _stream(self, ends: Sequence[tuple[int, int]], chunks: list[int], round_trips: Sequence[float]) -> Answer:
+    def _stream(
+        self,
+        ends: Sequence[tuple[int, int]],
+        chunks: list[int],
+        round_trips: Sequence[float],
+        ceilings: Sequence[float],
+    ) -> Answer:
+        """Run transfers; no chunk grows for a rate above the ceiling, since it could outlast all patience."""
         seconds = STREAM_S if len(ends) > 1 else SINGLE_STREAM_S
         attempts = 0
         while attempts < MOST_ATTEMPTS:
@@ -134,12 +145,13 @@ class Probe:
                     raise ScopeError(f"what rank {b} received from rank {a} is not what was sent")
             rates = np.array([reply["bytes"] / max(reply["seconds"], 1e-9) for reply in replies])
             waited = max(float(reply["starved"]) for reply in replies)
-            needed = [self._chunk(rate, trip) for rate, trip in zip(rates, round_trips, strict=True)]
+            plausible = np.minimum(rates, ceilings)
+            needed = [self._chunk(rate, trip) for rate, trip in zip(plausible, round_trips, strict=True)]
             grown = [max(old, new) for old, new in zip(chunks, needed, strict=True)]
             arrived = min(reply["bytes"] / chunk for reply, chunk in zip(replies, chunks, strict=True))
             if any(new > 1.5 * old for old, new in zip(chunks, grown, strict=True)):
                 chunks = grown
-            elif arrived < FEWEST_CHUNKS and seconds < LONGEST_STREAM_S:
+            elif (arrived < FEWEST_CHUNKS or (rates > plausible).any()) and seconds < LONGEST_STREAM_S:
                 chunks = needed
                 seconds = min(LONGEST_STREAM_S, seconds * max(2.0, FEWEST_CHUNKS / max(arrived, 1.0)))
             else:

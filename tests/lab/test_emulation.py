@@ -222,6 +222,22 @@ def test_a_trunk_is_slowed_and_cut(healthy: Emulation, monkeypatch: pytest.Monke
     assert fidelity.check(mended, probe(mended, "trunk a-c")).measured_bytes_per_s > 0
 
 
+def test_a_trunk_with_latency_is_slowed_twice_and_mended(healthy: Emulation) -> None:
+    slow = faults.slow_trunk(faults.slow_trunk(healthy, "a-b", 5), "a-b", 2)
+    assert fidelity.check(slow, probe(slow, "trunk a-b")).deviation < -0.7
+    with pytest.raises(UsageError, match="a-b: uses a relay"):
+        faults.impaired_trunk(slow, "a-b", "lossy", 0.2)
+    mended = faults.clear(slow)
+    assert [one.link for one in mended.state.relays] == ["trunk a-b"]
+    assert fidelity.check(mended, probe(mended, "trunk a-b")).deviation > -0.3
+
+
+def test_a_link_with_a_fault_of_its_relay_is_not_slowed(healthy: Emulation) -> None:
+    lossy = faults.impaired_port(healthy, "a2", "lossy", 0.02)
+    with pytest.raises(UsageError, match="a2: uses a relay"):
+        faults.slow_port(lossy, "a2", 5)
+
+
 def test_a_link_that_drops_large_packets_is_told(
     healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
 ) -> None:
@@ -336,7 +352,9 @@ def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
     with pytest.raises(UsageError, match="trunk a-d: must be one of a-b, a-c"):
         faults.slow_trunk(small, "a-d", 5)
     with pytest.raises(UsageError, match="a-b: uses a relay"):
-        faults.slow_trunk(small, "a-b", 5)
+        faults.queued_trunk(small, "a-b", 20_000)
+    with pytest.raises(UsageError, match="a-b: --direction out: must be both"):
+        faults.slow_trunk(small, "a-b", 5, "out")
     with pytest.raises(UsageError, match="--queue 9000: must be from 10000 to"):
         faults.queued_trunk(small, "a-c", 9000)
 

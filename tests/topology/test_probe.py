@@ -173,3 +173,21 @@ def test_chunks_and_time_suit_the_path(rate: float, round_trip_s: float) -> None
     seconds, chunk, window = script.asked[-1]
     assert chunk * window >= rate * round_trip_s  # the window never was the limit
     assert 0.75 * seconds * rate / chunk >= 6
+
+
+def test_a_burst_behind_a_lost_chunk_is_measured_again_with_chunks_of_the_same_size() -> None:
+    """Chunks that fit the apparent rate would occupy a slow path for minutes."""
+    asked: list[int] = []
+
+    def answer(question: str) -> dict[str, Any]:
+        chunk = int(question.split()[5])
+        asked.append(chunk)
+        seconds = 1e-5 if len(asked) == 1 else 10 * chunk / 8e5
+        one = {"bytes": 10 * chunk, "seconds": seconds, "well": True, "starved": 0.0}
+        return {"transfers": [one, one]}
+
+    shared = Probe(["a", "b", "c", "d"], {"a": [0], "b": [1], "c": [2], "d": [3]}, 0, answer)
+    found = shared.rates([Transfer("a", "b"), Transfer("c", "d")], [8e5, 8e5])
+    assert found.rates == pytest.approx([8e5, 8e5])
+    assert found.attempts == len(asked) == 2
+    assert max(asked) * 8 <= 8e5 * 0.2, "at most 0.2 s of the path"
