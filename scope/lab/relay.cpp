@@ -272,7 +272,9 @@ class Wire {
     Nanoseconds load = 0;
     Nanoseconds since = 0;
 
-    Nanoseconds load_at(Nanoseconds time) const { return std::max<Nanoseconds>(0, load - (time - since) / 2); }
+    Nanoseconds load_at(Nanoseconds time) const {
+      return std::max<Nanoseconds>(0, load - (time - since) / 2);
+    }
     void occupy(Nanoseconds begin, Nanoseconds length, Nanoseconds time) {
       free = begin + length;
       load = std::min(load_at(time) + length, 2 * streaming);
