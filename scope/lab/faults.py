@@ -81,7 +81,7 @@ def _slower_relay(emulation: Emulation, device: str, wire: wiring.Wiring, slow: 
     if slow.direction != "both":
         raise UsageError(
             f"lab {emulation.state.name}: {slow.where}: --direction {slow.direction}: must be both for a link with"
-            " latency, which has one rate"
+            " latency or half duplex, which has one rate"
         )
     relays = [replace(relay, rate_mbit_per_s=slow.value) for relay in wire.relays]
     return lay(_without_relay(emulation, device), replace(wire, relays=relays))
