@@ -287,8 +287,9 @@ def discover(
     exceptions = _exceptions(root, survey)
     tell("uplinks")
     uplinks = find_uplinks(root, survey, exceptions)
-    while merge_alike(root, uplinks, survey.step, FARTHER):
+    while merge_alike(root, uplinks, survey, FARTHER):
         named(root)
+        exceptions = _exceptions(root, survey)
         uplinks = find_uplinks(root, survey, exceptions)
     groups = [_sure(group, discoverer.doubts, root) for group in assembled(root, uplinks)]
     topology = Topology(origin=origin, host=inside_host, group=groups, exception=exceptions)

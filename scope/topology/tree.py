@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, takewhile
+from statistics import median_high
 
 import numpy as np
 
@@ -98,8 +99,8 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
 
 
 def typical_port(hosts: Sequence[str], survey: Survey) -> float:
-    """Return the median port of these hosts."""
-    return float(np.median([survey.port(host) for host in hosts]))
+    """Return the median port of these hosts; of two that differ, the faster one: the other is the exception."""
+    return median_high([survey.port(host) for host in hosts])
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -172,25 +173,26 @@ def assembled(root: Node, uplinks: dict[str, Uplink]) -> list[Group]:
     ]
 
 
-def merge_alike(node: Node, uplinks: dict[str, Uplink], step: float, farther: float) -> bool:
+def merge_alike(node: Node, uplinks: dict[str, Uplink], survey: Survey, farther: float) -> bool:
     """Merge sibling groups that cannot be distinguished; return whether there were any.
 
-    `step` and `farther`: the smallest factors by which rates and latencies differ.
+    `farther`: the smallest factor by which latencies differ.
     """
-    merged = sum(merge_alike(child, uplinks, step, farther) for child in node.children) > 0
+    merged = sum(merge_alike(child, uplinks, survey, farther) for child in node.children) > 0
     alike = [
         child
         for child in node.children
         if child.hosts
         and child.name not in uplinks
         and not child.bus
-        and node.bandwidth * step > child.bandwidth
+        and node.bandwidth * survey.step > child.bandwidth
         and node.latency_s < farther * child.latency_s
     ]
     if len(alike) < 2:
         return merged
     first, *others = alike
     first.hosts = sorted((host for child in alike for host in child.hosts), key=natural)
+    first.bandwidth = typical_port(first.hosts, survey)
     node.children = [child for child in node.children if all(child is not other for other in others)]
     if len(node.children) == 1:
         node.hosts, node.children, node.level = first.hosts, [], "cluster"

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from scope.errors import UsageError
-from scope.topology.discovery import Discovery, discover
+from scope.topology.discovery import FARTHER, Discovery, discover
+from scope.topology.survey import Survey
 from scope.topology.topology import Topology
+from scope.topology.tree import joined, merge_alike
 from tests.topology.agreement import nests, problems
-from tests.topology.synthetic import PRESETS, Cluster, Synthetic, grid
+from tests.topology.synthetic import MBIT, PRESETS, Cluster, Synthetic, grid
 
 SEEDS = 20
 NOISE, STRAGGLERS = 0.01, 0.001
@@ -149,6 +151,18 @@ def test_a_host_with_one_slow_direction_is_an_exception() -> None:
         assert discovery.ports["n3"].out / discovery.ports["n3"].into == pytest.approx(
             ports[0] / ports[1], rel=0.1
         )
+
+
+def test_a_group_that_was_split_by_mistake_has_the_rate_of_its_ports_again() -> None:
+    cluster = Cluster().group("n", 4, 400)
+    cluster.ports["n1"] = (40.0, 40.0)
+    survey = Survey(Synthetic(cluster, np.random.default_rng(1)), np.random.default_rng(1))
+    survey.explore(survey.prober.hosts)
+    # Of two hosts the slow one counts as much as the other in every mean.
+    root = joined([["n1", "n2"], ["n3", "n4"]], survey, buses=[])
+    assert merge_alike(root, {}, survey, FARTHER)
+    assert root.hosts == ["n1", "n2", "n3", "n4"]
+    assert root.bandwidth == pytest.approx(400 * MBIT, rel=0.01)
 
 
 def test_exact_answers_give_exact_figures() -> None:
