@@ -15,10 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scope.topology.sharing import Floats, Transfer
-from scope.topology.survey import Survey
+from scope.topology.survey import Survey, plateau
 
 KEEPS = 0.75
-"""A transfer under load that keeps this share of its isolated rate was not slowed."""
+"""A transfer under load that keeps this share of its isolated rate, or of what the best transfers keep, was not slowed
+by a shared link."""
+KEPT_BY_BEST = 0.8
+"""The least that the best transfers keep on one switch: acknowledgements queue behind the data that their host sends,
+and processors are busy."""
 APART, TOGETHER = -2.0, 1.0
 """Weights of a slowed and an unslowed transfer: crossing a trunk with capacity left is not rare."""
 LEAST_ROUNDS = 3
@@ -108,12 +112,18 @@ class Contention:
         """Return how often each pair was not slowed and slowed."""
         count = len(self.hosts)
         unslowed, slowed = np.zeros((count, count)), np.zeros((count, count))
+        least = self._least_kept()
         for one in self.rounds:
             for (a, b), kept in zip(one.flows, one.kept, strict=True):
-                table = unslowed if kept >= KEEPS else slowed
+                table = unslowed if kept >= least else slowed
                 table[a, b] += 1
                 table[b, a] += 1
         return unslowed, slowed
+
+    def _least_kept(self) -> float:
+        """Return the share of its isolated rate that a transfer keeps unless it was slowed by a shared link."""
+        best = plateau([float(kept) for one in self.rounds for kept in one.kept])
+        return KEEPS * float(np.clip(best, KEPT_BY_BEST, 1.0))
 
     def _cluster(self) -> Integers:
         """Return the group of each host: agglomeration, then moves of single hosts while these improve it."""
@@ -169,14 +179,14 @@ class Contention:
 
     def _most_contradictory(self, groups: Integers) -> Round | None:
         """Return the round with most transfers that contradict the groups and were not repeated enough."""
-        found, most = None, 0
+        found, most, least = None, 0, self._least_kept()
         for one in self.rounds:
             if len(one.shares) >= MOST_REPETITIONS:
                 continue
             flows = np.array(one.flows)
             same = groups[flows[:, 0]] == groups[flows[:, 1]]
-            against = int((same != (one.kept >= KEEPS)).sum())
-            if against > most and (one.kept < KEEPS).any():
+            against = int((same != (one.kept >= least)).sum())
+            if against > most and (one.kept < least).any():
                 found, most = one, against
         return found
 

@@ -198,6 +198,25 @@ def test_the_topology_is_a_valid_file(tmp_path: object) -> None:
     assert [group.name for group in again.group] == [group.name for group in topology.group]
 
 
+class OneDirectionAtATime(Synthetic):
+    """A cluster whose hosts send more slowly while they receive: acknowledgements wait behind data."""
+
+    def rates(self, transfers, expected):  # type: ignore[no-untyped-def]
+        answer = super().rates(transfers, expected)
+        receiving = {transfer.target for transfer in transfers}
+        kept = [0.77 if transfer.source in receiving else 1.0 for transfer in transfers]
+        return replace(answer, rates=answer.rates * np.array(kept))
+
+
+def test_hosts_that_send_more_slowly_while_they_receive_are_on_one_switch() -> None:
+    for seed in range(SEEDS):
+        cluster = Cluster().group("n", 4, 400)
+        slow_host(cluster, np.random.default_rng(seed))
+        prober = OneDirectionAtATime(cluster, np.random.default_rng(seed), noise=0.04)
+        topology = discover(prober, seed=seed).topology
+        assert [sorted(group.hosts) for group in topology.group] == [["n1", "n2", "n3", "n4"]], seed
+
+
 class Starved(Synthetic):
     """A cluster whose processors are short now and then."""
 
