@@ -18,11 +18,11 @@ from scope.topology.sharing import Floats, Transfer
 from scope.topology.survey import Survey, plateau
 
 KEEPS = 0.75
-"""A transfer under load that keeps this share of its isolated rate, or of what the best transfers keep, was not slowed
-by a shared link."""
+"""No shared link slowed a transfer that keeps this share of its isolated rate under load, or of the share that the
+best transfers keep."""
 KEPT_BY_BEST = 0.8
-"""The least that the best transfers keep on one switch: acknowledgements queue behind the data that their host sends,
-and processors are busy."""
+"""The least that the best transfers keep on one switch: acknowledgements wait behind the data of a host that also
+sends, and processors are busy."""
 APART, TOGETHER = -2.0, 1.0
 """Weights of a slowed and an unslowed transfer: crossing a trunk with capacity left is not rare."""
 LEAST_ROUNDS = 3
