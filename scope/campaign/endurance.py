@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from scope.campaign.configurations import Spread, numbers, spread, well
 from scope.campaign.record import RunRecord
@@ -94,7 +93,9 @@ def endurance(records: Sequence[RunRecord]) -> Endurance:
 
 def exact_share(count: int, of: int) -> Estimate:
     """Return a share with its exact 95 % interval: 0 of 1000 is 0 to 0.37 %."""
-    interval = stats.binomtest(count, of).proportion_ci(method="exact")
+    from scipy.stats import binomtest  # takes a second to load
+
+    interval = binomtest(count, of).proportion_ci(method="exact")
     return Estimate(value=count / of, low=float(interval.low), high=float(interval.high))
 
 

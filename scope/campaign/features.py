@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import theilslopes
 
 from scope.profiles.folder import job
 from scope.profiles.profile import Profile
@@ -152,6 +151,8 @@ def _memory_slope(one: Profile) -> float | None:
     The first half is left out, since programs allocate when they begin. The median of all pairwise slopes (Theil
     and Sen) ignores a single jump.
     """
+    from scipy.stats import theilslopes  # takes a second to load
+
     rows = one.tables["timeline"]
     rows = rows[rows["resident_bytes"] > 0]
     if not len(rows):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
 
 from scope.samples.samples import Floats
 from scope.statistics import bootstrap
+from scope.statistics.distributions import normal_quantile, student_quantile
 from scope.statistics.estimate import Estimate
 
 FEWEST = 4
@@ -23,7 +23,7 @@ def medians(values: Floats, random: np.random.Generator, count: int = bootstrap.
     median = float(np.median(values))
     error = 0.0
     if values.size > 1 and median > 0:
-        wider = stats.t.ppf(0.975, values.size - 1) / stats.norm.ppf(0.975)
+        wider = student_quantile(0.975, values.size - 1) / normal_quantile(0.975)
         error = min(1.2533 * float(values.std(ddof=1)) / values.size**0.5 / median * wider, 1.0)
     return bootstrap.medians(values, median, error, random, count)
 

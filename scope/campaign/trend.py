@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from scope import units
 from scope.samples.samples import Floats
@@ -58,11 +57,13 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
     The interval assumes independent runs. For autocorrelated values it is widened by sqrt((1 + r) / (1 - r)),
     where r is the positive lag-one autocorrelation of the residuals (Zwiers & von Storch 1995, J. Climate 8).
     """
+    from scipy.stats import theilslopes  # takes a second to load
+
     if values.size < FEWEST or np.ptp(time_s) <= 0:
         return None
     points, span_s, typical = int(values.size), float(np.ptp(time_s)), float(np.median(values))
     time_s, values = _together(time_s), _together(values)
-    fit = stats.theilslopes(values, time_s, CONFIDENCE)
+    fit = theilslopes(values, time_s, CONFIDENCE)
     rest = values - fit.intercept - fit.slope * time_s
     rest = rest - rest.mean()
     spread = float((rest**2).sum())

@@ -31,6 +31,7 @@ from scope.plan.case import key as key_of
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.samples import Floats
 from scope.statistics.course import Course
+from scope.statistics.false_discoveries import adjusted
 from scope.statistics.summarise import read_statistics
 from scope.statistics.summary import Summary
 
@@ -254,7 +255,7 @@ def _judged(tested: Sequence[Pair], run: RunEffect, rules: Rules) -> list[Compar
     p = significance.p_values([pair.medians for pair in tested], run)
     return [
         _case(pair, run, one, float(q), len(tested), rules)
-        for pair, one, q in zip(tested, p, significance.corrected(p), strict=True)
+        for pair, one, q in zip(tested, p, adjusted(p), strict=True)
     ]
 
 

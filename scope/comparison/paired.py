@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import stats
 
 from scope import units
 from scope.comparison.compare import LEVEL, RESOLUTION
 from scope.comparison.comparison import ComparedMetric, Factor
 from scope.comparison.significance import standard_errors_seen
 from scope.samples.samples import Floats
+from scope.statistics.distributions import student_quantile
 from scope.strict import Strict
 
 LOOKS = (12, 16, 20, 24, 32, 48, 64)
@@ -116,7 +116,7 @@ def together(rounds: Mapping[int, float], cases: int) -> Ratio:
     outside = _ranks_outside(logs.size, 1 - confidence())
     low, high = means[outside], means[means.size - 1 - outside]
     # From the interval, since one odd round widens the standard deviation but not the test.
-    error = float(high - low) / 2 / float(stats.t.isf((1 - confidence()) / 2, logs.size - 1))
+    error = float(high - low) / 2 / float(student_quantile((1 + confidence()) / 2, logs.size - 1))
     needed = standard_errors_seen(logs.size - 1, level_of_case(cases))
     return Ratio(
         ratio=float(np.exp(np.median(means))),
@@ -148,11 +148,13 @@ def decide(found: Ratio, rounds: int, better: str, cases: int, threshold: float)
 
 def _signed_rank(logs: Floats) -> float:
     """Return the two-sided p of the signed-rank test; ratios of exactly 1 say nothing and are left out."""
+    from scipy.stats import wilcoxon  # takes a second to load
+
     differing = logs[logs != 0]
     if not differing.size:
         return 1.0
     exact = differing.size <= _EXACT_ROUNDS and np.unique(np.abs(differing)).size == differing.size
-    return float(stats.wilcoxon(differing, method="exact" if exact else "approx").pvalue)
+    return float(wilcoxon(differing, method="exact" if exact else "approx").pvalue)
 
 
 def _ranks_outside(count: int, level: float) -> int:

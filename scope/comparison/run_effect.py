@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 
 from scope.samples.samples import Floats
+from scope.statistics.distributions import student_quantile
 
 FEWEST_CASES = 8
 """Fewer cases say nothing of what they share."""
@@ -64,7 +65,7 @@ def _spread(differences: Floats, errors: Floats, freedom: Sequence[int]) -> floa
 
     A quarter of the cases may have changed without being taken for scatter.
     """
-    expected = float(stats.t.ppf(0.875, np.median(freedom)))
+    expected = float(student_quantile(0.875, np.median(freedom)))
 
     def excess(spread: float) -> float:
         return (

@@ -10,10 +10,11 @@ from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from scope.comparison.run_effect import RunEffect
 from scope.samples.samples import Floats
+from scope.statistics.distributions import student_quantile
 
 TEST = "pooled permutation of launch medians"
 
@@ -66,11 +67,6 @@ def p_values(pairs: Sequence[tuple[Floats, Floats]], run: RunEffect) -> list[flo
     return [answers[index] for index in range(len(pairs))]
 
 
-def corrected(p: Sequence[float]) -> Floats:
-    """Return p adjusted so that the false-discovery rate is controlled (Benjamini & Hochberg 1995)."""
-    return np.asarray(stats.false_discovery_control(p)) if len(p) else np.array([])
-
-
 def detectable(found: Difference, run: RunEffect, tests: int, level: float) -> float:
     """Return the smallest relative change of one case that nine of ten such comparisons would find."""
     error = float(np.hypot(max(found.error, _SMALLEST_ERROR), run.spread))
@@ -79,7 +75,7 @@ def detectable(found: Difference, run: RunEffect, tests: int, level: float) -> f
 
 def standard_errors_seen(freedom: int, level: float) -> float:
     """Return the difference that a t test at this level finds nine times in ten, in standard errors."""
-    return float(special.nctdtrinc(freedom, 1 - _POWER, stats.t.isf(level / 2, freedom)))
+    return float(special.nctdtrinc(freedom, 1 - _POWER, -student_quantile(level / 2, freedom)))
 
 
 def _pooled(pairs: Sequence[tuple[Floats, Floats]], run: RunEffect) -> list[float]:

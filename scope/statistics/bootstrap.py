@@ -9,9 +9,9 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
-from scipy import stats
 
 from scope.samples.samples import Floats
+from scope.statistics.distributions import normal_cdf, student_quantile
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 
@@ -58,5 +58,5 @@ def expanded_tail(count: int, confidence: float = CONFIDENCE) -> float:
     Plain percentile intervals of small samples are too narrow; these are the expanded ones of Hesterberg (2015,
     The American Statistician 69 (4), 371-386, sec. 4.3).
     """
-    wider = (count / (count - 1)) ** 0.5 * stats.t.ppf((1 - confidence) / 2, count - 1)
-    return float(stats.norm.cdf(wider))
+    wider = (count / (count - 1)) ** 0.5 * student_quantile((1 - confidence) / 2, count - 1)
+    return normal_cdf(wider)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr
 
 from scope.plan.case import Batch
 from scope.samples.records import SentinelRecord
 from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples, Visit
 from scope.statistics.definitions import series_of, times_under
 from scope.statistics.dependence import lag_one
+from scope.statistics.distributions import normal_cdf
 from scope.strict import Strict, Unix
 
 FEWEST_VISITS = 3
@@ -246,7 +246,7 @@ def _launch_dependence(levels: _Levels) -> tuple[float | None, bool]:
         by_launch[launch].append(level)
     series = np.array([np.median(by_launch[launch]) for launch in sorted(by_launch)])
     found = lag_one(series)
-    return (None, False) if found is None else (found[0], float(ndtr(-found[1])) < ALIKE)
+    return (None, False) if found is None else (found[0], normal_cdf(-found[1]) < ALIKE)
 
 
 def _relative_to_case(levels: _Levels) -> Floats:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from scope.samples.samples import Floats
+from scope.statistics.distributions import mid_ranks, normal_cdf
 
 SIGNIFICANCE = 0.01
 LEAST_SHARE = 0.25
@@ -43,7 +42,7 @@ def lag_one(values: Floats) -> tuple[float, float] | None:
     n = values.size
     if n < FEWEST:
         return None
-    ranks = rankdata(values)
+    ranks = mid_ranks(values)
     spread = float(((ranks - ranks.mean()) ** 2).sum())
     if spread == 0:
         return None
@@ -61,7 +60,7 @@ def serial_dependence(launches: list[Floats]) -> SerialDependence | None:
     if not found:
         return None
     score = sum(z for _, z in found) / len(found) ** 0.5
-    return SerialDependence(max(r for r, _ in found), float(ndtr(-score)))
+    return SerialDependence(max(r for r, _ in found), normal_cdf(-score))
 
 
 def variance_inflation(launches: list[Floats], median: float) -> float:
@@ -99,7 +98,7 @@ def between_launch_share(launches: list[Floats]) -> float | None:
     sizes = np.array([launch.size for launch in launches], dtype=np.float64)
     if len(launches) < 2 or (sizes < 2).any():
         return None
-    ranks = rankdata(np.concatenate(launches))
+    ranks = mid_ranks(np.concatenate(launches))
     groups = np.split(ranks, np.cumsum(sizes).astype(int)[:-1])
     total, count = float(sizes.sum()), len(launches)
     means = np.array([group.mean() for group in groups])

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.stats import binom, norm
-from scipy.stats import t as student
 
 from scope.samples.samples import Floats
+from scope.statistics.distributions import (
+    binomial_cdf,
+    binomial_quantile,
+    normal_quantile,
+    student_cdf,
+    student_quantile,
+)
 
 CONFIDENCE = 0.95
 
@@ -33,8 +38,8 @@ def median_ranks(n: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     do not (n < 6 at 95 %), r is 1. Hollander, Wolfe & Chicken, Nonparametric Statistical Methods, 3rd ed.
     2014, sec. 3.6; David & Nagaraja, Order Statistics, 3rd ed. 2003, sec. 7.1.
     """
-    rank = max(int(binom.ppf((1 - confidence) / 2, n, 0.5)), 1)
-    return rank, float(1 - 2 * binom.cdf(rank - 1, n, 0.5))
+    rank = max(binomial_quantile((1 - confidence) / 2, n, 0.5), 1)
+    return rank, 1 - 2 * binomial_cdf(rank - 1, n, 0.5)
 
 
 def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: float = 1.0) -> Interval | None:
@@ -49,9 +54,9 @@ def median_interval(values: Floats, confidence: float = CONFIDENCE, inflation: f
     rank, coverage = median_ranks(count, confidence)
     if inflation > 1.0:
         middle, freedom = (count + 1) / 2, max(count / inflation - 1, 1.0)
-        few = float(student.ppf((1 + confidence) / 2, freedom) / norm.ppf((1 + confidence) / 2))
+        few = float(student_quantile((1 + confidence) / 2, freedom)) / normal_quantile((1 + confidence) / 2)
         rank = max(int(middle - (middle - rank) * inflation**0.5 * few), 1)
-        reached = float(2 * student.cdf((middle - rank) / (count * inflation / 4) ** 0.5, freedom) - 1)
+        reached = 2 * student_cdf((middle - rank) / (count * inflation / 4) ** 0.5, freedom) - 1
         coverage = max(reached, confidence) if rank > 1 else reached
     ordered = np.sort(values)
     return Interval(float(ordered[rank - 1]), float(ordered[-rank]), coverage)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from math import exp, hypot, log
 
 import numpy as np
-from scipy.stats import t as student
 
 from scope.samples.samples import Floats
+from scope.statistics.distributions import student_cdf
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
 from scope.statistics.order_statistics import median_interval
@@ -82,7 +82,7 @@ def chance(each: Floats) -> float:
     """
     logs = np.log(each)
     error = max(float(logs.std(ddof=1)), LEAST_SPREAD) / each.size**0.5
-    return float(student.sf(float(logs.mean()) / error, each.size - 1))
+    return student_cdf(-float(logs.mean()) / error, each.size - 1)
 
 
 def _over(numerator: float, denominator: float) -> float:

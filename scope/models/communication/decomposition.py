@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
-from scipy.stats import t as student
 
 from scope.samples.samples import Floats, Integers
+from scope.statistics.distributions import student_quantile
 from scope.statistics.estimate import Estimate
 
 FEWEST = 4
@@ -84,11 +82,11 @@ def _slow(candidates: list[tuple[tuple[int, ...], float, list[float]]]) -> list[
 def _certain(excess: Floats, tests: int) -> bool:
     """Return whether a one-sided t test over the launches, corrected for all tests, sees an excess."""
     error = max(float(excess.std(ddof=1)), 1e-12) / np.sqrt(excess.size)
-    return bool(excess.mean() / error > student.isf(FALSE_ALARMS / tests, excess.size - 1))
+    return bool(excess.mean() / error > -student_quantile(FALSE_ALARMS / tests, excess.size - 1))
 
 
 def _outlier(members: tuple[int, ...], excess: Floats) -> Outlier:
-    margin = student.isf(0.025, excess.size - 1) * float(excess.std(ddof=1)) / np.sqrt(excess.size)
+    margin = student_quantile(0.975, excess.size - 1) * float(excess.std(ddof=1)) / np.sqrt(excess.size)
     middle = float(excess.mean())
     low, typical, high = (float(np.expm1(value)) for value in (middle - margin, middle, middle + margin))
     return Outlier(members, Estimate(value=typical, low=low, high=high))
@@ -131,6 +129,9 @@ def _without_cut(logs: Floats) -> tuple[Outlier | None, Floats]:
 
 def _two_groups(logs: Floats) -> Integers | None:
     """Return 1 or 2 for each process, from average linkage (Sokal & Michener 1958); None if one would be alone."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # takes some time to load
+    from scipy.spatial.distance import squareform
+
     distance = logs - logs[~np.eye(len(logs), dtype=bool)].min()
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform(distance, checks=False), "average")

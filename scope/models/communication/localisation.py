@@ -14,8 +14,6 @@ from functools import cached_property
 from math import comb, exp
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
 
 from scope.models.communication.decomposition import (
     FALSE_ALARMS,
@@ -27,6 +25,7 @@ from scope.models.communication.decomposition import (
     THRESHOLD,
 )
 from scope.samples.samples import Booleans, Floats, Integers
+from scope.statistics.distributions import normal_quantile, student_quantile
 from scope.statistics.estimate import Estimate
 
 KINDS = 5
@@ -291,7 +290,7 @@ def _outliers(
         scale = np.hypot(LEAST_SPREAD if standard == "fastest" else _spread(among), error[candidates])
     # Of paths, whose launches and pairs must agree besides, fewer are out by chance than the level says.
     level = FALSE_ALARMS if spread_of_error else FALSE_ALARMS / KINDS
-    limit = max(THRESHOLD, float(norm.isf(level / candidates.size)))
+    limit = max(THRESHOLD, -normal_quantile(level / candidates.size))
     each = launches[:, candidates] - (
         np.median(launches[:, candidates], axis=1, keepdims=True)
         if standard == "middle"
@@ -312,7 +311,7 @@ def _outliers(
 
 
 def _estimate(excess: float, each: Floats) -> Estimate:
-    margin = student.isf(0.025, each.size - 1) * float(each.std(ddof=1)) / np.sqrt(each.size)
+    margin = student_quantile(0.975, each.size - 1) * float(each.std(ddof=1)) / np.sqrt(each.size)
     low, typical, high = (float(np.expm1(value)) for value in (excess - margin, excess, excess + margin))
     return Estimate(value=typical, low=low, high=high)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
 from scope.models.fitting.curve import Curve
 from scope.models.fitting.fit import FittedParameter
 from scope.samples.samples import Floats
+from scope.statistics.distributions import student_quantile
 from scope.statistics.order_statistics import median_interval
 
 Derive = Callable[[Floats], float]
@@ -54,7 +54,7 @@ class LinearFit:
                 return value, min(interval.low, value), max(interval.high, value)
         gradient = _gradient(derive, self.coefficients)
         error = max(float(gradient @ self.covariance @ gradient), 0.0) ** 0.5
-        half = float(student.ppf(0.975, max(self.degrees_of_freedom, 1))) * error
+        half = float(student_quantile(0.975, max(self.degrees_of_freedom, 1))) * error
         return value, value - half, value + half
 
     def parameter(self, name: str, unit: str, derive: Derive) -> FittedParameter | None:

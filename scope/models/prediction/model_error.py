@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
-from scipy.stats import t as student
 
 from scope.models.prediction.points import PredictedPoint
+from scope.statistics.distributions import student_quantile
 from scope.statistics.estimate import Estimate
 
 FEWEST = 4
@@ -79,7 +79,7 @@ def _wider(predicted: Estimate, errors: Iterable[float | None]) -> Estimate:
     known = np.array([one for one in errors if one is not None])
     if known.size < FEWEST or predicted.low is None or predicted.high is None:
         return predicted
-    half = float(student.ppf((1 + CONFIDENCE) / 2, known.size)) * float(np.sqrt((known**2).mean()))
+    half = float(student_quantile((1 + CONFIDENCE) / 2, known.size)) * float(np.sqrt((known**2).mean()))
     return Estimate(
         value=predicted.value,
         low=min(predicted.low, predicted.value * exp(-half)),

@@ -12,7 +12,6 @@ from itertools import pairwise
 from math import ceil, log2
 
 import numpy as np
-from scipy.stats import false_discovery_control, mannwhitneyu
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
@@ -20,6 +19,7 @@ from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUID
 from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
 from scope.findings.run.context import Context, how_compared
 from scope.findings.settings import setting
+from scope.statistics.false_discoveries import adjusted
 from scope.statistics.ratio import chance
 from scope.statistics.summary import Summary
 
@@ -95,10 +95,10 @@ def _broken(guideline: Guideline, calls: Calls, uncertainty_s: float) -> list[Vi
     ]
     if not tested:
         return []
-    adjusted = false_discovery_control([violation.p for violation in tested])
+    controlled = adjusted([violation.p for violation in tested])
     return [
         violation
-        for violation, p in zip(tested, adjusted, strict=True)
+        for violation, p in zip(tested, controlled, strict=True)
         if p < FALSE_DISCOVERIES and violation.excess > SMALLEST_EXCESS
     ]
 
@@ -112,6 +112,8 @@ def _p(comparison: Comparison, uncertainty_s: float) -> float:
     each = comparison.in_launches(uncertainty_s)
     if each.size >= FEWEST_LAUNCHES:
         return chance(each)
+    from scipy.stats import mannwhitneyu  # takes a second to load
+
     other = comparison.bound_of_launches_s + uncertainty_s
     return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from scipy.stats import binom
-
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, one_of_each_case
 from scope.findings.run.measurement import machine_states
 from scope.statistics.dependence import SIGNIFICANCE
+from scope.statistics.distributions import binomial_cdf
 
 CERTAINTY = 0.001
 
@@ -16,7 +15,7 @@ def find(context: Context) -> list[Finding]:
     """Find more dependent cases than the false alarms of the test explain (a binomial number of them)."""
     tested = [s for s in one_of_each_case(context.headlines) if s.autocorrelation is not None]
     dependent = [s for s in tested if s.autocorrelated]
-    by_chance = float(binom.sf(len(dependent) - 1, len(tested), SIGNIFICANCE)) if dependent else 1.0
+    by_chance = 1 - binomial_cdf(len(dependent) - 1, len(tested), SIGNIFICANCE)
     if by_chance >= CERTAINTY:
         return []
     pooled = [s for s in dependent if s.interval_basis == "samples"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.stats import mannwhitneyu
-
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context, excess_of, how_compared
@@ -35,6 +33,8 @@ def _key(summary: Summary) -> tuple[object, ...]:
 def _is_slower(local: Summary, remote: Summary) -> bool:
     if min(len(local.launch_medians), len(remote.launch_medians)) < FEWEST_LAUNCHES:
         return False
+    from scipy.stats import mannwhitneyu  # takes a second to load
+
     test = mannwhitneyu(local.launch_medians, remote.launch_medians, alternative="greater")
     return excess_of(local, remote) > SMALLEST_EXCESS and float(test.pvalue) < SIGNIFICANCE
 
