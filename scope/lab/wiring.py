@@ -17,6 +17,8 @@ SEGMENT_BYTES = 9000
 """Largest segment of a host on a link of up to 200 Mbit/s: six frames, which cost the processors little more than
 one, so that many hosts can be busy at once."""
 FASTEST_SEGMENTED_MBIT = 200
+LARGEST_SEGMENT_BYTES = 65_536
+"""Of Linux, where nothing else is said."""
 FABRIC = 1
 """Process number of the holder inside the lab."""
 COUNTERS = "SCOPE_LINK_COUNTERS"
@@ -152,9 +154,26 @@ def bucket(device: str, rate_mbit_per_s: float, verb: str = "add", queue_bytes: 
     of a second.
     """
     rate = rate_mbit_per_s * 1e6
-    burst = 1600 if rate_mbit_per_s <= 20 else 10_000 if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT else rate / 8e3
+    burst = _bucket_bytes(rate_mbit_per_s)
     queue = min(max(rate / 8 * 0.1, 128e3), 2e6) if queue_bytes is None else queue_bytes
     return f"qdisc {verb} dev {device} root tbf rate {rate:.0f}bit burst {burst:.0f} limit {queue:.0f}"
+
+
+def _bucket_bytes(rate_mbit_per_s: float) -> float:
+    if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT:
+        return 1600 if rate_mbit_per_s <= 20 else 10_000
+    return rate_mbit_per_s * 1e6 / 8e3
+
+
+def segment_bytes(rate_mbit_per_s: float) -> int:
+    """Return the largest segment that a host sends to a link.
+
+    On fast links two segments fit into the bucket. Linux divides those that do not fit into frames, which costs so
+    much that a stream of 400 Mbit/s took a whole processor.
+    """
+    if rate_mbit_per_s <= FASTEST_SEGMENTED_MBIT:
+        return SEGMENT_BYTES
+    return min(int(_bucket_bytes(rate_mbit_per_s) / 2), LARGEST_SEGMENT_BYTES)
 
 
 def _bridge(name: str) -> str:
@@ -190,8 +209,8 @@ def _plug_in(wiring: Wiring, lab: Lab, host: LabHost, pid: int, impairment: Impa
         wiring.links += [f"link add {plug} type veth peer name {INTERFACE} netns {pid}", joined]
         wiring.buckets.append(bucket(plug, rate))
         wiring.host_buckets[host.name] = [bucket(INTERFACE, rate)]
-        if rate <= FASTEST_SEGMENTED_MBIT:
-            wiring.hosts.setdefault(host.name, []).append(f"link set {INTERFACE} gso_max_size {SEGMENT_BYTES}")
+        size = segment_bytes(rate)
+        wiring.hosts.setdefault(host.name, []).append(f"link set {INTERFACE} gso_max_size {size}")
     wiring.hosts.setdefault(host.name, []).extend(
         [
             f"link set {INTERFACE} address {_hardware_address(host)} up",

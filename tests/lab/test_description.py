@@ -170,3 +170,9 @@ def test_an_impaired_link_is_a_relay_of_the_same_rate(impairment: wiring.Impairm
 def test_a_queue_is_as_long_as_it_is_told() -> None:
     assert wiring.bucket("trunk0a", 50).endswith(" limit 625000")
     assert wiring.bucket("trunk0a", 50, "replace", 12_000).endswith(" limit 12000")
+
+
+@pytest.mark.parametrize("rate_mbit_per_s", [25, 100, 200, 250, 400, 520, 1000, 10_000])
+def test_segments_fit_into_the_bucket_of_their_link(rate_mbit_per_s: float) -> None:
+    words = wiring.bucket("port1", rate_mbit_per_s).split()
+    assert wiring.segment_bytes(rate_mbit_per_s) <= float(words[words.index("burst") + 1])
