@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +43,14 @@ def command(
     cost: Annotated[
         float | None,
         typer.Option(help="Cost of the change, in any currency: shows what each percent gained costs."),
+    ] = None,
+    offers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TOML file with several such changes and their costs, in place of these options: shows what each"
+            " gains; docs/how-to/simulate.md shows one.",
+        ),
     ] = None,
     collectives: Annotated[
         str | None,
@@ -81,9 +91,13 @@ def command(
     """
     from scope.cli.predict import counts
     from scope.cli.progress import run_progress
+    from scope.engine import offers as several
     from scope.engine import simulate
 
     changes = _changes(choose or [])
+    if offers is not None:
+        given = {"--set": choose, "--hosts": hosts, "--topology": topology, "--cost": cost, "--program": program}
+        _refuse_beside_offers([name for name, value in given.items() if value is not None])
     if cost is not None:
         _check_cost(cost, changed=bool(changes or hosts is not None or topology is not None))
     options = simulate.SimulateOptions(
@@ -100,9 +114,14 @@ def command(
         output=output,
         command=sys.argv,
     )
+    if offers is not None:
+        _show_offers(several.simulated(run, offers, options, run_progress), every, json)
+        return
     made = simulate.simulate(run, options, run_progress)
     if json:
-        _print_json(made)
+        from scope.cli.output import print_json
+
+        print_json(_as_json(made))
     else:
         from scope.report.terminal import simulation
         from scope.report.terminal.console import console
@@ -110,13 +129,44 @@ def command(
 
         screen = console()
         screen.print(simulation.validated(made.record, every))
-        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged))
+        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, made.gains))
         screen.print(simulation.programs(made.record))
         for line in made.left_out:
             screen.print(f"no figure: {line}", soft_wrap=True)
         print(f"run: {spelt(made.directory.path)}")
     if not made.well:
         raise typer.Exit(1)
+
+
+def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
+    """Print how wrong the simulation is, once for all offers, then these side by side."""
+    from scope.cli.output import print_json
+    from scope.report.terminal import simulation
+    from scope.report.terminal.console import console
+    from scope.rundirectory import spelt
+
+    record = made[0].record
+    if json:
+        offered = [one.model_dump() for one in record.offers]
+        print_json({"offers": offered, "simulated": [_as_json(one) for one in made]})
+    else:
+        screen = console()
+        screen.print(simulation.validated(record.model_copy(update={"changes": []}), every))
+        screen.print(simulation.offers(record))
+        for line in dict.fromkeys(line for one in made for line in one.left_out):
+            screen.print(f"no figure: {line}", soft_wrap=True)
+        for offer, one in zip(record.offers, made, strict=True):
+            print(f"{offer.name}: {spelt(one.directory.path)}")
+    if not all(one.well for one in made):
+        raise typer.Exit(1)
+
+
+def _refuse_beside_offers(given: Sequence[str]) -> None:
+    """Raise UsageError for an option of one change beside a file of several."""
+    from scope.errors import UsageError
+
+    if given:
+        raise UsageError(f"{given[0]}: cannot be given beside --offers, whose file has the changes of each offer")
 
 
 def _words(program: str | None) -> list[str] | None:
@@ -167,32 +217,30 @@ def _by_formula(record: Simulation, one: Summary) -> float | None:
     return said.value if said else None
 
 
-def _print_json(made: Simulated) -> None:
-    from scope.cli.output import print_json
+def _as_json(made: Simulated) -> dict[str, object]:
     from scope.report.terminal.listing import rows
-    from scope.simulation.record import cost_of_a_percent, gained
+    from scope.simulation.gains import cost_of_a_percent, gained
 
     record = made.record
     before = {one.key: one for one in made.unchanged}
     gains = {one.key: gained(one, before.get(one.key)) for one in made.summaries}
     error, of_formulas = record.error_of(), record.formula_error_of()
-    print_json(
-        {
-            "run": str(made.directory.path),
-            "record": record.model_dump(),
-            "error": error.model_dump() if error else None,
-            "error_of_formulas": of_formulas.model_dump() if of_formulas else None,
-            "left_out": made.left_out,
-            "simulated": [
-                row
-                | {
-                    "beyond": record.beyond(one),
-                    "by_formula": _by_formula(record, one),
-                    "unchanged": before[one.key].median if one.key in before else None,
-                    "gain": gains[one.key],
-                    "cost_of_a_percent": cost_of_a_percent(record.cost, gains[one.key]),
-                }
-                for row, one in zip(rows(made.summaries), made.summaries, strict=True)
-            ],
-        }
-    )
+    return {
+        "run": str(made.directory.path),
+        "record": record.model_dump(),
+        "error": error.model_dump() if error else None,
+        "error_of_formulas": of_formulas.model_dump() if of_formulas else None,
+        "left_out": made.left_out,
+        "gains": made.gains,
+        "simulated": [
+            row
+            | {
+                "beyond": record.beyond(one),
+                "by_formula": _by_formula(record, one),
+                "unchanged": before[one.key].median if one.key in before else None,
+                "gain": gains[one.key],
+                "cost_of_a_percent": cost_of_a_percent(record.cost, gains[one.key]),
+            }
+            for row, one in zip(rows(made.summaries), made.summaries, strict=True)
+        ],
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +41,7 @@ from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
 from scope.simulation.formulas import Formulas
+from scope.simulation.gains import gains
 from scope.simulation.network import networked
 from scope.simulation.platform import Platform, platform
 from scope.simulation.program import refuse_unfit, simulated_time_s
@@ -82,6 +84,8 @@ class SimulateOptions:
 
     ranks: Sequence[int] = ()
     """Numbers of ranks beside those of the run."""
+    ranks_that_fit: bool = False
+    """Whether those for which the hosts have no room are left out, not refused."""
     hosts: int | None = None
     changes: Mapping[str, float] = field(default_factory=dict)
     topology: str | None = None
@@ -125,6 +129,8 @@ class Simulated:
     """Cases without a figure, on the measured platform or on the changed one, and why."""
     unchanged: list[Summary]
     """Of the same cases on the platform as it was measured; empty where nothing was changed."""
+    gains: dict[str, list[float]]
+    """Of each benchmark, by the change."""
     well: bool
 
 
@@ -145,11 +151,28 @@ class Request:
     selector: str
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What is simulated on the platform as it was measured, and on the changed one; nothing was simulated yet."""
+
+    measured: list[Summary]
+    request: Request
+    asked: Request
+    collectives: str
+    changes: list[str]
+    """As they were asked for."""
+
+
 def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent) -> Simulated:
     """Simulate the cases of a run, validate the figures where they were measured, and derive everything.
 
     Raises UsageError for what the run did not measure and for a change that its platform cannot have.
     """
+    return carried_out(prepared(run, options), progress)
+
+
+def prepared(run: Path, options: SimulateOptions) -> Prepared:
+    """Return what is to be simulated; raises as `simulate` does."""
     known = Run(run)
     limits = options.limits
     if options.program is not None:
@@ -175,25 +198,42 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         limits=limits,
         selector=SELECTORS[collectives],
     )
-    changes = _words(options)
-    _refuse_too_many(request, other)
+    if not options.ranks_that_fit:
+        _refuse_too_many(request, other)
     asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request, other))
     if not asked.plan.launches:
         raise UsageError(
             f"{run}: has topology-aware collectives only; --topology {options.topology}: they know none"
         )
-    directory = new_directory("simulate", options.output)
+    return Prepared(measured, request, asked, collectives, _words(options))
+
+
+def carried_out(
+    what: Prepared, progress: RunProgress = silent, name: str = "simulate", before: Simulated | None = None
+) -> Simulated:
+    """Simulate what was prepared, in a folder of this name below `runs/` where no other one was asked for.
+
+    `before`: another change of the same run, prepared with the same options, whose figures of the platform as it
+    was measured are taken.
+    """
+    measured, request, asked, changes = what.measured, what.request, what.asked, what.changes
+    known, options, catalog, own = request.known, request.options, request.catalog, request.calibration
+    directory = new_directory(name, options.output)
     first = RunDirectory(directory.unchanged) if changes else directory
-    first.path.mkdir(exist_ok=True)
-    well = _simulated(first, replace(request, plan=_fitting(request)), progress)
-    analyze(first.path)
+    if before is None:
+        first.path.mkdir(exist_ok=True)
+        well = _simulated(first, replace(request, plan=_fitting(request)), progress)
+        analyze(first.path)
+    else:
+        shutil.copytree(before.directory.unchanged, first.path)
+        well = before.well
     formula = _formula(known, first)
     validation = beside(measured, Run(first.path).statistics, catalog, formula)
     record = Simulation(
         format=FORMAT,
         of=known.record.name,
-        simulator=f"SimGrid {build.mpi.version}",
-        collectives=collectives,
+        simulator=f"SimGrid {request.build.mpi.version}",
+        collectives=what.collectives,
         changes=changes,
         cost=options.cost,
         inputs=own.inputs,
@@ -210,15 +250,15 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
         well = _simulated(directory, asked, progress) and well
         analyze(directory.path)
         # Of other links and faster hosts no formula knows.
-        found = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
-        record = record.model_copy(update={"formulas": found})
+        said = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
+        record = record.model_copy(update={"formulas": said})
         write_json(directory.simulation, record)
     too_many = _too_many_messages(measured, catalog, options.ranks)
     no_groups = _without_groups(request, asked)
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
     programs: list[ProgramTime] = []
     try:
-        programs.extend(_program_times(directory, replace(request, calibration=other)))
+        programs.extend(_program_times(directory, replace(request, calibration=asked.calibration)))
     except ScopeError as error:  # in the user's own program: what was simulated before stands
         left_out.append(str(error))
         well = False
@@ -227,7 +267,9 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     for each in dict.fromkeys((first, directory)):
         explain(each.path)
     make_latest(directory)
-    return Simulated(directory, record, _times(directory, catalog), left_out, unchanged, well)
+    found = _times(directory, catalog)
+    gained = gains(found, unchanged, catalog, record.only_larger)
+    return Simulated(directory, record, found, left_out, unchanged, gained, well)
 
 
 def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
@@ -293,9 +335,12 @@ def _changed(request: Request, other: Calibration) -> Plan:
     Topology-aware collectives know groups of hosts and the links between them, no other network.
     """
     grouped = other.platform.topology is not None
-    able = [one for one in request.plan.launches if grouped or one.transport == DEFAULT]
+    room = len(_filled(replace(request, calibration=other)))
+    fits = [one for one in request.plan.launches if one.batch in request.hosts_of or one.ranks <= room]
+    able = [one for one in fits if grouped or one.transport == DEFAULT]
     further = [each for each in able if each.batch not in request.hosts_of]
-    return replace(request.plan, launches=tuple(further if request.options.only_larger and further else able))
+    kept = further if request.options.only_larger and further else able
+    return replace(request.plan, launches=tuple(replace(one, number=n) for n, one in enumerate(kept, 1)))
 
 
 def _collectives(known: Run, asked: str | None) -> str:

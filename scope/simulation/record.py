@@ -77,6 +77,20 @@ class ProgramTime(Strict):
     """Simulated, from its start to its end."""
 
 
+class OfferGain(Strict):
+    """What one of several offers gains."""
+
+    name: str
+    changes: list[str]
+    cost: float
+    figures: int
+    """Of the gains: of cases, and of problems where a benchmark solves some."""
+    median: float | None
+    """Of the gains, 0.1 is 10 %; None where no case is on both platforms."""
+    least: float | None
+    most: float | None
+
+
 class Simulation(Strict):
     """`simulation.json`."""
 
@@ -101,6 +115,13 @@ class Simulation(Strict):
     """Of the cases that were simulated and not measured, by their labels."""
     programs: list[ProgramTime] = []
     """On the platform as it was asked for; the error of none of them is known."""
+    offers: list[OfferGain] = []
+    """All that were simulated side by side, this one among them."""
+
+    @property
+    def only_larger(self) -> bool:
+        """Whether nothing was changed but the number of hosts."""
+        return bool(self.changes) and all(one.startswith("--hosts ") for one in self.changes)
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
         """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
@@ -198,18 +219,6 @@ def beside(
 def times(summaries: Iterable[Summary], catalog: Catalog) -> list[Summary]:
     """Return the time of each case that has one."""
     return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
-
-
-def gained(one: Summary, old: Summary | None) -> float | None:
-    """Return how much more a case does in the same time than before, 0.1 is 10 %; None where one is missing."""
-    if old is None or not one.median or not old.median:
-        return None
-    return (old.median / one.median if one.better == "lower" else one.median / old.median) - 1
-
-
-def cost_of_a_percent(cost: float | None, gain: float | None) -> float | None:
-    """Return what each percent gained costs; None where nothing is gained, or no cost is known."""
-    return None if cost is None or gain is None or gain <= 0 else cost / (100 * gain)
 
 
 def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:

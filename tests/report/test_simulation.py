@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from scope.report.run import contents, page
-from scope.report.run.simulation_tables import gains, new
+from scope.report.run.simulation_tables import gains, new, offers
 from scope.rundirectory import FORMAT, RunDirectory, write_json
-from scope.simulation.record import ByFormula, ProgramTime, Simulation, beside, times
+from scope.simulation.gains import gains as gained
+from scope.simulation.record import ByFormula, OfferGain, ProgramTime, Simulation, beside, times
 from scope.statistics.summary import Summary
 
 
@@ -77,7 +78,8 @@ def test_what_a_change_gains_each_benchmark_and_what_it_costs(simulated: Path) -
     record = known.simulation.model_copy(update={"cost": 100.0})
     found = times(known.summaries, known.catalog)
     some = [one for one in found if one.benchmark in ("mpi.barrier", "mpi.broadcast")]
-    table = gains(record, some, [slower(one) if one.benchmark == "mpi.barrier" else one for one in some])
+    before = [slower(one) if one.benchmark == "mpi.barrier" else one for one in some]
+    table = gains(record, gained(some, before, known.catalog))
     cells = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
     assert (cells["mpi.barrier"]["median gain"], cells["mpi.barrier"]["cost of a percent"]) == ("+50.0 %", "2.00")
     assert (cells["mpi.broadcast"]["median gain"], cells["mpi.broadcast"]["cost of a percent"]) == (
@@ -85,4 +87,36 @@ def test_what_a_change_gains_each_benchmark_and_what_it_costs(simulated: Path) -
         "no gain",
     )
     assert int(cells["all"]["cases"]) == len(some)
-    assert not gains(record, some, []).rows
+    assert not gains(record, gained(some, [], known.catalog)).rows
+
+
+def test_the_offer_whose_percent_costs_least_comes_first(simulated: Path) -> None:
+    known = contents.read(simulated)
+    assert known.simulation is not None
+    record = known.simulation.model_copy(
+        update={
+            "offers": [
+                offer("dear", cost=100.0, median=0.1),
+                offer("useless", cost=1.0, median=-0.1),
+                offer("unknown", cost=1.0, median=None),
+                offer("cheap", cost=50.0, median=0.1),
+            ]
+        }
+    )
+    rows = offers(record).rows
+    assert [(row[0], row[-1]) for row in rows] == [
+        ("cheap", "5.00"),
+        ("dear", "10.0"),
+        ("useless", "no gain"),
+        ("unknown", "no gain"),
+    ]
+    write_json(RunDirectory(simulated).simulation, record)
+    text = page.render(simulated)
+    assert "<td>cheap</td>" in text
+    assert text.index("<td>cheap</td>") < text.index("<td>dear</td>")
+
+
+def offer(name: str, cost: float, median: float | None) -> OfferGain:
+    return OfferGain(
+        name=name, changes=["--hosts 9"], cost=cost, figures=3, median=median, least=median, most=median
+    )

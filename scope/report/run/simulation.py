@@ -10,6 +10,7 @@ from scope.report.run import simulation_tables as tables
 from scope.report.run.contents import Contents
 from scope.report.run.figures.predictions import equal
 from scope.report.run.simulation_tables import New
+from scope.simulation.gains import gains
 from scope.simulation.record import Beside, Simulation, times
 
 
@@ -27,9 +28,13 @@ class Simulated:
     new: New | None
     gains: Table
     """What a change gains each benchmark; without rows where nothing was changed."""
+    offers: Table
+    """The offers that were simulated side by side; without rows where there was no choice."""
     programs: Table
     error_of_programs: str = tables.ERROR_OF_PROGRAMS
     what_gains: str = tables.GAINS
+    what_offers: str = tables.OFFERS
+    small_gains: str = tables.SMALL_GAINS
 
 
 def section(contents: Contents) -> Simulated | None:
@@ -47,7 +52,8 @@ def section(contents: Contents) -> Simulated | None:
         figures=list(_figures(record)),
         notes=record.notes,
         new=tables.new(record, summaries, unchanged),
-        gains=tables.gains(record, summaries, unchanged),
+        gains=tables.gains(record, gains(summaries, unchanged, contents.catalog, record.only_larger)),
+        offers=tables.offers(record),
         programs=tables.programs(record),
     )
 

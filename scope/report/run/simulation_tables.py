@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product
 from statistics import median
@@ -10,7 +10,8 @@ from string import ascii_lowercase
 
 from scope import units
 from scope.report.figure import Table
-from scope.simulation.record import Beside, ErrorOf, Simulation, cost_of_a_percent, gained
+from scope.simulation.gains import cost_of_a_percent, gained
+from scope.simulation.record import Beside, ErrorOf, OfferGain, Simulation
 from scope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
@@ -20,6 +21,8 @@ FORMULAS = (
 )
 FITTED = "fitted"
 GAINS = "What the change gains: more done in the same time"
+SMALL_GAINS = "Gains smaller than the error of the simulation may be none."
+OFFERS = "The offers side by side: more done in the same time, and what a percent of it costs"
 
 
 @dataclass(frozen=True)
@@ -74,16 +77,8 @@ def cases(record: Simulation) -> Table:
     return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "its error"], rows))
 
 
-def gains(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> Table:
-    """Return what a change gains each benchmark, and all, and what a percent of it costs.
-
-    `unchanged`: the same cases on the platform as it was measured; without them there are no rows.
-    """
-    before = {one.key: one for one in unchanged}
-    found: dict[str, list[float]] = {}
-    for one in summaries:
-        if (gain := gained(one, before.get(one.key))) is not None:
-            found.setdefault(one.benchmark, []).append(gain)
+def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
+    """Return what a change gains each benchmark, and all, and what a percent of it costs."""
     lines = [(name, values, record.error_of(name)) for name, values in found.items()]
     if len(lines) > 1:
         lines.append(("all", [gain for values in found.values() for gain in values], record.error_of()))
@@ -100,6 +95,27 @@ def gains(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[
     ]
     columns = ["benchmark", "cases", "median gain", "least", "most", "cost of a percent", "error where measured"]
     return _without_empty(Table(columns, rows))
+
+
+def offers(record: Simulation) -> Table:
+    """Return the offers that were simulated side by side, the one first whose percent gained costs least."""
+
+    def price(one: OfferGain) -> float:
+        return cost_of_a_percent(one.cost, one.median) or float("inf")
+
+    rows = [
+        [
+            one.name,
+            " ".join(one.changes),
+            units.digits(one.cost),
+            str(one.figures),
+            *(units.change(gain) if gain is not None else "" for gain in (one.median, one.least, one.most)),
+            _priced(one.cost, one.median or 0.0),
+        ]
+        for one in sorted(record.offers, key=price)
+    ]
+    columns = ["offer", "changes", "cost", "figures", "median gain", "least", "most", "cost of a percent"]
+    return Table(columns, rows)
 
 
 def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> New | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich import table as rich
 from rich.console import Group, RenderableType
@@ -36,12 +36,24 @@ def programs(record: Simulation) -> RenderableType:
     return Group(_table(tables.programs(record)), Text(tables.ERROR_OF_PROGRAMS), Text(""))
 
 
-def simulated(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> RenderableType:
+def offers(record: Simulation) -> RenderableType:
+    """Return the offers side by side, in the order of what a percent gained costs."""
+    return Group(
+        Text(tables.OFFERS, style="bold"), _table(tables.offers(record)), Text(tables.SMALL_GAINS), Text("")
+    )
+
+
+def simulated(
+    record: Simulation,
+    summaries: Sequence[Summary],
+    unchanged: Sequence[Summary],
+    of_change: Mapping[str, list[float]],
+) -> RenderableType:
     """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing."""
     found = tables.new(record, summaries, unchanged)
     if found is None:
         return Text("")
-    gains = tables.gains(record, summaries, unchanged)
+    gains = tables.gains(record, of_change)
     gained: list[RenderableType] = (
         [Text(tables.GAINS, style="bold"), _table(gains), Text("")] if gains.rows else []
     )
