@@ -27,6 +27,8 @@ APART, TOGETHER = -2.0, 1.0
 """Weights of a slowed and an unslowed transfer: crossing a trunk with capacity left is not rare."""
 LEAST_ROUNDS = 3
 MOST_REPETITIONS = 3
+CONFIRMATIONS = 2
+"""Random rounds that separate groups must stand, in which other questions are asked than those that found them."""
 CANDIDATES = 60
 """Random permutations, of which the most informative one is run."""
 
@@ -73,6 +75,7 @@ class Contention:
             return Partition([self.hosts])
         groups = np.arange(len(self.hosts))
         limit = LEAST_ROUNDS + len(self.hosts)
+        confirmed = 0
         while True:
             if len(self.rounds) < limit and not self._settled(groups):
                 self._add_round(self._permutation(groups))
@@ -80,6 +83,9 @@ class Contention:
                     return Partition([self.hosts])
             elif (doubtful := self._most_contradictory(groups)) is not None:
                 self._repeat(doubtful)
+            elif confirmed < CONFIRMATIONS and np.unique(groups).size > 1:
+                self._add_round(self._cycle(self.survey.rng.permutation(len(self.hosts))))
+                confirmed += 1
             else:
                 break
             groups = self._cluster()
@@ -175,7 +181,12 @@ class Contention:
         orders = np.array([rng.permutation(count) for _ in range(CANDIDATES if self.rounds else 1)])
         targets = np.roll(orders, -1, axis=1)  # one long cycle: no host sends to itself
         best = int(wanted[orders, targets].sum(axis=1).argmax())
-        return [(int(a), int(b)) for a, b in zip(orders[best], targets[best], strict=True)]
+        return self._cycle(orders[best])
+
+    @staticmethod
+    def _cycle(order: Integers) -> list[tuple[int, int]]:
+        """Return the transfers in which every host sends to the next one of an order, the last one to the first."""
+        return [(int(a), int(b)) for a, b in zip(order, np.roll(order, -1), strict=True)]
 
     def _most_contradictory(self, groups: Integers) -> Round | None:
         """Return the round with most transfers that contradict the groups and were not repeated enough."""
