@@ -27,8 +27,8 @@ APART, TOGETHER = -2.0, 1.0
 """Weights of a slowed and an unslowed transfer: crossing a trunk with capacity left is not rare."""
 LEAST_ROUNDS = 3
 MOST_REPETITIONS = 3
-CONFIRMATIONS = 2
-"""Random rounds that separate groups must stand, in which other questions are asked than those that found them."""
+CONFIRMATIONS = 1
+"""Random rounds that separate groups must stand: they ask other questions than those that found the groups."""
 CANDIDATES = 60
 """Random permutations, of which the most informative one is run."""
 
@@ -185,7 +185,7 @@ class Contention:
 
     @staticmethod
     def _cycle(order: Integers) -> list[tuple[int, int]]:
-        """Return the transfers in which every host sends to the next one of an order, the last one to the first."""
+        """Return the transfers in which every host sends to the next one of an order, the last to the first."""
         return [(int(a), int(b)) for a, b in zip(order, np.roll(order, -1), strict=True)]
 
     def _most_contradictory(self, groups: Integers) -> Round | None:
