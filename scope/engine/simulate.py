@@ -235,6 +235,7 @@ def carried_out(
         simulator=f"SimGrid {request.build.mpi.version}",
         collectives=what.collectives,
         changes=changes,
+        only_larger=options.only_larger and (options.hosts or 0) > len(request.measured.nodes),
         cost=options.cost,
         inputs=own.inputs,
         notes=list(_notes(request, max(each.ranks for each in request.plan.launches))),
@@ -243,7 +244,7 @@ def carried_out(
     shown = {one.label for one in validation}
     further = [one for one in _times(first, catalog) if one.label not in shown]
     record = record.model_copy(update={"formulas": _by_formulas(further, formula)})
-    write_json(first.simulation, record.model_copy(update={"changes": []}))
+    write_json(first.simulation, record.model_copy(update={"changes": [], "only_larger": False}))
     unchanged: list[Summary] = []
     if changes:
         unchanged = _times(first, catalog)
@@ -254,7 +255,7 @@ def carried_out(
         record = record.model_copy(update={"formulas": said})
         write_json(directory.simulation, record)
     too_many = _too_many_messages(measured, catalog, options.ranks)
-    no_groups = _without_groups(request, asked)
+    no_groups = chain(_without_groups(request, asked), _without_room(request, asked))
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
     programs: list[ProgramTime] = []
     try:
@@ -336,7 +337,7 @@ def _changed(request: Request, other: Calibration) -> Plan:
     """
     grouped = other.platform.topology is not None
     room = len(_filled(replace(request, calibration=other)))
-    fits = [one for one in request.plan.launches if one.batch in request.hosts_of or one.ranks <= room]
+    fits = [one for one in request.plan.launches if one.ranks <= room]
     able = [one for one in fits if grouped or one.transport == DEFAULT]
     further = [each for each in able if each.batch not in request.hosts_of]
     kept = further if request.options.only_larger and further else able
@@ -448,6 +449,14 @@ def _without_groups(request: Request, asked: Request) -> Iterator[str]:
         if name not in {one.transport for one in asked.plan.launches}:
             network = asked.options.topology
             yield f"transport={name}: knows groups of hosts and the links between them, not --topology {network}"
+
+
+def _without_room(request: Request, asked: Request) -> Iterator[str]:
+    """Yield which numbers of ranks the platform that was asked for has no room for."""
+    room = len(_filled(asked))
+    for ranks in dict.fromkeys(one.ranks for one in request.plan.launches):
+        if ranks > room:
+            yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
 
 
 def _sampling(ranks: int, synchronization: str | None) -> dict[str, int | float | str]:

@@ -115,13 +115,10 @@ class Simulation(Strict):
     """Of the cases that were simulated and not measured, by their labels."""
     programs: list[ProgramTime] = []
     """On the platform as it was asked for; the error of none of them is known."""
+    only_larger: bool = False
+    """Whether hosts were added and nothing else was changed: what holds without them holds with them."""
     offers: list[OfferGain] = []
     """All that were simulated side by side, this one among them."""
-
-    @property
-    def only_larger(self) -> bool:
-        """Whether nothing was changed but the number of hosts."""
-        return bool(self.changes) and all(one.startswith("--hosts ") for one in self.changes)
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
         """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""

@@ -88,6 +88,7 @@ def test_offers_are_simulated_beside_one_simulation_of_the_platform_as_it_was_me
     assert [one.directory.path for one in made] == [tmp_path / "made" / name for name in ("slower", "faster")]
     assert all(one.well for one in made)
     assert made[0].record.offers == made[1].record.offers
+    assert not made[0].record.only_larger, "other processors are no further hosts"
     assert [(one.name, one.changes, one.figures > 0) for one in made[0].record.offers] == [
         ("slower", ["--set host.speed=0.5"], True),
         ("faster", ["--set host.speed=4"], True),
