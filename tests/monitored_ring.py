@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scope.machine.machine import MpiInstallation
 from scope.profiles import merged as profiles
-from tests.cli.scope_command import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 SOURCE = Path(__file__).parent / "profiles" / "ring.cpp"
 ROUNDS = 20

@@ -13,6 +13,7 @@ import pytest
 
 from scope.engine.analysis import analyze, explain
 from scope.rundirectory import RunDirectory
+from tests.patience import PATIENCE_S
 
 DERIVED = ["statistics.json", "models.json", "findings.json"]
 
@@ -21,7 +22,7 @@ def scope(*words: str, path: str | None = None) -> subprocess.CompletedProcess[s
     environment = {**os.environ, **({} if path is None else {"PATH": path})}
     program = [sys.executable, "-c", "import scope.cli; scope.cli.main()"]
     return subprocess.run(
-        [*program, *words], capture_output=True, text=True, timeout=120, env=environment, check=False
+        [*program, *words], capture_output=True, text=True, timeout=PATIENCE_S, env=environment, check=False
     )
 
 
@@ -97,7 +98,7 @@ def test_a_full_disk_is_one_line_and_keeps_the_samples(golden_copy: Path) -> Non
         [sys.executable, "-c", program, "analyze", str(golden_copy)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert result.returncode == 1

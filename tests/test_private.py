@@ -18,6 +18,7 @@ from scope import private
 from scope.build import cmake
 from scope.errors import ScopeError, UsageError
 from scope.names import refuse_odd_name
+from tests.patience import PATIENCE_S
 
 ANOTHER_USER = os.getuid() + 1
 
@@ -207,7 +208,7 @@ def test_an_interrupt_before_the_end_of_the_context_leaves_no_temporary_folder(t
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert "KeyboardInterrupt" in ended.stderr
@@ -256,6 +257,6 @@ for handle in opened:
 def test_a_folder_that_could_not_be_removed_in_time_is_removed_at_the_end_of_its_process(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     words = [sys.executable, "-c", MANY_OPEN_FILES_AT_THE_END]
-    ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert ended.stdout == "True\n"
     assert list(tmp_path.iterdir()) == []

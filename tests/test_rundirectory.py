@@ -14,6 +14,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.models.models import Models
 from scope.rundirectory import Run, RunDirectory, note_checksums, read_json, read_toml, write_json, write_text
 from tests import golden_run
+from tests.patience import PATIENCE_S
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -168,6 +169,6 @@ write_text(Path(sys.argv[1]) / "findings.json", "new")
 def test_an_interrupt_while_a_file_is_made_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "findings.json").write_text("old")
     words = [sys.executable, "-c", INTERRUPTED_WHILE_A_FILE_IS_MADE, str(tmp_path)]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert "KeyboardInterrupt" in ended.stderr
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"findings.json": "old"}

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 TOOLS = Path(sysconfig.get_path("scripts"))
 
@@ -120,5 +122,5 @@ def tracked() -> list[str]:
 
 
 def passes(command: list[str]) -> None:
-    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200)
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S)
     assert ended.returncode == 0, ended.stdout + ended.stderr

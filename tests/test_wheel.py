@@ -14,6 +14,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from scope.version import VERSION
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
 NATIVE = ("measure", "monitor", "collectives", "active-messages", "scope-timer", "timer", "json")
@@ -54,7 +55,12 @@ def test_what_it_installs_finds_its_sources_inside_itself(wheel: Path, tmp_path:
         " print(json.dumps([*found, str(reference.directory()), str(PRESETS), *reference.names()]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
     )
     places = json.loads(done.stdout)
     assert all(place.startswith(str(tmp_path)) for place in places[:7])
@@ -65,12 +71,16 @@ def test_the_script_runs_where_no_python_stands_beside_it(tmp_path: Path) -> Non
     """As `pip install --user` and a module of a site put it."""
     script = Path(shutil.copy2(ROOT / "bin/scope", tmp_path))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [script, "--version"], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.stdout == f"scope {VERSION}\n"
     (tmp_path / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     (tmp_path / "python3").chmod(0o755)
     environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
-    done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [script, "--version"], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 1
     assert "has no package scope" in done.stderr
     assert done.stderr.count("\n") == 1

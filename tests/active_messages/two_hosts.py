@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tests.patience import PATIENCE_S
+
 INTERFACE = "eth0"
-PATIENCE_S = 60
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation
 from tests.measure.conftest import start
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.timeout(900)  # a whole build without optimisation, on processors that others may share
@@ -44,7 +45,7 @@ def built_and_tested(mpi: MpiInstallation, directory: Path, targets: list[str]) 
         [*configure, "-DCMAKE_BUILD_TYPE=Sanitize", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
     )
     build = [program, "--build", str(directory), "--target", *targets]
-    subprocess.run(build, check=True, capture_output=True, timeout=900)
+    subprocess.run(build, check=True, capture_output=True, timeout=PATIENCE_S)
     # Some tests start MPI, each as a single process.
     alone = start_command(MpiProgram("", (), 1), Site(mpi, mpi.launcher))
     with launch_environment({**alone.environment, "ASAN_OPTIONS": "detect_leaks=0"}) as variables:
@@ -53,7 +54,7 @@ def built_and_tested(mpi: MpiInstallation, directory: Path, targets: list[str]) 
             env=variables,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
         )
     assert ended.returncode == 0, ended.stdout
     assert "100% tests passed" in ended.stdout

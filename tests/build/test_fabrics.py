@@ -12,6 +12,7 @@ import pytest
 from scope.build import fabrics, native
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded  # noqa: F401
+from tests.patience import PATIENCE_S
 
 WITHOUT = """
 #include <cstdio>
@@ -92,8 +93,10 @@ def test_a_build_without_them_says_so(tmp_path: Path, embedded: MpiInstallation)
         "-o",
         program,
     ]
-    subprocess.run([embedded.compiler, *options], check=True, timeout=120)
-    said = subprocess.run([program], capture_output=True, text=True, check=True, timeout=20).stdout.splitlines()
+    subprocess.run([embedded.compiler, *options], check=True, timeout=PATIENCE_S)
+    said = subprocess.run(
+        [program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    ).stdout.splitlines()
     assert len(said) == 2
     for line, name in zip(said, ("libfabric", "UCX"), strict=True):
         assert f"this build has no {name}: its header or library was not found" in line

@@ -21,6 +21,7 @@ from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests import golden_run
 from tests.declared import described
+from tests.patience import PATIENCE_S
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)
@@ -112,7 +113,9 @@ def loaded_mpi(made: NativeBuild) -> Path:
         MpiProgram(made.program, (), 2, oversubscribed=True), Site(made.mpi, made.mpi.launcher)
     )
     with launch_environment(command.environment) as variables:
-        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(
+            command.arguments, env=variables, capture_output=True, text=True, timeout=PATIENCE_S
+        )
     assert ended.returncode == 0, ended.stderr
     return Path(ended.stdout.strip()).resolve().parent
 
@@ -225,7 +228,7 @@ def test_two_builds_at_the_same_time_make_one(small: Path, embedded: MpiInstalla
         f"print(native.build(installations.find({embedded.compiler!r})).built_unix_s)"
     )
     both = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    times = {process.communicate(timeout=120)[0] for process in both}
+    times = {process.communicate(timeout=PATIENCE_S)[0] for process in both}
     assert [process.returncode for process in both] == [0, 0]
     assert len(times) == 1
 

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from scope.campaign.record import read
 from scope.cli import dispatch
 from tests.cli.scope_command import Answer, scope, start, wait_until
+from tests.patience import PATIENCE_S
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 STUDY = """
@@ -100,7 +101,7 @@ def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     records = tmp_path / "out" / "runs.jsonl"
     wait_until(lambda: records.exists() and len(read(records)) >= 2)
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, errors
     assert "continue with: scope campaign --resume out" in errors
     before = read(records)

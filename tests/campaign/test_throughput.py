@@ -8,6 +8,7 @@ from pathlib import Path
 
 from scope.catalog.declared import declared
 from tests.cli.scope_command import scope, start, wait_until
+from tests.patience import PATIENCE_S
 
 MIX = """
 name = "both"
@@ -31,7 +32,7 @@ def test_a_mix_is_interrupted_resumed_and_shown(tmp_path: Path) -> None:
     samples = tmp_path / "out" / "samples.jsonl"
     wait_until(lambda: samples.exists() and b'"record":"round"' in samples.read_bytes())
     begun.send_signal(signal.SIGINT)
-    _, errors = begun.communicate(timeout=60)
+    _, errors = begun.communicate(timeout=PATIENCE_S)
     assert begun.returncode == 130, errors
     assert "continue with: scope throughput --resume out" in errors
     assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "interrupted"

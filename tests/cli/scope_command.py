@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_S
+
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
-PATIENCE_S = 400
-"""A first command compiles the native program, perhaps beside another compilation."""
 BRIEF = ["--mpi", "embedded", "--budget", "0.05", "--seed", "3"]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from scope.launch.diagnosis import kills_for_lack_of_memory
 from tests.cli.scope_command import BRIEF, SCOPE, scope
+from tests.patience import PATIENCE_S
 
 SMALL = [*BRIEF, "--launches", "1", "-o", "run"]
 
@@ -48,7 +49,7 @@ def test_the_limit_of_a_control_group_is_not_exceeded(tmp_path: Path) -> None:
         script = f'echo $$ >{group}/cgroup.procs; exec "$@"'
         words = ["--case", "node.memory_copy array_bytes=512Mi", "--case", "node.timer", *SMALL]
         command = ["sh", "-c", script, "sh", str(SCOPE), "run", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
     finally:
         group.rmdir()
     assert done.returncode == 1, done.stderr

@@ -15,6 +15,7 @@ import pytest
 from scope.cli import COMMANDS, answer
 from scope.cli.grammar import commands
 from tests.cli.scope_command import SCOPE
+from tests.patience import PATIENCE_S
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -56,7 +57,7 @@ def completed(*words: str) -> list[str]:
         f"source <({SCOPE} completion bash); COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _scope;"
         ' printf "%s\n" "${COMPREPLY[@]}"'
     )
-    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert not answer.stderr
     return answer.stdout.split()
 
@@ -91,7 +92,7 @@ def test_fish_completes_commands_subcommands_and_options(tmp_path: Path) -> None
         ["fish", "--no-config", "-c", script],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
         env={**os.environ, "HOME": str(tmp_path)},
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.scope_command import PATIENCE_S, start
+from tests.cli.scope_command import start
+from tests.patience import PATIENCE_S
 
 INTERRUPTED = {130, -signal.SIGINT}
 """As the program says it, and as the system does where Python has not begun."""
@@ -53,7 +54,7 @@ def test_an_import_is_finished_first(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env={"PYTHONPATH": f"{Path(__file__).parents[2]}:{tmp_path}"},
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -66,7 +67,7 @@ def expect_a_quiet_end(program: str) -> None:
         ["env", "--default-signal=INT", sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env={"PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

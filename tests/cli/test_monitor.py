@@ -19,8 +19,9 @@ from scope.profiles import profile
 from scope.profiles.merged import Merged
 from scope.profiles.monitored_run import Options, run
 from scope.profiles.traffic import matrix
-from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, scope, wait_until
+from tests.cli.scope_command import SCOPE, Answer, scope, wait_until
 from tests.installed_mpi import embedded  # noqa: F401
+from tests.patience import PATIENCE_S
 from tests.profiles import synthetic
 from tests.schemas.test_schemas import GENERATOR
 

@@ -16,6 +16,7 @@ from scope.launch import processes
 from scope.machine.discover import this_host
 from tests import declared
 from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, rewrite_times, samples, scope, start, wait_until
+from tests.patience import PATIENCE_S
 
 LATENCY = "mpi.latency message_bytes=0,1Ki"
 LONG = [
@@ -139,7 +140,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number:
     run = tmp_path / "run"
     wait_until(lambda: len([line for line in samples(run) if line["record"] == "case"]) >= 4)
     running.send_signal(number)
-    _, errors = running.communicate(timeout=60)
+    _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, errors
     assert "continue with: scope run --resume run" in errors
     assert "Traceback" not in errors
@@ -163,7 +164,7 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     run = tmp_path / "run"
     wait_until(lambda: any(line["record"] == "launch" for line in samples(run)))
     running.kill()
-    running.communicate(timeout=60)
+    running.communicate(timeout=PATIENCE_S)
     ranks = leftovers(run)
     assert ranks
     assert "another scope run is using it" in scope(tmp_path, "run", "--resume", "run").refusal()
@@ -271,7 +272,7 @@ def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert limited.returncode == 1
     last = limited.stderr.strip().splitlines()[-1]

@@ -11,6 +11,7 @@ import pytest
 
 from scope.cli import before_nothing
 from tests.cli.scope_command import BRIEF, SCOPE, Answer, cases, planned, scope
+from tests.patience import PATIENCE_S
 
 SMALL = ["run", "--case", "node.timer", "--case", "node.memory_copy array_bytes=4096,65536", *BRIEF, "-o", "run"]
 
@@ -18,7 +19,11 @@ SMALL = ["run", "--case", "node.timer", "--case", "node.memory_copy array_bytes=
 def in_shell(folder: Path, script: str, *words: str) -> Answer:
     """Run a script of bash in which "$@" is a command of scope; what its last pipe prints is its output."""
     done = subprocess.run(
-        ["bash", "-c", script, "bash", str(SCOPE), *words], cwd=folder, capture_output=True, text=True, timeout=300
+        ["bash", "-c", script, "bash", str(SCOPE), *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     return Answer(done.returncode, done.stdout, done.stderr)
 

@@ -18,6 +18,7 @@ from scope.launch.site import start_command
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded, embedded_build, mpi  # noqa: F401
+from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
 
@@ -85,7 +86,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[MpiInstallat
                 "-o",
                 str(program),
             ]
-            subprocess.run(command, check=True, capture_output=True, timeout=120)
+            subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
         return program
 
     return compile_once

@@ -12,16 +12,17 @@ from scope.build import collectives
 from scope.machine.machine import MpiInstallation
 from tests.cli.scope_command import SCOPE
 from tests.collectives.conftest import TOPOLOGY
+from tests.patience import PATIENCE_S
 
 
 def test_build_prints_the_library_and_how_to_use_it(embedded: MpiInstallation) -> None:
     made = collectives.build(embedded)
     command = [str(SCOPE), "build", "--collectives", "--mpi", embedded.compiler]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert answer.returncode == 0, answer.stderr
     assert f"library    {made.library}" in answer.stdout
     assert f"-x LD_PRELOAD={made.library} -x SCOPE_TOPOLOGY=topology.toml" in answer.stdout
-    answer = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=100)
+    answer = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=PATIENCE_S)
     assert json.loads(answer.stdout) == {"library": str(made.library), "estimator": str(made.estimator)}
     assert collectives.built(embedded) == made
 
@@ -29,7 +30,7 @@ def test_build_prints_the_library_and_how_to_use_it(embedded: MpiInstallation) -
 def estimate(embedded: MpiInstallation, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (folder / "topology.toml").write_text(TOPOLOGY)
     command = [str(collectives.build(embedded).estimator), str(folder / "topology.toml"), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])

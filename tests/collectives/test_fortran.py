@@ -11,6 +11,7 @@ import pytest
 from tests.collectives.conftest import HERE, Job
 from tests.collectives.test_correctness import MULTILEVEL, words
 from tests.installed_mpi import installed
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,9 @@ def test_fortran(job: Job, tmp_path: Path, name: str, source: str) -> None:
     if compiler is None or shutil.which("gfortran") is None:
         pytest.skip(f"mpifort.{name} with gfortran is not installed")
     program = tmp_path / "verify"
-    subprocess.run([compiler, "-w", str(HERE / source), "-o", str(program)], check=True, cwd=tmp_path, timeout=60)
+    subprocess.run(
+        [compiler, "-w", str(HERE / source), "-o", str(program)], check=True, cwd=tmp_path, timeout=PATIENCE_S
+    )
     ended = job(installed(f"{name}-debian"), 3, source, program=program, SCOPE_COLLECTIVES=words(MULTILEVEL))
     assert (ended.code, ended.output.strip()) == (0, "0 failures"), ended.errors
     taken = {decision["operation"] for decision in ended.decisions}

@@ -29,6 +29,7 @@ from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 from tests.declared import described
+from tests.patience import PATIENCE_S
 
 FORMATS = [name for name in exports.names() if name != "figures"]
 """Figures are drawn by a browser: test_figures.py."""
@@ -338,7 +339,9 @@ def test_latex_sets_the_table(hostile: Path, tmp_path: Path) -> None:
     (tmp_path / "t.tex").write_text(text)
     (tmp_path / "d.tex").write_text(document)
     words = ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "d.tex"]
-    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=60)
+    ended = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S
+    )
     assert ended.returncode == 0, ended.stdout[-2000:]
 
 

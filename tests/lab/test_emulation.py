@@ -25,6 +25,7 @@ from scope.models.communication.panel_traffic import product_of, sent_bytes
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, Answer, samples, scope, start
 from tests.installed_mpi import compile_quickly
+from tests.patience import PATIENCE_S
 
 SMALL = """
 [[group]]
@@ -463,7 +464,7 @@ def test_ctrl_c_of_a_terminal_is_not_ignored_by_the_command(
 def in_lab(lab: Emulation, folder: Path, *words: str) -> Answer:
     """Run scope inside, on the first host."""
     command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "scope", *words]
-    done = lab.run("a1", command, timeout=120)
+    done = lab.run("a1", command, timeout=PATIENCE_S)
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
@@ -510,7 +511,7 @@ def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
     launch = [str(mpi.launcher), "-n", "3", chosen, "a1,a2,b1", str(program)]
     variables = [f"{name}={value}" for name, value in monitored_ring.AS_ROOT.items()]
     words = ["env", *variables, str(SCOPE), "monitor", "-o", str(tmp_path / "run"), "--", *launch]
-    done = small.run("a1", words, timeout=60, given="word\n")
+    done = small.run("a1", words, timeout=PATIENCE_S, given="word\n")
     assert (done.returncode, done.stdout) == (0, "read word\n"), done.stderr
     monitored_ring.check_profiles(tmp_path / "run", ["a1", "a2", "b1"])
     assert sent_on_the_wire(small, "b1") - before > monitored_ring.ROUNDS * 4096
@@ -548,7 +549,7 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
     kept = state.read_text()
     state.write_text(json.dumps({**json.loads(kept), "verified": []}))
     try:
-        done = small.run("a1", [sys.executable, "-c", script], timeout=120)
+        done = small.run("a1", [sys.executable, "-c", script], timeout=PATIENCE_S)
     finally:
         state.write_text(kept)
     assert re.search(r"ScopeError: openmpi \S+ bypasses the network of lab .*eth1 2\d{5} B", done.stderr), (

@@ -17,6 +17,7 @@ import pytest
 from scope.errors import ScopeError
 from scope.lab import emulation, folder
 from tests.cli.scope_command import SCOPE, scope, start, wait_until
+from tests.patience import PATIENCE_S
 
 PAIR = '[[group]]\nname = "a"\nhosts = 2\nrate_mbit_per_s = 50\n'
 
@@ -68,7 +69,7 @@ def test_names_that_lead_elsewhere_are_refused(file: str, shared: Path, tmp_path
 def test_of_many_at_once_one_brings_the_lab_up(shared: Path, tmp_path: Path) -> None:
     (tmp_path / "pair.toml").write_text(PAIR)
     many = [start(tmp_path, "lab", "up", "pair.toml", "--no-check") for _ in range(4)]
-    said = [each.communicate(timeout=120)[1] for each in many]
+    said = [each.communicate(timeout=PATIENCE_S)[1] for each in many]
     assert sorted(each.returncode for each in many) == [0, 2, 2, 2], said
     assert sum("lab pair: is up already" in each for each in said) == 3
     assert len(folder.holders("pair")) == 2, "one holder below one unshare"
@@ -129,7 +130,7 @@ def test_an_interrupt_reaches_the_command_in_a_lab(shared: Path, tmp_path: Path)
     without_terminal = start(tmp_path, *words)
     wait_until(marked)
     without_terminal.send_signal(signal.SIGINT)
-    without_terminal.communicate(timeout=30)
+    without_terminal.communicate(timeout=PATIENCE_S)
     assert without_terminal.returncode == 128 + signal.SIGINT
     wait_until(lambda: not marked())
     # Ctrl-C at a terminal.

@@ -30,8 +30,8 @@ from scope.plan.place import Place
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi  # noqa: F401
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 30.0
 ENDLESS: dict[str, int | float | str] = {
     "budget_s": 600.0,
     "minimum_repetitions": 10**7,

@@ -20,7 +20,8 @@ from typing import TypeVar
 from scope.lab import emulation
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
-from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer
+from tests.cli.scope_command import SCOPE, Answer
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 

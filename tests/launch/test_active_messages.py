@@ -18,6 +18,7 @@ from scope.plan.experiment import LauncherSettings
 from tests.cli.scope_command import samples
 from tests.launch.conftest import Trial
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
+from tests.patience import PATIENCE_S
 
 __all__ = ["cluster"]
 
@@ -36,7 +37,7 @@ def over_active_messages(*cases: str) -> list[str]:
 
 
 def has_libfabric(mpi: MpiInstallation) -> bool:
-    said = subprocess.run([mpi.launcher, "-info"], capture_output=True, text=True, timeout=20).stdout
+    said = subprocess.run([mpi.launcher, "-info"], capture_output=True, text=True, timeout=PATIENCE_S).stdout
     return "ch4:ucx'" not in said
 
 
@@ -61,7 +62,9 @@ def test_the_provider_is_what_the_messages_take(
     job = MpiProgram(embedded_build.program, ("--action=test", "--plan=/dev/null"), 2, "active-messages")
     command = start_command(job, site_of(embedded_build.mpi, LauncherSettings(), "the test"))
     with launch_environment(command.environment) as variables:
-        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(
+            command.arguments, env=variables, capture_output=True, text=True, timeout=PATIENCE_S
+        )
     assert ended.returncode != 0
     assert "FI_SCOPE_WIRE=bluetooth: must be one of automatic, xdp, packet, none" in ended.stderr
 
@@ -70,7 +73,7 @@ def compiled(mpi: MpiInstallation, source: str, folder: Path) -> str:
     """Compile a program of this folder."""
     program = folder / source.removesuffix(".c")
     command = [mpi.compiler, str(Path(__file__).parent / source), "-o", str(program)]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
     return str(program)
 
 
@@ -84,7 +87,7 @@ def run_over(mpi: MpiInstallation, job: MpiProgram, cluster: Cluster | None) -> 
     inside = [str(cluster.folder / "enter"), FIRST] if cluster else []
     with launch_environment(command.environment) as variables:
         return subprocess.run(
-            [*inside, *command.arguments], env=variables, capture_output=True, text=True, timeout=50
+            [*inside, *command.arguments], env=variables, capture_output=True, text=True, timeout=PATIENCE_S
         )
 
 

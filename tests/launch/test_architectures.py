@@ -17,6 +17,7 @@ from scope.machine.discover import this_host
 from scope.machine.machine import Host, MpiInstallation, NativeBuild
 from scope.machine.node_types import node_types
 from scope.plan.placement import Placement
+from tests.patience import PATIENCE_S
 
 MPI = MpiInstallation(name="openmpi", version="5.0", origin="path", compiler="/x/mpicxx", launcher="/x/mpiexec")
 HERE = os.uname().machine
@@ -75,7 +76,7 @@ def test_each_host_starts_the_program_of_its_architecture(mixed: Cluster, tmp_pa
         (tmp_path / "uname").write_text(f"#!/bin/sh\necho {machine}\n")
         (tmp_path / "uname").chmod(0o755)
         path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-        return subprocess.run(words, env=path, capture_output=True, text=True, timeout=20, check=False)
+        return subprocess.run(words, env=path, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     for name in (HERE, OTHER):
         assert said(name).stdout == f"it's for {name}: --plan=a b --x\n"

@@ -24,6 +24,7 @@ from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import scope
 from tests.launch import directives
 from tests.launch.played import play
+from tests.patience import PATIENCE_S
 
 FULL = Request(
     name="scope-x",
@@ -238,7 +239,7 @@ def test_a_script_begins_a_run_and_takes_it_up_when_it_was_begun(
 
     def said() -> list[str]:
         answer = subprocess.run(
-            ["bash", tmp_path / "script"], capture_output=True, text=True, check=True, timeout=20
+            ["bash", tmp_path / "script"], capture_output=True, text=True, check=True, timeout=PATIENCE_S
         )
         return answer.stdout.strip().split("|")
 

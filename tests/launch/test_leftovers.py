@@ -20,6 +20,7 @@ from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, wait_until
 from tests.installed_mpi import NAMES, built, installed
 from tests.launch.conftest import Trial
+from tests.patience import PATIENCE_S
 
 LONG = ["--case", "mpi.latency message_bytes=64Mi", "--launches", "1", "--budget", "600", "--precision", "1e-9"]
 
@@ -68,7 +69,7 @@ def test_the_next_launch_removes_what_a_killed_run_left(
     finally:
         processes = [run, *run.children(recursive=True)]
         kill(processes)
-    psutil.wait_procs(processes, timeout=10)
+    psutil.wait_procs(processes, timeout=PATIENCE_S)
     assert any(path.exists() for path in shared), "nothing was left"
     with launch_environment({}):
         assert not any(path.exists() for path in shared)

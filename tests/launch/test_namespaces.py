@@ -21,8 +21,9 @@ import pytest
 
 from scope.launch import processes
 from scope.machine.machine import MpiInstallation, NativeBuild
-from tests.cli.scope_command import PATIENCE_S, SCOPE, Answer, samples
+from tests.cli.scope_command import SCOPE, Answer, samples
 from tests.installed_mpi import compile_quickly
+from tests.patience import PATIENCE_S
 
 HOSTS = {"scope-a": "10.79.231.1", "scope-b": "10.79.231.2"}
 FIRST, SECOND = HOSTS
@@ -42,7 +43,7 @@ exec {folder}/enter "$host" sh -c "$*"
 
 
 def ip(*words: str) -> str:
-    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True, timeout=20).stdout
+    return subprocess.run(["ip", *words], capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield Cluster(folder, prefix)
     finally:
         for name in made:
-            subprocess.run(["ip", "netns", "del", name], check=False, timeout=20)
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=PATIENCE_S)
 
 
 def opening(run: Path) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def test_a_rank_that_stops_on_the_other_host_is_named(
         while not samples(run) and time.monotonic() < deadline:
             time.sleep(0.05)
         os.kill(opening(run)["processes"][1]["pid"], signal.SIGSTOP)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE_S)
     finally:
         running.kill()
     assert running.returncode == 1, errors

@@ -16,10 +16,11 @@ from scope.launch.site import site_of
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan import experiment as asking
 from tests import monitored_ring
-from tests.cli.scope_command import PATIENCE_S, SCOPE, cases, planned, samples, scope, wait_until
+from tests.cli.scope_command import SCOPE, cases, planned, samples, scope, wait_until
 from tests.installed_mpi import compile_quickly
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
+from tests.patience import PATIENCE_S
 
 FIRST, SECOND, _ = NODES
 QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--interface", "eth0"]

@@ -15,6 +15,7 @@ import pytest
 from scope.machine.machine import NativeBuild
 from tests.cli.scope_command import samples
 from tests.launch.test_namespaces import AGENT, ENTER, Cluster, ip
+from tests.patience import PATIENCE_S
 
 HOSTS = {f"scope-{letter}": f"10.79.232.{number}" for number, letter in enumerate("abcd", start=1)}
 SLOW, ODD = "scope-c", "scope-d"
@@ -59,7 +60,7 @@ def switched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             for place, interface in ((prefix + host, "eth0"), (switch, f"p-{host[-1]}")):
                 shaped = ["tbf", "rate", rate, "burst", "10kb", "latency", "400ms"]
                 command = ["tc", "-n", place, "qdisc", "add", "dev", interface, "root", *shaped]
-                subprocess.run(command, check=True, capture_output=True, timeout=20)
+                subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
         names = [f"{address} {host}\n" for host, address in HOSTS.items()]
         (folder / "hosts").write_text("127.0.0.1 localhost\n" + "".join(names))
         for name, text in (("enter", ENTER), ("agent", AGENT)):
@@ -71,7 +72,7 @@ def switched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield Cluster(folder, prefix)
     finally:
         for name in made:
-            subprocess.run(["ip", "netns", "del", name], check=False, timeout=20)
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=PATIENCE_S)
 
 
 def _one_processor() -> str:

@@ -12,6 +12,7 @@ from scope.build import fabrics
 from scope.machine.machine import NativeBuild
 from tests.cli.scope_command import samples
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
+from tests.patience import PATIENCE_S
 
 __all__ = ["cluster"]
 
@@ -23,7 +24,7 @@ def shaped(hosts: Cluster, rate: str, longest_wait: str = "100ms") -> None:
     for host in (FIRST, SECOND):
         where = ["tc", "-n", hosts.prefix + host, "qdisc", "replace", "dev", "eth0", "root"]
         words = [*where, "tbf", "rate", rate, "burst", "32kb", "latency", longest_wait]
-        ended = subprocess.run(words, capture_output=True, text=True, timeout=20)
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S)
         if ended.returncode != 0:
             pytest.skip(f"no shaper here: {ended.stderr.strip()}")
 

@@ -13,6 +13,7 @@ import pytest
 from scope.errors import ScopeError
 from scope.machine import discover, probe, processors
 from scope.machine.machine import Host
+from tests.patience import PATIENCE_S
 
 
 def write(root: Path, **files: str) -> None:
@@ -90,7 +91,11 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_this_host_is_described_as_the_operating_system_sees_it() -> None:
     answer = subprocess.run(
-        [sys.executable, "-m", "scope.machine.probe"], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-m", "scope.machine.probe"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
     )
     host = Host.model_validate(json.loads(answer.stdout))
     assert host.name == os.uname().nodename
@@ -103,7 +108,9 @@ def test_this_host_is_described_as_the_operating_system_sees_it() -> None:
 
 def test_a_probe_loads_nothing_heavy() -> None:
     code = "import sys, scope.machine.probe; print(sorted({'pydantic', 'numpy', 'rich'} & set(sys.modules)))"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     assert answer.stdout.strip() == "[]"
 
 

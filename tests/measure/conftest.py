@@ -18,6 +18,7 @@ from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.samples.records import CaseRecord, LaunchRecord, Record
 from tests.installed_mpi import build, embedded, embedded_build  # noqa: F401
 from tests.installed_mpi import mpi as mpi
+from tests.patience import PATIENCE_S
 
 RECORD: TypeAdapter[LaunchRecord | CaseRecord] = TypeAdapter(Record)
 
@@ -40,13 +41,20 @@ class Ended:
 
 
 def start(
-    program: str, installation: MpiInstallation, ranks: int, options: list[str], **environment: str
+    program: str,
+    installation: MpiInstallation,
+    ranks: int,
+    options: list[str],
+    patience_s: float = PATIENCE_S,
+    **environment: str,
 ) -> tuple[int, str]:
     """Start the ranks, oversubscribed where they are more than cores, and wait for their end."""
     job = MpiProgram(program, tuple(options), ranks, oversubscribed=ranks > processors.usable())
     command = start_command(job, Site(installation, installation.launcher))
     with launch_environment({**command.environment, **environment}) as variables:
-        ended = subprocess.run(command.arguments, env=variables, capture_output=True, text=True, timeout=120)
+        ended = subprocess.run(
+            command.arguments, env=variables, capture_output=True, text=True, timeout=patience_s
+        )
     return ended.returncode, ended.stderr
 
 
@@ -63,6 +71,7 @@ def measure(tmp_path: Path, embedded_build: NativeBuild) -> Measure:  # noqa: F8
         *options: str,
         action: str = "test",
         native: NativeBuild = embedded_build,
+        patience_s: float = PATIENCE_S,
         **environment: str,
     ) -> Ended:
         output = tmp_path / "samples.jsonl"
@@ -71,7 +80,7 @@ def measure(tmp_path: Path, embedded_build: NativeBuild) -> Measure:  # noqa: F8
         if plan is not None:
             (tmp_path / "plan.txt").write_text("\n".join(plan) + "\n")
             arguments.append(f"--plan={tmp_path / 'plan.txt'}")
-        code, errors = start(native.program, native.mpi, ranks, arguments, **environment)
+        code, errors = start(native.program, native.mpi, ranks, arguments, patience_s, **environment)
         lines = output.read_text().splitlines() if output.exists() else []
         return Ended(code, errors, [RECORD.validate_json(line) for line in lines])
 

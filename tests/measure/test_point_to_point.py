@@ -217,7 +217,7 @@ def test_threads_need_a_library_that_was_told_of_them(measure: Measure) -> None:
 
 def test_children_answer_or_the_library_says_no(build: NativeBuild, measure: Measure) -> None:
     try:
-        ended = measure(1, ["mpi.spawn children=1"], native=build)
+        ended = measure(1, ["mpi.spawn children=1"], native=build, patience_s=120)
     except subprocess.TimeoutExpired:
         # The launcher of Open MPI 4 waits for ever for children, once in some dozens of times on a busy host.
         ended = measure(1, ["mpi.spawn children=1"], native=build)

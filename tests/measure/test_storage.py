@@ -18,6 +18,7 @@ from scope.launch.site import start_command
 from scope.machine.machine import NativeBuild
 from tests.cli.scope_command import wait_until
 from tests.measure.conftest import Ended, Measure
+from tests.patience import PATIENCE_S
 
 SMALL = "file_bytes=200000 transfer_bytes=16384"
 VIEWS = "storage.noncontiguous n=60"
@@ -260,7 +261,7 @@ def test_what_a_killed_launch_left_is_removed_and_nothing_else(
             processes = [started, *started.children(recursive=True)]
             for process in processes:
                 process.kill()
-            psutil.wait_procs(processes, timeout=10)
+            psutil.wait_procs(processes, timeout=PATIENCE_S)
     assert any(path.is_dir() for path in storage.glob("scope-storage-mark-??????")), "nothing was left"
     leftovers.list_storage(plan.parent, str(storage), "mark")
     assert leftovers.removed(plan.parent)

@@ -18,6 +18,7 @@ from scope.machine.machine import MpiInstallation
 from scope.profiles import profile
 from scope.profiles.profile import Profile
 from tests.installed_mpi import embedded, mpi  # noqa: F401
+from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
 
@@ -66,7 +67,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[MpiInstallat
         if not program.exists():
             source = str(HERE / "program.cpp")
             command = [installation.compiler, "-std=c++20", "-O0", "-pthread", source, "-o", str(program)]
-            subprocess.run(command, check=True, capture_output=True, timeout=120)
+            subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)
         return program
 
     return compile_once
@@ -94,7 +95,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[[MpiInstall
         command = start_command(asked, Site(installation, installation.launcher))
         with launch_environment(command.environment) as variables:
             ended = subprocess.run(
-                command.arguments, env=variables, capture_output=True, text=True, timeout=100, cwd=folder
+                command.arguments, env=variables, capture_output=True, text=True, timeout=PATIENCE_S, cwd=folder
             )
         found = sorted((profile.read(path) for path in profiles.glob("*.profile")), key=lambda one: one.rank)
         return Ended(ended.returncode, ended.stdout, ended.stderr, found)

@@ -12,6 +12,7 @@ from scope.machine.machine import MpiInstallation
 from scope.profiles.merged import merge
 from scope.profiles.records import Functions, Merged, PathNode
 from tests.monitor.conftest import HERE, Ended, Run
+from tests.patience import PATIENCE_S
 
 STEPS = 10
 WORDS = (str(STEPS), "10")
@@ -25,7 +26,7 @@ def program(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory)
     """Optimised and without frame pointers."""
     program = tmp_path_factory.mktemp("paths") / "paths"
     flags = ["-std=c++20", "-O2", "-g", "-fomit-frame-pointer", "-DOMPI_SKIP_MPICXX"]
-    subprocess.run([embedded.compiler, *flags, HERE / "paths.cpp", "-o", program], check=True, timeout=60)
+    subprocess.run([embedded.compiler, *flags, HERE / "paths.cpp", "-o", program], check=True, timeout=PATIENCE_S)
     return program
 
 
@@ -109,7 +110,7 @@ def test_a_stripped_program_has_the_same_functions_without_names(
     run: Run, embedded: MpiInstallation, program: Path, tmp_path: Path
 ) -> None:
     bare = tmp_path / "bare"
-    subprocess.run(["strip", "-o", bare, program], check=True, timeout=60)
+    subprocess.run(["strip", "-o", bare, program], check=True, timeout=PATIENCE_S)
     ended = run(embedded, 1, str(STEPS), "0", program=bare, SCOPE_MONITOR_OPTIONS="depth=12")
     called = sorted((one.name, one.calls, path.count(" < ")) for path, one in paths(functions(ended)) if one.mpi)
     # The wrapper has no name by which to know it: it stays.

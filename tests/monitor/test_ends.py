@@ -11,6 +11,7 @@ from scope.build import monitor
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import installed
 from tests.monitor.conftest import Ended, Run
+from tests.patience import PATIENCE_S
 
 
 def barriers(ended: Ended, rank: int) -> int:
@@ -181,6 +182,6 @@ def test_programs_without_mpi_run_as_before(mpi: MpiInstallation) -> None:
         env={"LD_PRELOAD": str(monitor.build(mpi)), "SCOPE_MONITOR": "/nowhere", "LD_BIND_NOW": "1"},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "fine\n", "")

@@ -11,6 +11,7 @@ import pytest
 from scope.machine.machine import MpiInstallation
 from scope.profiles.files import LAYERS
 from tests.monitor.conftest import HERE, Ended, Run
+from tests.patience import PATIENCE_S
 
 Files = dict[tuple[str, str], dict[str, int]]
 Start = Callable[..., Ended]
@@ -25,7 +26,7 @@ def start(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Start:
         program = folder / f"files-{installation.compiler.replace('/', '-')}"
         if not program.exists():
             command = [installation.compiler, "-std=c++20", "-O1", "-pthread", str(HERE / "files.cpp")]
-            subprocess.run([*command, "-o", str(program)], check=True, capture_output=True, timeout=120)
+            subprocess.run([*command, "-o", str(program)], check=True, capture_output=True, timeout=PATIENCE_S)
         return run(installation, ranks, mode, str(place), program=program, **environment)
 
     return started

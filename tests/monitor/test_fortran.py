@@ -11,6 +11,7 @@ import pytest
 from scope.profiles.files import LAYERS
 from tests.installed_mpi import installed
 from tests.monitor.conftest import HERE, Run
+from tests.patience import PATIENCE_S
 
 RANKS = 3
 INTERFACES = {"mpif.h": "-DUSE_MPIF", "mpi": "-DUSE_MPI", "mpi_f08": "-DUSE_F08"}
@@ -55,7 +56,7 @@ def test_fortran(run: Run, tmp_path: Path, name: str, interface: str) -> None:
     program = tmp_path / "calls"
     source = str(HERE / "calls.F90")
     command = [compiler, "-w", INTERFACES[interface], source, "-o", str(program)]
-    subprocess.run(command, check=True, cwd=tmp_path, timeout=60)
+    subprocess.run(command, check=True, cwd=tmp_path, timeout=PATIENCE_S)
     written = tmp_path / "written"
     ended = run(installed(f"{name}-debian"), RANKS, str(written), program=program)
     assert ended.code == 0, ended.errors

@@ -18,6 +18,7 @@ from scope.errors import ScopeError
 from scope.profiles import profile
 from tests.installed_mpi import installed
 from tests.monitor.conftest import HERE, Ended, Run
+from tests.patience import PATIENCE_S
 
 MELT = """
 units lj
@@ -92,7 +93,7 @@ def counts_of(name: str, run: Run, folder: Path, ranks: int, program: str, words
     mpi, library, counts = installed(name), folder / "libcounter.so", folder / "counts"
     flags = ["-std=c++20", "-shared", "-fPIC", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
     source = str(HERE / "counter.cpp")
-    subprocess.run([mpi.compiler, *flags, source, "-o", str(library)], check=True, timeout=60)
+    subprocess.run([mpi.compiler, *flags, source, "-o", str(library)], check=True, timeout=PATIENCE_S)
     counted = run(mpi, ranks, *words, program=program, folder=folder, LD_PRELOAD=str(library), COUNTS=str(counts))
     assert counted.code == 0, counted.errors
     return set(counts.read_text().splitlines())

@@ -16,6 +16,7 @@ from scope.profiles import regions
 from tests.cli.scope_command import scope
 from tests.monitor.conftest import Run
 from tests.monitor.test_call_paths import functions, paths
+from tests.patience import PATIENCE_S
 
 RANKS = 2
 TRIAD = re.compile(r"triad +[\d.Ee+-]+ u?s, +[\d.Ee+-]+ G?B/s, last item 200002\.?\n")
@@ -49,7 +50,7 @@ int main(void) {
 def run(*command: str | Path, folder: Path, **environment: str) -> str:
     words = [str(word) for word in command]
     done = subprocess.run(
-        words, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+        words, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -128,7 +129,7 @@ def test_regions_have_their_names(run: Run, embedded: MpiInstallation, prefix: P
     source = Path(__file__).with_name("regions.cpp")
     include = f"-I{prefix / timer.INCLUDES}"
     compiler = [embedded.compiler, "-std=c++17", include, str(source), "-o", str(tmp_path / "regions")]
-    subprocess.run(compiler, check=True, timeout=120)
+    subprocess.run(compiler, check=True, timeout=PATIENCE_S)
     ended = run(embedded, RANKS, program=tmp_path / "regions", SCOPE_MONITOR_OPTIONS="depth=2")
     assert ended.code == 0, ended.errors
     found = {one.name: one for one in regions.regions(ended.profiles)}

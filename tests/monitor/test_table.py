@@ -12,6 +12,7 @@ import pytest
 
 from scope.build import monitor
 from scope.machine.machine import MpiInstallation
+from tests.patience import PATIENCE_S
 
 SOURCES = monitor.source_directory()
 
@@ -44,7 +45,7 @@ def test_every_routine_of_mpi_h_is_in_the_table_and_in_the_library(
     source.write_text("#include <mpi.h>\n")
     flags = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-E", "-P"]
     header = subprocess.run(
-        [mpi.compiler, *flags, str(source)], capture_output=True, text=True, check=True, timeout=60
+        [mpi.compiler, *flags, str(source)], capture_output=True, text=True, check=True, timeout=PATIENCE_S
     ).stdout
     # A declaration: a type, the name, a list of arguments, an end.
     declared = set(re.findall(r"[\w*]\s+\*?MPI_(\w+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)[^;{]*;", header))

@@ -15,6 +15,7 @@ from scope.profiles.monitored_run import Options
 from scope.profiles.monitored_run import run as run_monitored
 from tests.monitor.conftest import Run
 from tests.monitored_ring import AS_ROOT
+from tests.patience import PATIENCE_S
 
 RANKS = 2
 BARRIERS = 11
@@ -43,7 +44,7 @@ def tool(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory) ->
     (folder / "tool.cpp").write_text(TOOL)
     library = folder / "libtool.so"
     words = [embedded.compiler, "-shared", "-fPIC", str(folder / "tool.cpp"), "-o", str(library)]
-    subprocess.run(words, check=True, timeout=60)
+    subprocess.run(words, check=True, timeout=PATIENCE_S)
     return library
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scope.build import native
+from scope.engine import benchmarks
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.models.derive import read_models
 from scope.models.models import Models
@@ -20,9 +21,10 @@ from scope.profiles.machine_comparison import FILE, MachineComparison
 from scope.report.order import LEVELS
 from scope.rundirectory import read_json
 from scope.samples.records import CaseRecord
-from tests.cli.scope_command import BRIEF, PATIENCE_S, scope
+from tests.cli.scope_command import BRIEF, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start
+from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
 BENCHMARKS = HERE / "benchmarks"
@@ -84,8 +86,9 @@ def test_they_are_listed_and_described(tmp_path: Path) -> None:
     assert set(TITLES) <= {one["name"] for one in listed}
     for name in TITLES:
         text = (BENCHMARKS / f"{name.replace('.', '/')}.md").read_text()
-        described = json.loads(scope(tmp_path, "describe", name, "--json", "--mpi", "embedded").output)
-        assert described["specification_text"] == text
+        assert benchmarks.explain(name, "embedded").specification == text
+    described = json.loads(scope(tmp_path, "describe", name, "--json", "--mpi", "embedded").output)
+    assert described["specification_text"] == text
 
 
 @pytest.mark.parametrize("name", TITLES)

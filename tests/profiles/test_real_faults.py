@@ -14,9 +14,9 @@ from scope.findings.profile.facts import SHORTEST_S, Facts
 from scope.machine.machine import MpiInstallation
 from scope.profiles.merged import Merged, merge
 from scope.profiles.monitored_run import Options, run
-from tests.cli.scope_command import PATIENCE_S
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.monitored_ring import AS_ROOT
+from tests.patience import PATIENCE_S
 
 RANKS = 3
 TRIES = 3

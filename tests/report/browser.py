@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_S
+
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), ""
 )
@@ -27,7 +29,6 @@ QUIET = [
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--virtual-time-budget=20000",
 ]
-PATIENCE_S = 120
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from scope.cli import answer
 from scope.engine.repository import SQLITE, Repository
 from scope.errors import ScopeError, UsageError
 from scope.repository.index import Choice
+from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
@@ -47,7 +48,7 @@ def server() -> Iterator[Path]:
     options = f"-c listen_addresses= -k {folder} -c fsync=off"
 
     def run(*words: str | Path) -> None:
-        subprocess.run([*lower, *words], check=True, timeout=60, stdout=subprocess.DEVNULL, cwd=folder)
+        subprocess.run([*lower, *words], check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL, cwd=folder)
 
     try:
         made = ["-D", data, "-U", "scope", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-sync", "-E", "UTF8"]

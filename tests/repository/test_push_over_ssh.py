@@ -16,6 +16,7 @@ import pytest
 from scope.engine.repository import Exchanged, Repository
 from scope.errors import ScopeError
 from scope.repository.index import Choice
+from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 
 SSHD = Path("/usr/sbin/sshd")
@@ -41,7 +42,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A host of one's own name, whose server has keys of its own; ssh is told of both by rsync's variable."""
     for name in ("host", "user"):
         key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name]
-        subprocess.run(key, check=True, timeout=60)
+        subprocess.run(key, check=True, timeout=PATIENCE_S)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -65,7 +66,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
             yield f"{getpass.getuser()}@127.0.0.1"
         finally:
             server.terminate()
-            server.wait(timeout=60)
+            server.wait(timeout=PATIENCE_S)
 
 
 def test_runs_and_notes_travel_to_another_host_and_back(golden_run: Path, host: str, tmp_path: Path) -> None:

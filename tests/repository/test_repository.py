@@ -22,6 +22,7 @@ from scope.repository.entry import cluster_name, fingerprint
 from scope.repository.index import Choice
 from scope.rundirectory import RunDirectory, read_json, size_of
 from tests.cli.scope_command import SCOPE
+from tests.patience import PATIENCE_S
 
 
 def variant(run: Path, folder: Path, name: str, days: int = 0) -> Path:
@@ -181,7 +182,7 @@ def test_a_bomb_is_refused(
 def test_writers_wait_for_each_other(repository: Repository, runs: list[Path]) -> None:
     command = [str(SCOPE), "repository", "add", "--in", str(repository.folder.path)]
     writers = [subprocess.Popen([*command, str(run)], stdout=subprocess.PIPE) for run in runs]
-    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(timeout=PATIENCE_S) for writer in writers] == [0, 0, 0]
     assert names(repository) == ["summer", "spring", "winter"]
     assert repository.verify() == []
 

@@ -27,6 +27,7 @@ from scope.engine.web.runs_in_progress import RunsInProgress
 from scope.engine.web.uploads import MOST_WAITING, FullError, Upload
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, scope
+from tests.patience import PATIENCE_S
 from tests.report import browser
 from tests.repository.test_repository import variant
 from tests.repository.test_site import HOSTILE
@@ -51,7 +52,7 @@ class Served:
             headers={"Authorization": f"Bearer {token}"},
         )
         try:
-            with urllib.request.urlopen(asked, timeout=60) as response:
+            with urllib.request.urlopen(asked, timeout=PATIENCE_S) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read().decode()
@@ -107,7 +108,7 @@ class Relay(BaseHTTPRequestHandler):
             return
         headers = {"Authorization": f"Bearer {TOKEN}"}
         asked = urllib.request.Request(self.served.address + self.path, headers=headers)
-        with urllib.request.urlopen(asked, timeout=60) as response:
+        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as response:
             kind = response.headers["Content-Type"]
             if "event-stream" in kind:
                 self._answer(kind, (response.readline() for _ in range(4)))
@@ -151,7 +152,7 @@ def test_nothing_is_answered_without_the_token(served: Served) -> None:
 
 def test_the_address_with_the_token_gives_a_cookie_and_hides_the_token(served: Served) -> None:
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(f"{served.address}/?token={TOKEN}", timeout=60) as response:
+    with opener.open(f"{served.address}/?token={TOKEN}", timeout=PATIENCE_S) as response:
         assert response.url == f"{served.address}/"
         assert "giza" in response.read().decode()
         assert response.headers["X-Content-Type-Options"] == "nosniff"

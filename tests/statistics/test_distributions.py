@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from scope.statistics import distributions, false_discoveries
+from tests.patience import PATIENCE_S
 
 PROBABILITIES = (1e-12, 1e-4, 0.025, 0.3, 0.5, 0.975, 0.9999)
 
@@ -61,5 +62,7 @@ def test_false_discoveries_are_controlled_as_by_scipy_stats() -> None:
 def test_no_command_waits_for_what_it_may_not_need(command: str) -> None:
     code = f"import sys; from scope.cli import parser; parser({command!r}); import scope.engine.analysis"
     loaded = f"{code}; print(*{{'scipy.stats', 'scipy.cluster', 'scipy.optimize'}}.intersection(sys.modules))"
-    answer = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", loaded], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     assert answer.stdout.strip() == ""

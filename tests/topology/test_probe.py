@@ -19,6 +19,7 @@ from scope.machine.machine import NativeBuild
 from scope.topology import probe
 from scope.topology.probe import Probe, _introduced, _Talk, started
 from scope.topology.sharing import Transfer
+from tests.patience import PATIENCE_S
 
 
 def converse(
@@ -30,7 +31,7 @@ def converse(
     asked = "".join(f"{question}\n" for question in (*questions, "end"))
     with launch_environment({**command.environment, **environment}) as variables:
         ended = subprocess.run(
-            command.arguments, input=asked, env=variables, capture_output=True, text=True, timeout=100
+            command.arguments, input=asked, env=variables, capture_output=True, text=True, timeout=PATIENCE_S
         )
     lines = [line for line in ended.stdout.splitlines() if line.startswith('{"record":"probe"')]
     return ended.returncode, [json.loads(line) for line in lines]

@@ -14,6 +14,7 @@ from scope.lab.entry import Emulation
 from scope.machine.machine import NativeBuild
 from tests.cli.scope_command import SCOPE
 from tests.lab.test_emulation import refuse_without_namespaces
+from tests.patience import PATIENCE_S
 
 TWO_SWITCHES = """
 [[group]]
@@ -30,7 +31,6 @@ rate_mbit_per_s = 40
 between = ["a", "b"]
 rate_mbit_per_s = 40
 """
-PATIENCE_S = 200.0
 PAYLOAD = 40 * 125e3 * 0.95
 
 
