@@ -287,9 +287,8 @@ const Registration registration{{
                   "pressures sent before the next ones are computed, or while the interior is")
              .worded(",overlapped"),
          method("variant", "plain,tuned",
-                "plain loops over one colour after the other; or the widest vectors up to 256 bits, both "
-                "colours in "
-                "one pass over memory")
+                "plain loops over one colour after the other; or the widest vectors up to 256 bits, several "
+                "iterations in one pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),

@@ -1,10 +1,12 @@
 // The box of grid cells that one process has, and fields on it.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <span>
 
 #include "benchmarks/application/npb/decomposition.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::cfd {
 
@@ -48,22 +50,23 @@ class Block {
   Extents size_{};
 };
 
-// One double per cell, with a halo of one cell. Cells along x follow one another, and vectors of up to four
-// that begin in the last cell still end in the row.
+// One double per cell, with a halo of one cell. Cells along x follow one another; between two rows are four, of
+// which the first is the halo after the one and the last the halo before the other. Vectors of four that begin at a
+// multiple of four are aligned and end before these.
 class Field {
  public:
-  explicit Field(const Extents& size)
+  // Takes what it needs from the beginning of `memory`.
+  Field(const Extents& size, std::span<double>& memory)
       : size_(size),
         row_(row(size)),
         plane_(row_ * (size[1] + 2)),
-        memory_(bytes(size)),
-        first_(memory_.as<double>().data() + plane_ + row_ + before) {
-    memory_.map();
-    memory_.clear();
+        values_(memory.first(doubles(size))),
+        first_(values_.data() + plane_ + row_ + between) {
+    memory = memory.subspan(values_.size());
   }
 
-  static std::size_t bytes(const Extents& size) {
-    return static_cast<std::size_t>(row(size)) * (size[1] + 2) * (size[2] + 2) * sizeof(double);
+  static std::size_t doubles(const Extents& size) {
+    return static_cast<std::size_t>(row(size)) * (size[1] + 2) * (size[2] + 2) + between;
   }
   // The cell (0, y, z); those along x follow.
   double* at(Index y, Index z) { return first_ + y * row_ + z * plane_; }
@@ -71,16 +74,16 @@ class Field {
   // The distance of neighbours along each dimension.
   std::array<Index, 3> strides() const { return {1, row_, plane_}; }
   const Extents& size() const { return size_; }
-  void clear() { memory_.clear(); }
+  void clear() { std::ranges::fill(values_, 0.0); }
 
  private:
-  static constexpr Index before = 4;
-  static Index row(const Extents& size) { return before + (size[0] + 3) / 4 * 4 + 4; }
+  static constexpr Index between = 4;
+  static Index row(const Extents& size) { return (size[0] + 3) / 4 * 4 + between; }
 
   Extents size_;
   Index row_;
   Index plane_;
-  Buffer memory_;
+  std::span<double> values_;
   double* first_;
 };
 

@@ -2,31 +2,43 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace scope::cfd {
 namespace {
 
 constexpr int first_tag = 41;
 
-// Calls `visit` with every double of a layer across a dimension, halos of the others included.
+// Calls `visit` with every row of a layer across a dimension, halos of the others included.
 template <class Visit>
-void each_in_layer(Field& field, int d, Index layer, Visit visit) {
+void each_row_in_layer(Field& field, int d, Index layer, Visit visit) {
   const auto [nx, ny, nz] = field.size();
+  const Index begin = d == 0 ? layer : -1;
+  const std::size_t cells = d == 0 ? 1 : static_cast<std::size_t>(nx) + 2;
   for (Index z = d == 2 ? layer : -1; z <= (d == 2 ? layer : nz); ++z) {
-    for (Index y = d == 1 ? layer : -1; y <= (d == 1 ? layer : ny); ++y) {
-      double* const row = field.at(y, z);
-      for (Index x = d == 0 ? layer : -1; x <= (d == 0 ? layer : nx); ++x) visit(row[x]);
-    }
+    for (Index y = d == 1 ? layer : -1; y <= (d == 1 ? layer : ny); ++y)
+      visit(std::span(field.at(y, z) + begin, cells));
   }
 }
 
 void copy_layer(Field& field, int d, Index from, Index to) {
   const Index distance = (from - to) * field.strides()[d];
-  each_in_layer(field, d, to, [distance](double& value) { value = (&value)[distance]; });
+  each_row_in_layer(field, d, to, [distance](std::span<double> row) {
+    std::copy_n(row.data() + distance, row.size(), row.data());
+  });
 }
 
-void pack(Field& field, int d, Index layer, std::vector<double>& values) {
-  each_in_layer(field, d, layer, [&values](double& value) { values.push_back(value); });
+// Collects rows in a message.
+auto into(std::vector<double>& message) {
+  return [&message](std::span<double> row) { message.insert(message.end(), row.begin(), row.end()); };
+}
+
+// Fills rows from a message.
+auto out_of(const double*& message) {
+  return [&message](std::span<double> row) {
+    std::copy_n(message, row.size(), row.data());
+    message += row.size();
+  };
 }
 
 }  // namespace
@@ -92,13 +104,14 @@ void Halo::exchange(const Velocities& velocities) {
     for (int side = 0; side < 2; ++side) {
       Message& face = faces_[2 * d + side];
       face.sent.clear();
-      for (Field* const field : velocities) pack(*field, d, side == 0 ? 0 : last, face.sent);
+      for (Field* const field : velocities)
+        each_row_in_layer(*field, d, side == 0 ? 0 : last, into(face.sent));
       face.received.resize(face.sent.size());
       swap(face, sources_[2 * d + side]);
       if (face.from == MPI_PROC_NULL) continue;
       const double* from = face.received.data();
       for (Field* const field : velocities)
-        each_in_layer(*field, d, side == 0 ? last + 1 : -1, [&from](double& value) { value = *from++; });
+        each_row_in_layer(*field, d, side == 0 ? last + 1 : -1, out_of(from));
     }
   }
   enter(Phase::compute);
@@ -112,28 +125,28 @@ void Halo::exchange_fluxes(const Velocities& velocities) {
     enter(Phase::exchange);
     Message& face = faces_[2 * d];
     face.sent.clear();
-    pack(*velocities[d], d, 0, face.sent);
+    each_row_in_layer(*velocities[d], d, 0, into(face.sent));
     face.received.resize(face.sent.size());
     swap(face, sources_[2 * d]);
     if (face.from == MPI_PROC_NULL) continue;
-    each_in_layer(*velocities[d], d, end,
-                  [from = face.received.data()](double& value) mutable { value = *from++; });
+    const double* from = face.received.data();
+    each_row_in_layer(*velocities[d], d, end, out_of(from));
   }
   enter(Phase::compute);
 }
 
 // Without the halos of other dimensions, which no difference of a pressure reads.
 template <class Visit>
-void Halo::each_of_colour(Field& field, int colour, int d, int layer, Visit visit) const {
+void Halo::each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const {
   const Extents& size = block_.size();
   for (int z = d == 2 ? layer : 0; z < (d == 2 ? layer + 1 : size[2]); ++z) {
     for (int y = d == 1 ? layer : 0; y < (d == 1 ? layer + 1 : size[1]); ++y) {
       double* const row = field.at(y, z);
       const int first = block_.first(colour, y, z);
       if (d != 0) {
-        for (int i = 0; first + 2 * i < size[0]; ++i) visit(row[i]);
+        visit(std::span(row, static_cast<std::size_t>(size[0] - first + 1) / 2));
       } else if (((layer - first) & 1) == 0) {
-        visit(row[(layer - first) >> 1]);
+        visit(std::span(row + ((layer - first) >> 1), 1));
       }
     }
   }
@@ -160,8 +173,7 @@ void Halo::start(Field& field, int colour) {
     }
     if (face.to == MPI_PROC_NULL) continue;
     face.sent.clear();
-    each_of_colour(field, colour, d, i % 2 == 0 ? 0 : last,
-                   [&face](double& value) { face.sent.push_back(value); });
+    each_row_of_colour(field, colour, d, i % 2 == 0 ? 0 : last, into(face.sent));
     MPI_Isend(face.sent.data(), static_cast<int>(face.sent.size()), MPI_DOUBLE, face.to, face.tag,
               communicator_.handle(), &requests_[6 + i]);
     ++messages_;
@@ -178,8 +190,8 @@ void Halo::finish() {
   for (int i = 0; i < 6; ++i) {
     if (faces_[i].from == MPI_PROC_NULL) continue;
     const int d = i / 2;
-    each_of_colour(*under_way_, colour_, d, i % 2 == 0 ? block_.size()[d] : -1,
-                   [from = faces_[i].received.data()](double& value) mutable { value = *from++; });
+    const double* from = faces_[i].received.data();
+    each_row_of_colour(*under_way_, colour_, d, i % 2 == 0 ? block_.size()[d] : -1, out_of(from));
   }
   enter(Phase::compute);
 }

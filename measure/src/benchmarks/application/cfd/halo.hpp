@@ -49,7 +49,7 @@ class Halo {
   void meet(const Partners& partners);
   void swap(Message& message, const Partners& partners);
   template <class Visit>
-  void each_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
+  void each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
 
   const Communicator& communicator_;
   const Block& block_;

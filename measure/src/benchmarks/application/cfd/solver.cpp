@@ -132,8 +132,8 @@ double lowest_wave(int cells, bool periodic) {
 }  // namespace
 
 std::int64_t Solver::bytes(const Extents& cells) {
-  return 10 * static_cast<std::int64_t>(Field::bytes(cells)) +
-         4 * static_cast<std::int64_t>(Field::bytes(half_of(cells)));
+  return static_cast<std::int64_t>(sizeof(double) *
+                                   (10 * Field::doubles(cells) + 4 * Field::doubles(half_of(cells))));
 }
 
 Solver::Solver(const Flow& flow, const Block& block, const Methods& methods, double tolerance, Halo& halo)
@@ -145,34 +145,18 @@ Solver::Solver(const Flow& flow, const Block& block, const Methods& methods, dou
       spacing_(flow.length() / block.cells()[0]),
       step_s_(std::min(convection_share * spacing_ / flow.speed(),
                        diffusion_share * spacing_ * spacing_ / (12 * flow.viscosity()))),
-      velocities_{Field(block.size()), Field(block.size()), Field(block.size())},
-      next_{Field(block.size()), Field(block.size()), Field(block.size())},
-      rates_{Field(block.size()), Field(block.size()), Field(block.size())},
-      pressure_(block.size()),
-      pressures_{Field(half_of(block.size())), Field(half_of(block.size()))},
-      divergences_{Field(half_of(block.size())), Field(half_of(block.size()))},
+      memory_(static_cast<std::size_t>(bytes(block.size()))),
+      free_(memory_.as<double>()),
+      velocities_{{block.size(), free_}, {block.size(), free_}, {block.size(), free_}},
+      next_{{block.size(), free_}, {block.size(), free_}, {block.size(), free_}},
+      rates_{{block.size(), free_}, {block.size(), free_}, {block.size(), free_}},
+      pressure_(block.size(), free_),
+      pressures_{{half_of(block.size()), free_}, {half_of(block.size()), free_}},
+      divergences_{{half_of(block.size()), free_}, {half_of(block.size()), free_}},
       now_{&velocities_[0], &velocities_[1], &velocities_[2]},
-      then_{&next_[0], &next_[1], &next_[2]},
-      interior_(whole()) {
-  // The interior needs no message, nor the layers that are copied where the field wraps along z.
-  for (int d = 2; d >= 0; --d) {
-    const bool apart = block.split(d) || (d == 2 && block.wraps(2));
-    if (!apart) continue;
-    const bool below = !block.wall_below(d);
-    const bool above = !block.wall_above(d);
-    if (below) {
-      Box layer = interior_;
-      layer.end[d] = layer.begin[d] + 1;
-      shell_.push_back(layer);
-      ++interior_.begin[d];
-    }
-    if (above && interior_.begin[d] < interior_.end[d]) {
-      Box layer = interior_;
-      layer.begin[d] = layer.end[d] - 1;
-      shell_.push_back(layer);
-      --interior_.end[d];
-    }
-  }
+      then_{&next_[0], &next_[1], &next_[2]} {
+  memory_.map();
+  for (int distance = 0; distance < 2 * between_looks; ++distance) parts_.push_back(parts(distance));
   // The best factor for the equation without its walls' smaller numbers of neighbours: Young 1954.
   double slowest = 0;
   for (int d = 0; d < 3; ++d) {
@@ -180,6 +164,26 @@ Solver::Solver(const Flow& flow, const Block& block, const Methods& methods, dou
     slowest = std::max(slowest, (2 + std::cos(lowest_wave(block.cells()[d], periodic))) / 3);
   }
   relaxation_ = 2 / (1 + std::sqrt(1 - slowest * slowest));
+}
+
+Solver::Parts Solver::parts(int distance) const {
+  Parts found{whole(), {}};
+  for (int d = 2; d >= 0; --d) {
+    if (!block_.split(d) && !(d == 2 && block_.wraps(2))) continue;
+    int& begin = found.interior.begin[d];
+    int& end = found.interior.end[d];
+    const int below = block_.wall_below(d) ? begin : std::min(begin + distance, end);
+    const int above = block_.wall_above(d) ? end : std::max(end - distance, below);
+    for (const auto& [from, to] : {std::pair(begin, below), std::pair(above, end)}) {
+      Box layers = found.interior;
+      layers.begin[d] = from;
+      layers.end[d] = to;
+      if (from < to) found.shell.push_back(layers);
+    }
+    begin = below;
+    end = above;
+  }
+  return found;
 }
 
 double Solver::velocity(int c, Index x, Index y, Index z) const {
@@ -354,69 +358,75 @@ void Solver::find_pressure() {
   const std::int64_t most =
       1000 + 20 * static_cast<std::int64_t>(*std::max_element(block_.cells().begin(), block_.cells().end()));
   // The last step's pressure is the first guess; its halo is still right.
-  for (std::int64_t done = 0; done < most;) {
-    double residual = 0;
-    for (int i = 1; i <= between_looks; ++i, ++done) {
-      looking_ = i == between_looks;
-      residual = iterate();
-    }
+  for (std::int64_t done = 0; done < most; done += between_looks) {
+    const double residual = iterate();
     iterations_ += between_looks;
     if (halo_.largest(residual) <= tolerance_) return;
   }
   converged_ = false;
 }
 
+// As many times as until the next look; returns the residual of the last one.
 double Solver::iterate() {
-  if (methods_.fused && !methods_.overlapped) return sweep_both();
+  if (methods_.fused && !methods_.overlapped) return iterate_fused();
   double residual = 0;
-  for (int colour = 0; colour < 2; ++colour) {
-    if (methods_.overlapped) {
-      residual = std::max(residual, sweep_shell(colour));
-      halo_.start(pressures_[colour], colour);
-      residual = std::max(residual, sweep(colour, interior_));
-    } else {
-      residual = std::max(residual, sweep(colour, whole()));
-      halo_.start(pressures_[colour], colour);
+  for (int i = 1; i <= between_looks; ++i) {
+    const bool looking = i == between_looks;
+    for (int colour = 0; colour < 2; ++colour) {
+      if (methods_.overlapped) {
+        residual = std::max(residual, sweep(colour, parts_[1].shell, looking));
+        halo_.start(pressures_[colour], colour);
+        residual = std::max(residual, sweep(colour, parts_[1].interior, looking));
+      } else {
+        residual = std::max(residual, sweep(colour, whole(), looking));
+        halo_.start(pressures_[colour], colour);
+      }
+      halo_.finish();
     }
+  }
+  return residual;
+}
+
+// In one pass over memory: every sweep follows the one before at a distance of a plane, all in cache. Each ends a cell
+// further from what messages bring; there the sweeps are done one after the other.
+double Solver::iterate_fused() {
+  constexpr int sweeps = 2 * between_looks;
+  const auto looks = [](int sweep) { return sweep >= sweeps - 2; };
+  double residual = 0;
+  for (int front = 0; front < block_.size()[2] + sweeps - 1; ++front) {
+    for (int i = 0; i < sweeps; ++i) {
+      const Box& interior = parts_[i].interior;
+      const int z = front - i;
+      if (z >= interior.begin[2] && z < interior.end[2])
+        residual = std::max(residual, plane(i % 2, z, interior, looks(i)));
+    }
+  }
+  for (int i = 0; i < sweeps; ++i) {
+    residual = std::max(residual, sweep(i % 2, parts_[i].shell, looks(i)));
+    halo_.start(pressures_[i % 2], i % 2);
     halo_.finish();
   }
   return residual;
 }
 
-// One pass over memory: the second colour follows the first one at a distance of a plane, both in cache.
-double Solver::sweep_both() {
-  double residual = sweep_shell(0);
-  halo_.start(pressures_[0], 0);
-  halo_.finish();
-  const int begin = interior_.begin[2];
-  const int end = interior_.end[2];
-  for (int z = begin; z <= end; ++z) {
-    if (z < end) residual = std::max(residual, plane(0, z, interior_));
-    if (z > begin) residual = std::max(residual, plane(1, z - 1, interior_));
-  }
-  residual = std::max(residual, sweep_shell(1));
-  halo_.start(pressures_[1], 1);
-  halo_.finish();
-  return residual;
-}
-
-double Solver::sweep_shell(int colour) {
+double Solver::sweep(int colour, const std::vector<Box>& boxes, bool looking) {
   double residual = 0;
-  for (const Box& layer : shell_) residual = std::max(residual, sweep(colour, layer));
+  for (const Box& box : boxes) residual = std::max(residual, sweep(colour, box, looking));
   return residual;
 }
 
-double Solver::sweep(int colour, const Box& box) {
+double Solver::sweep(int colour, const Box& box, bool looking) {
   double residual = 0;
-  for (int z = box.begin[2]; z < box.end[2]; ++z) residual = std::max(residual, plane(colour, z, box));
+  for (int z = box.begin[2]; z < box.end[2]; ++z)
+    residual = std::max(residual, plane(colour, z, box, looking));
   return residual;
 }
 
-double Solver::plane(int colour, int z, const Box& box) {
+double Solver::plane(int colour, int z, const Box& box, bool looking) {
   double largest = 0;
   npb::in_lanes(methods_.width, [&]<int lanes>() SCOPE_INLINE {
     largest =
-        looking_ ? relaxed_plane<lanes, true>(colour, z, box) : relaxed_plane<lanes, false>(colour, z, box);
+        looking ? relaxed_plane<lanes, true>(colour, z, box) : relaxed_plane<lanes, false>(colour, z, box);
   });
   return largest;
 }

@@ -8,18 +8,20 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "benchmarks/application/cfd/block.hpp"
 #include "benchmarks/application/cfd/flow.hpp"
 #include "benchmarks/application/cfd/halo.hpp"
 #include "benchmarks/application/npb/vectors.hpp"
+#include "memory/buffer.hpp"
 
 namespace scope::cfd {
 
 struct Methods {
   npb::Width width = npb::Width::bits_128;
-  bool fused = false;       // both colours in one pass over memory
+  bool fused = false;       // iterations up to the next look at the criterion in one pass over memory
   bool overlapped = false;  // messages travel while the interior is relaxed
 };
 
@@ -56,6 +58,11 @@ class Solver {
     Extents begin;
     Extents end;
   };
+  // The cells whose neighbours up to some distance are here, without those that are copied along z, and the others.
+  struct Parts {
+    Box interior;
+    std::vector<Box> shell;
+  };
 
   double wall(int c, int d, bool above, Index x, Index y, Index z) const;
   double velocity(int c, Index x, Index y, Index z) const;
@@ -64,11 +71,12 @@ class Solver {
   void accelerate();
   void find_pressure();
   void subtract_gradient();
+  Parts parts(int distance) const;
   double iterate();
-  double sweep(int colour, const Box& box);
-  double sweep_both();
-  double sweep_shell(int colour);
-  double plane(int colour, int z, const Box& box);
+  double iterate_fused();
+  double sweep(int colour, const Box& box, bool looking);
+  double sweep(int colour, const std::vector<Box>& boxes, bool looking);
+  double plane(int colour, int z, const Box& box, bool looking);
   template <int lanes, bool looking>
   double relaxed_plane(int colour, int z, const Box& box);
   void find_divergence();
@@ -83,6 +91,8 @@ class Solver {
   Halo& halo_;
   double spacing_;
   double step_s_;
+  Buffer memory_;  // of all fields together: large pages fit, and few addresses are translated
+  std::span<double> free_;
   Field velocities_[3];
   Field next_[3];
   Field rates_[3];
@@ -91,10 +101,8 @@ class Solver {
   Field divergences_[2];  // times the spacing
   Velocities now_;
   Velocities then_;
-  Box interior_;
-  std::vector<Box> shell_;
+  std::vector<Parts> parts_;  // by distance
   double relaxation_;
-  bool looking_ = false;  // whether this iteration finds the residual
   double time_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t iterations_ = 0;
