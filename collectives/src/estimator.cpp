@@ -12,12 +12,9 @@ namespace scope {
 
 namespace {
 
-// Eager limit: larger messages wait for the receiver (rendezvous). Open MPI over TCP: 64 KiB; others are
-// similar.
+// Eager limit: larger messages wait for the receiver (rendezvous), and then leave in one piece. Open MPI over TCP:
+// 64 KiB, and pieces of 2 GiB (btl_tcp_eager_limit, btl_tcp_rdma_pipeline_frag_size); others are similar.
 constexpr std::int64_t eager_bytes = 65536;
-// What a connection takes of a message at once: the fragments in the library's pipeline (Open MPI: three of
-// 128 KiB), and what the kernel's send buffer has grown to; over a WAN 0.5 to 1 MiB were measured.
-constexpr std::int64_t buffered_bytes = 1048576;
 // This share of an empty message's latency is work of the sender, and as much of the receiver; at most this
 // long.
 constexpr double overhead_share = 0.4;
@@ -279,7 +276,7 @@ class Walk {
     Message& message = messages_[id];
     const std::int64_t rest = message.bytes - message.given;
     const bool request = message.given == 0 && rest > eager_bytes;
-    const std::int64_t part = std::min(rest, request ? eager_bytes : buffered_bytes);
+    const std::int64_t part = request ? eager_bytes : rest;
     message.given += part;
     message.remaining = static_cast<double>(part);
     if (part == 0) {
@@ -299,10 +296,8 @@ class Walk {
       message.left = at;
       push(at + flight, What::arrive, id);
       wake(message.from, at, wakes_[id].sender);
-    } else if (message.given == eager_bytes) {
-      push(at + flight, What::request, id);
     } else {
-      pair.queue.push_back(id);
+      push(at + flight, What::request, id);
     }
     for (const int waiting : std::exchange(message.answers, {})) cleared(waiting, at);
     if (++pair.head < pair.queue.size()) start_flow(pair.queue[pair.head], at);
