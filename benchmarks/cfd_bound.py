@@ -5,7 +5,8 @@ per cell and iteration (see the specification): the first in arrays that togethe
 the second in arrays as large as the pressure and the divergence, which stay in a cache that has room. All in
 the same pinned launches, in turn. Wanted for variant=tuned: at least 0.7 of the bound on one process, and an
 efficiency of at least 0.9 on two cores at 64 cells per side. Where a field stays in a cache, arithmetic may be
-the limit: its rate is printed, too.
+the limit: its rate is printed, too. "Copies share" is the efficiency that the bound itself has when all cores copy
+their parts at once: what several cores lose to a memory that they share.
 usage: python benchmarks/cfd_bound.py [--mpi NAME] [--launches N] [--steps N] [--sizes 32,64,128]
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+from typing import Any
 
 from launches import Pair, of_slowest
 
@@ -41,28 +43,45 @@ def main() -> None:
     print(f"{asked.launches} launches, {asked.steps} steps; bound over measured time; efficiency on {cores} cores")
     print(
         f"{'size':>6}{'copy GB/s':>11}{'of two':>8}{'bound ms':>10}  {'way':<36}{'ms':>9}{'Gflop/s':>9}"
-        f"{'of bound':>10}{'efficiency':>12}"
+        f"{'of bound':>10}{'efficiency':>12}{'copies share':>14}"
     )
     for size in [int(word) for word in asked.sizes.split(",")]:
         measure(pair, size, asked.steps, cores, asked.launches)
+
+
+def copies(cells: int) -> list[str]:
+    """Return copies among as many bytes as all fields of so many cells have, and as pressure and divergence."""
+    return [f"node.stream kernel=copy array_bytes={8 * cells * n} sampling.budget_s=0.2" for n in (FIELDS // 2, 1)]
+
+
+def byte_times(copied: list[dict[str, Any]], cells: int) -> tuple[float, float]:
+    """Return the seconds per byte of both copies, on the slowest rank."""
+    large, small = (of_slowest(each, None) for each in copied)
+    return large / (8 * FIELDS * cells), small / (16 * cells)
+
+
+def bound(cells: int, steps: int, iterations: float, step_byte_s: float, byte_s: float) -> float:
+    """Return the seconds in which memory and cache move what all steps and iterations must."""
+    return cells * (STEP_BYTES * steps * step_byte_s + ITERATION_BYTES * iterations * byte_s)
 
 
 def measure(pair: Pair, size: int, steps: int, cores: int, launches: int) -> None:
     """Run all ways of one size on one process and on all cores, a copy before each, and print their ratios."""
     cells = size**3
     case = f"application.cfd n={size} steps={steps} sampling.budget_s=0.5"
-    copies = [
-        f"node.stream kernel=copy array_bytes={8 * cells * n} sampling.budget_s=0.2" for n in (FIELDS // 2, 1)
-    ]
     found: dict[str, dict[str, list[float]]] = {way: {} for way in WAYS}
     for _ in range(launches):
-        alone = pair.measured([line for way in WAYS for line in (*copies, f"{case} {way}")], 1)
-        shared = pair.measured([f"{case} {way}" for way in WAYS], cores)
-        for way, large, small, one, several in zip(WAYS, *(alone[i::3] for i in range(3)), shared, strict=True):
-            step_byte_s = of_slowest(large, None) / (8 * FIELDS * cells)
-            byte_s = of_slowest(small, None) / (16 * cells)
+        alone = pair.measured([line for way in WAYS for line in (*copies(cells), f"{case} {way}")], 1)
+        shared = pair.measured(
+            [line for way in WAYS for line in (*copies(cells // cores), f"{case} {way}")], cores
+        )
+        for i, way in enumerate(WAYS):
+            *copied, one = alone[3 * i : 3 * i + 3]
+            *copied_by_all, several = shared[3 * i : 3 * i + 3]
             iterations = one["series"][0]["observed"]["iterations"][0][0]
-            bound_s = cells * (STEP_BYTES * steps * step_byte_s + ITERATION_BYTES * iterations * byte_s)
+            step_byte_s, byte_s = byte_times(copied, cells)
+            bound_s = bound(cells, steps, iterations, step_byte_s, byte_s)
+            bound_of_all_s = bound(cells // cores, steps, iterations, *byte_times(copied_by_all, cells // cores))
             time_s = of_slowest(one, None)
             values = {
                 "copy": 1e-9 / step_byte_s,
@@ -72,6 +91,7 @@ def measure(pair: Pair, size: int, steps: int, cores: int, launches: int) -> Non
                 "rate": one["work"]["flops"] / time_s,
                 "share": bound_s / time_s,
                 "efficiency": time_s / (cores * of_slowest(several, None)),
+                "copies": bound_s / (cores * bound_of_all_s),
             }
             for name, value in values.items():
                 found[way].setdefault(name, []).append(value)
@@ -80,7 +100,7 @@ def measure(pair: Pair, size: int, steps: int, cores: int, launches: int) -> Non
         print(
             f"{size:>6}{median['copy']:>11.1f}{median['cached']:>8.1f}{median['bound'] * 1e3:>10.1f}  {way:<36}"
             f"{median['time'] * 1e3:>9.1f}{median['rate'] / 1e9:>9.2f}"
-            f"{median['share']:>10.2f}{median['efficiency']:>12.2f}",
+            f"{median['share']:>10.2f}{median['efficiency']:>12.2f}{median['copies']:>14.2f}",
             flush=True,
         )
 
