@@ -319,18 +319,16 @@ void Solver::find_divergence() {
   });
 }
 
-// Both colours in one field, with the halo before each dimension that differences need.
-void Solver::join_pressures() {
+// Both colours of a plane in one field, with the halo before each dimension that differences need.
+void Solver::join_pressures(Index z) {
   const auto [nx, ny, nz] = block_.size();
-  for (Index z = -1; z < nz; ++z) {
-    for (Index y = -1; y < ny; ++y) {
-      double* const to = pressure_.at(y, z);
-      for (int colour = 0; colour < 2; ++colour) {
-        const int first = block_.first(colour, y, z);
-        const double* const from = pressures_[colour].at(y, z);
-        if (first == 1) to[-1] = from[-1];
-        for (int x = first, i = 0; x < nx; x += 2, ++i) to[x] = from[i];
-      }
+  for (Index y = -1; y < ny; ++y) {
+    double* const to = pressure_.at(y, z);
+    for (int colour = 0; colour < 2; ++colour) {
+      const int first = block_.first(colour, y, z);
+      const double* const from = pressures_[colour].at(y, z);
+      if (first == 1) to[-1] = from[-1];
+      for (int x = first, i = 0; x < nx; x += 2, ++i) to[x] = from[i];
     }
   }
 }
@@ -338,10 +336,11 @@ void Solver::join_pressures() {
 void Solver::subtract_gradient() {
   const auto [nx, ny, nz] = block_.size();
   const auto strides = pressure_.strides();
-  join_pressures();
+  join_pressures(-1);
   npb::in_lanes(methods_.width, [&, nx = nx, ny = ny, nz = nz]<int lanes>() SCOPE_INLINE {
     using Real = typename Vector<lanes>::Type;
     for (Index z = 0; z < nz; ++z) {
+      join_pressures(z);  // just before it is read, while it is in a cache
       for (Index y = 0; y < ny; ++y) {
         const double* const p = pressure_.at(y, z);
         for (int c = 0; c < 3; ++c) {

@@ -80,7 +80,7 @@ class Solver {
   template <int lanes, bool looking>
   double relaxed_plane(int colour, int z, const Box& box);
   void find_divergence();
-  void join_pressures();
+  void join_pressures(Index z);
   double profile_difference() const;
   Box whole() const { return {{0, 0, 0}, block_.size()}; }
 
