@@ -55,7 +55,8 @@ def errors(record: Simulation) -> Table:
         for name in names
     ]
     if whole:
-        rows.append(["all others" if record.inputs else "all", *_error_words(whole), _formula_words(record, None)])
+        others = "all but the inputs" if set(names) & set(record.inputs) else "all"
+        rows.append([others, *_error_words(whole), _formula_words(record, None)])
     return _without_empty(
         Table(["benchmark", "cases", "up to ranks", "median error", "lowest", "highest", "formulas"], rows)
     )

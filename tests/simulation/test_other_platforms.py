@@ -1,0 +1,86 @@
+"""A run in a lab of four hosts, simulated on more hosts, on fewer, on another network and with faster links."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scope.build import installations
+from scope.lab import emulation
+from tests.cli.scope_command import BRIEF, scope
+from tests.patience import PATIENCE_S
+
+LAB = """
+[[group]]
+name = "a"
+hosts = 4
+rate_mbit_per_s = 100
+"""
+CASES = ["mpi.latency ranks=2 message_bytes=8,16Ki,1Mi", "mpi.broadcast ranks=2,4 message_bytes=16Ki"]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two and four ranks, each on a host of its own."""
+    if reason := emulation.refusal():
+        pytest.skip(reason)
+    try:
+        installations.find("simgrid")
+    except Exception as reason:  # whatever keeps it from being found
+        pytest.skip(str(reason))
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / "four.toml").write_text(LAB)
+    cases = [word for case in CASES for word in ("--case", case)]
+    answer = scope(folder, "run", "--lab", "four.toml", *BRIEF, *cases, "--launches", "1", "-o", "run")
+    assert answer.code == 0, answer
+    return folder / "run"
+
+
+def simulated(measured: Path, folder: Path, *words: str) -> dict[str, Any]:
+    """Return what `scope simulate` says of its broadcasts on another platform."""
+    limit = ["--case-limit", str(PATIENCE_S)]
+    answer = scope(folder, "simulate", str(measured), "mpi.broadcast", *words, *limit, "-o", "simulated", "--json")
+    assert answer.code == 0, answer
+    found: dict[str, Any] = json.loads(answer.output)
+    return found
+
+
+def times(found: dict[str, Any], key: str = "median") -> dict[int, Any]:
+    """Return the simulated time of the broadcast by the number of ranks, or what else is said of it."""
+    return {one["ranks"]: one[key] for one in found["simulated"]}
+
+
+def test_more_hosts_take_more_ranks(measured: Path, tmp_path: Path) -> None:
+    found = simulated(measured, tmp_path, "--hosts", "8", "--ranks", "8")
+    assert found["left_out"] == []
+    assert list(times(found)) == [8]
+    (four,) = [one["simulated"] for one in found["record"]["validation"] if one["ranks"] == 4]
+    assert times(found)[8] > four, "one more round of a tree"
+    assert times(found, "unchanged") == {8: None}, "four hosts have no room for it"
+
+
+def test_what_has_no_room_on_fewer_hosts_is_named(measured: Path, tmp_path: Path) -> None:
+    found = simulated(measured, tmp_path, "--hosts", "2")
+    assert list(times(found)) == [2]
+    assert found["left_out"] == ["4 ranks: 2 hosts have room for 2"]
+
+
+def test_another_network_has_longer_ways(measured: Path, tmp_path: Path) -> None:
+    found = simulated(measured, tmp_path, "--topology", "torus", "--hosts", "8", "--ranks", "8")
+    assert sorted(times(found)) == [2, 4, 8]
+    assert 'topology="TORUS"' in (tmp_path / "simulated" / "platform.xml").read_text()
+    # Links are as fast as the ports were, and each way has at least one of them.
+    unchanged = times(found, "unchanged")
+    assert all(times(found)[ranks] > 0.9 * unchanged[ranks] for ranks in (2, 4))
+
+
+def test_faster_links_shorten_what_is_carried(measured: Path, tmp_path: Path) -> None:
+    found = simulated(measured, tmp_path, "--set", "link.port.bandwidth=125e6")
+    assert sorted(times(found)) == [2, 4]
+    unchanged = times(found, "unchanged")
+    # 16 KiB take ten times the latency of 50 us at 100 Mbit/s, and a tenth of that at ten times the rate.
+    assert all(times(found)[ranks] < 0.5 * unchanged[ranks] for ranks in unchanged)
+    assert all(gain > 1 for gain in times(found, "gain").values())
