@@ -13,7 +13,7 @@ namespace scope {
 namespace {
 
 // Eager limit: larger messages wait for the receiver (rendezvous), and then leave in one piece. Open MPI over TCP:
-// 64 KiB, and pieces of 2 GiB (btl_tcp_eager_limit, btl_tcp_rdma_pipeline_frag_size); others are similar.
+// 64 KiB, and pieces of 2 GiB (btl_tcp_eager_limit, btl_tcp_rdma_pipeline_frag_size); taken for others, too, which were not looked at.
 constexpr std::int64_t eager_bytes = 65536;
 // This share of an empty message's latency is work of the sender, and as much of the receiver; at most this
 // long.

@@ -66,11 +66,13 @@ def test_every_benchmark_is_right_under_every_mpi(
     # What knows no MPI, and is the same program for all of them, runs with the first.
     only = None
     if build.mpi.compiler != embedded.compiler:
-        # Children have a test of their own, that bears with the launcher of Open MPI 4.
+        # The launcher of Open MPI 4 may wait for children for ever: they have a test that tries again.
+        hangs = build.mpi.name == "openmpi" and build.mpi.version.startswith("4.")
+        left_out = {"mpi.spawn"} if hangs else set()
         only = [
             one.name
             for one in listed
-            if one.level not in ("node", "network") and one.ranks.allows(ranks) and one.name != "mpi.spawn"
+            if one.level not in ("node", "network") and one.ranks.allows(ranks) and one.name not in left_out
         ]
     if ranks > (os.cpu_count() or 1) and build.mpi.name == "mpich" and build.mpi.version.startswith("4."):
         # Its waiting ranks keep the processors of those that work: what sends most is left to the other MPIs.

@@ -24,8 +24,8 @@ void churn() {
   munmap(memory, bytes);
 }
 
-// From the first rank to all others, which wait for the first of ten: for one of each ten at most, where another program
-// has the processor of the sender.
+// From the first rank to all others. By tens, so that many small messages arrive even where another program has the
+// processor of the sender most of the time.
 void many_small_messages(int rank, int ranks) {
   std::vector<char> message(1024);
   for (int i = 0; i < 50; ++i) {
