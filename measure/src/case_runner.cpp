@@ -55,6 +55,7 @@ void agree(Preparation& mine, const Communicator& world) {
 }
 
 Preparation prepare(const PlannedCase& item, const Communicator& world) {
+  give_back_freed_memory(world);
   const QuestionedClaims claims;
   Preparation mine = prepare_here(item, world);
   agree(mine, world);

@@ -72,10 +72,14 @@ def command(
         bool,
         typer.Option(
             "--share-memory",
-            help="Benchmarks of MPI alone have one piece of memory for all ranks, for cases that have no room;"
+            help="All benchmarks of MPI alone have one piece of memory for all ranks, not only those without room;"
             " their data are not verified.",
         ),
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="BYTES", help="Memory for the simulation: 8Gi; default: most of what is free."),
+    ] = None,
     case_limit: Annotated[
         float, typer.Option(metavar="SECONDS", help="Seconds after which a case, or the program, ends.")
     ] = 120,
@@ -93,6 +97,7 @@ def command(
     from scope.cli.progress import run_progress
     from scope.engine import offers as several
     from scope.engine import simulate
+    from scope.engine.simulation_request import SimulateOptions
 
     changes = _changes(choose or [])
     if offers is not None:
@@ -100,7 +105,7 @@ def command(
         _refuse_beside_offers([name for name, value in given.items() if value is not None])
     if cost is not None:
         _check_cost(cost, changed=bool(changes or hosts is not None or topology is not None))
-    options = simulate.SimulateOptions(
+    options = SimulateOptions(
         ranks=counts(ranks) if ranks else (),
         hosts=hosts,
         changes=changes,
@@ -110,6 +115,7 @@ def command(
         collectives=collectives,
         program=_words(program),
         share_memory=share_memory,
+        memory_bytes=None if memory is None else _bytes(memory),
         case_limit_s=case_limit,
         output=output,
         command=sys.argv,
@@ -198,6 +204,20 @@ def _changes(words: list[str]) -> dict[str, float]:
             raise UsageError(f"--set {word}: {key} is given twice")
         found[key] = value
     return found
+
+
+def _bytes(text: str) -> float:
+    """Read an amount of memory; UsageError for what is none."""
+    from scope import units
+    from scope.errors import UsageError
+
+    try:
+        count = units.parsed(text)
+    except ValueError as error:
+        raise UsageError(f"--memory {text}: {error}") from error
+    if count <= 0:
+        raise UsageError(f"--memory {text}: must be more than 0 bytes")
+    return count
 
 
 def _check_cost(cost: float, changed: bool) -> None:

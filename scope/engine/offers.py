@@ -12,7 +12,8 @@ from statistics import median
 from scope.engine import simulate
 from scope.engine.analysis import explain
 from scope.engine.progress import RunProgress, silent
-from scope.engine.simulate import Prepared, Simulated, SimulateOptions
+from scope.engine.simulate import Prepared, Simulated
+from scope.engine.simulation_request import SimulateOptions
 from scope.errors import UsageError
 from scope.rundirectory import write_json
 from scope.simulation import offers

@@ -4,59 +4,48 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 from scope.build import installations, registry
 from scope.catalog.catalog import Catalog
 from scope.catalog.pattern import matches_any
-from scope.engine import begun_run
+from scope.engine import begun_run, simulated_launches
 from scope.engine.analysis import analyze, explain
 from scope.engine.builds import native_program
-from scope.engine.directories import locked, make_latest, new_directory
-from scope.engine.options import case_limit
+from scope.engine.directories import make_latest, new_directory
 from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
-from scope.engine.signals import STOP_RUN, as_interrupt
-from scope.errors import InterruptedRunError, ScopeError, UsageError
+from scope.engine.simulation_request import Request, SimulateOptions, takes_time_to_compute
+from scope.errors import ScopeError, UsageError
 from scope.launch import preload
-from scope.launch.launcher import Command, MpiProgram
-from scope.launch.supervision.supervisor import Limits, Supervisor
 from scope.machine.discover import this_host
-from scope.machine.machine import Machine, NativeBuild
-from scope.machine.memory import available_bytes
+from scope.machine.machine import NativeBuild
 from scope.models.measurements import short_name
 from scope.plan.case import Batch
 from scope.plan.experiment import Experiment, Sampling, resolve
-from scope.plan.place import Place
-from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.private import temporary_folder
-from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json, write_text
+from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 from scope.simulation import description
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
 from scope.simulation.formulas import Formulas
 from scope.simulation.gains import gains
 from scope.simulation.network import networked
-from scope.simulation.platform import Platform, platform
+from scope.simulation.platform import platform
 from scope.simulation.program import refuse_unfit, simulated_time_s
 from scope.simulation.record import ByFormula, ProgramTime, Simulation, beside, time_metric, times
-from scope.simulation.start import FEW_RANKS, SELECTORS, SHORT_BYTES, Simulator
+from scope.simulation.start import FEW_RANKS, SELECTORS, SHORT_BYTES
 from scope.statistics.summary import Summary, headlines
 from scope.topology import topology as topologies
 
 SIMULATOR = "simgrid"
 LEVELS = ("mpi", "operation", "algorithm", "application")
 """Whose messages MPI carries."""
-COMPUTING = ("operation", "algorithm", "application")
-"""Levels whose benchmarks compute in what they time."""
-COMPUTATION = "computation_s"
-"""The time that benchmarks of other levels have where they compute."""
 REPETITIONS = 3
 """Simulated times hardly differ; on many ranks one is enough."""
 MESSAGES_AT_ONCE = frozenset({"MPI_Scan", "MPI_Exscan"})
@@ -69,52 +58,9 @@ LOCAL = frozenset({"MPI_Reduce_local"})
 """Sends nothing."""
 BUDGET_S = 5.0
 """Real seconds of a case, beyond which no further repetition begins."""
-END_S = 120.0
-"""Real seconds from the last case to the end of a simulation."""
-SHARE_OF_MEMORY = 0.8
-"""Of the memory that is free on this machine, as the address space of a simulation."""
 SEED = 1
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class SimulateOptions:
-    """Options of `scope simulate`."""
-
-    ranks: Sequence[int] = ()
-    """Numbers of ranks beside those of the run."""
-    ranks_that_fit: bool = False
-    """Whether those for which the hosts have no room are left out, not refused."""
-    hosts: int | None = None
-    changes: Mapping[str, float] = field(default_factory=dict)
-    topology: str | None = None
-    """A network in place of the measured one."""
-    cost: float | None = None
-    """Of these changes, in any currency."""
-    only: Sequence[str] = ()
-    """Patterns of benchmarks; empty: all that the run measured."""
-    collectives: str | None = None
-    """The library whose choice of algorithms is simulated; None: that of the run."""
-    program: Sequence[str] | None = None
-    """A program of the user's own, compiled for SMPI, and its arguments."""
-    share_memory: bool = False
-    """In benchmarks of MPI alone, ranks share one piece of memory for their buffers; nothing is verified."""
-    case_limit_s: float = 120.0
-    """Real seconds after which a case, or the start of a launch, is ended."""
-    output: Path | None = None
-    command: Sequence[str] = field(default=(), compare=False)
-
-    @property
-    def only_larger(self) -> bool:
-        """Whether hosts and links are as they were measured, whatever their number."""
-        return not self.changes and self.topology is None
-
-    @property
-    def limits(self) -> Limits:
-        """The time limits of a launch; UsageError where the limit of a case is not possible."""
-        limit_s = case_limit(self.case_limit_s)
-        return Limits(start_s=limit_s, case_s=limit_s, end_s=END_S)
 
 
 @dataclass(frozen=True)
@@ -131,24 +77,9 @@ class Simulated:
     """Of the same cases on the platform as it was measured; empty where nothing was changed."""
     gains: dict[str, list[float]]
     """Of each benchmark, by the change."""
+    sharing: list[str]
+    """Cases whose ranks shared one piece of memory for lack of room."""
     well: bool
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is simulated on one platform."""
-
-    known: Run
-    measured: Platform
-    """The platform of the run, without changes."""
-    calibration: Calibration
-    build: NativeBuild
-    catalog: Catalog
-    plan: Plan
-    hosts_of: Mapping[Batch, Sequence[str]]
-    options: SimulateOptions
-    limits: Limits
-    selector: str
 
 
 @dataclass(frozen=True)
@@ -222,11 +153,10 @@ def carried_out(
     first = RunDirectory(directory.unchanged) if changes else directory
     if before is None:
         first.path.mkdir(exist_ok=True)
-        well = _simulated(first, replace(request, plan=_fitting(request)), progress)
-        analyze(first.path)
+        well, sharing = _simulated(first, replace(request, plan=_fitting(request)), progress)
     else:
         shutil.copytree(before.directory.unchanged, first.path)
-        well = before.well
+        well, sharing = before.well, before.sharing
     formula = _formula(known, first)
     validation = beside(measured, Run(first.path).statistics, catalog, formula)
     record = Simulation(
@@ -248,12 +178,13 @@ def carried_out(
     unchanged: list[Summary] = []
     if changes:
         unchanged = _times(first, catalog)
-        well = _simulated(directory, asked, progress) and well
-        analyze(directory.path)
+        changed_well, sharing_too = _simulated(directory, asked, progress)
+        well, sharing = well and changed_well, [*sharing, *sharing_too]
         # Of other links and faster hosts no formula knows.
         said = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
         record = record.model_copy(update={"formulas": said})
-        write_json(directory.simulation, record)
+    if sharing:
+        record = record.model_copy(update={"notes": [*record.notes, _without_room_for_buffers(sharing)]})
     too_many = _too_many_messages(measured, catalog, options.ranks)
     no_groups = chain(_without_groups(request, asked), _without_room(request, asked))
     left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
@@ -270,7 +201,7 @@ def carried_out(
     make_latest(directory)
     found = _times(directory, catalog)
     gained = gains(found, unchanged, catalog, record.only_larger)
-    return Simulated(directory, record, found, left_out, unchanged, gained, well)
+    return Simulated(directory, record, found, left_out, unchanged, gained, sharing, well)
 
 
 def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
@@ -289,10 +220,13 @@ def _program_times(directory: RunDirectory, request: Request) -> Iterator[Progra
     words = request.options.program
     if words is None:
         return
-    filled = _filled(request)
+    hosts = request.hosts
     with temporary_folder("simulation") as scratch:
-        for ranks in request.options.ranks or [len(filled)]:
-            simulator = Start(directory, request, filled, scratch, computes=True).simulator(filled, ranks)
+        for ranks in request.options.ranks or [len(hosts)]:
+            memory_bytes = simulated_launches.memory(request)
+            simulator = simulated_launches.simulated_cluster(
+                directory, request, hosts, ranks, scratch, memory_bytes
+            )
             hostfile = directory.launches / f"program-{ranks}.txt"
             time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.case_limit_s)
             yield ProgramTime(command=list(words), ranks=ranks, time_s=time_s)
@@ -314,7 +248,7 @@ def _words(options: SimulateOptions) -> list[str]:
 
 def _refuse_too_many(request: Request, other: Calibration) -> None:
     """Raise UsageError where the platform that was asked for takes fewer ranks than were asked for."""
-    room = len(_filled(replace(request, calibration=other)))
+    room = len(replace(request, calibration=other).hosts)
     if too_many := [count for count in request.options.ranks if count > room]:
         hosts = len(other.platform.nodes)
         raise UsageError(
@@ -324,7 +258,7 @@ def _refuse_too_many(request: Request, other: Calibration) -> None:
 
 def _fitting(request: Request) -> Plan:
     """Return the part of the plan for which the platform as it was measured has room."""
-    room = len(_filled(request))
+    room = len(request.hosts)
     known = set(request.hosts_of)
     fits = (each for each in request.plan.launches if each.batch in known or each.ranks <= room)
     return replace(request.plan, launches=tuple(fits))
@@ -336,7 +270,7 @@ def _changed(request: Request, other: Calibration) -> Plan:
     Topology-aware collectives know groups of hosts and the links between them, no other network.
     """
     grouped = other.platform.topology is not None
-    room = len(_filled(replace(request, calibration=other)))
+    room = len(replace(request, calibration=other).hosts)
     fits = [one for one in request.plan.launches if one.ranks <= room]
     able = [one for one in fits if grouped or one.transport == DEFAULT]
     further = [each for each in able if each.batch not in request.hosts_of]
@@ -374,14 +308,6 @@ def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
     if {one.origin for one in found} & {"simulated", "imported"}:
         raise UsageError(f"{known.path}: is {found[0].origin}; must be a run that was measured, here or in a lab")
     return found
-
-
-def takes_time_to_compute(catalog: Catalog, benchmark: str) -> bool:
-    """Return whether computing takes simulated time in a benchmark; one that waits for it would wait for ever."""
-    declared = catalog[benchmark]
-    return declared.level in COMPUTING or any(
-        metric.name == COMPUTATION or metric.unit == "flop/s" for metric in declared.metrics
-    )
 
 
 def _calls(catalog: Catalog, benchmark: str, routines: frozenset[str]) -> bool:
@@ -453,22 +379,19 @@ def _without_groups(request: Request, asked: Request) -> Iterator[str]:
 
 def _without_room(request: Request, asked: Request) -> Iterator[str]:
     """Yield which numbers of ranks the platform that was asked for has no room for."""
-    room = len(_filled(asked))
+    room = len(asked.hosts)
     for ranks in dict.fromkeys(one.ranks for one in request.plan.launches):
         if ranks > room:
             yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
 
 
 def _sampling(ranks: int, synchronization: str | None) -> dict[str, int | float | str]:
-    repetitions = _repetitions(ranks)
+    repetitions = REPETITIONS if ranks <= FEW_RANKS else 1
+    most = repetitions + 1 if ranks <= FEW_RANKS else 1
     return {
-        **{"minimum_repetitions": repetitions, "maximum_repetitions": repetitions + 1, "budget_s": BUDGET_S},
+        **{"minimum_repetitions": repetitions, "maximum_repetitions": most, "budget_s": BUDGET_S},
         **({"synchronization": synchronization} if synchronization else {}),
     }
-
-
-def _repetitions(ranks: int) -> int:
-    return REPETITIONS if ranks <= FEW_RANKS else 1
 
 
 def _synchronization(known: Run) -> str | None:
@@ -483,10 +406,9 @@ def _hosts_of(known: Run, measured: Iterable[Summary]) -> dict[Batch, Sequence[s
     return {one.batch: [short_name(name) for name in known.measurements.hosts(one)] for one in measured}
 
 
-def _simulated(directory: RunDirectory, request: Request, progress: RunProgress) -> bool:
-    """Simulate a plan on a platform in a run directory; return whether all cases are well."""
+def _begin(directory: RunDirectory, request: Request) -> None:
+    """Write what is known of a simulated run before its first launch, and the platform of the simulator."""
     known, made = request.known, request.calibration
-    machine = _machine(request)
     experiment = Experiment(
         name=directory.path.name if directory.path.name[:1].isalnum() else None,
         launches=1,
@@ -495,103 +417,27 @@ def _simulated(directory: RunDirectory, request: Request, progress: RunProgress)
         only=sorted({case.benchmark for launch in request.plan.launches for case in launch.cases}),
         sampling=Sampling(minimum_repetitions=REPETITIONS, maximum_repetitions=REPETITIONS + 1, visits=1),
     )
-    begun_run.begin(directory, experiment, machine, request.catalog, request.plan, request.options.command)
+    command = request.options.command
+    begun_run.begin(directory, experiment, request.machine, request.catalog, request.plan, command)
     comments = [f"of run {known.record.name!r}: {made.platform.origin}", *made.comments]
     write_text(directory.platform, description.write(made.platform, comments, made.settings))
     if made.platform.topology is not None:
         write_text(directory.topology, topologies.write(made.platform.topology))
-    filled = _filled(request)
-    place = Place(tuple(Counter(filled).values()))
-
-    with locked(directory) as lock, as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
-
-        def start(launch: Launch) -> Start:
-            computes = any(takes_time_to_compute(request.catalog, case.benchmark) for case in launch.cases)
-            sizes = (request.catalog.size(case.benchmark, case.parameters) or 0 for case in launch.cases)
-            short = not computes and max(sizes) <= SHORT_BYTES
-            return Start(directory, request, filled, scratch, computes, short)
-
-        supervisor = Supervisor(
-            run=directory,
-            program=request.build.program,
-            command=start(request.plan.launches[0]),
-            place=place,
-            limits=request.limits,
-            inherited=(lock,),
-            origin="simulated",
-        )
-        begun_run.note_status(directory, "running")
-        try:
-            with progress(request.plan, request.plan) as listener:
-                for launch in request.plan.launches:
-                    supervisor.command = start(launch)
-                    supervisor.supervise(replace(request.plan, launches=(launch,)), listener)
-            begun_run.note_status(directory, "finished")
-        except ScopeError as error:
-            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
-            raise
-    note_checksums(directory.path, [directory.platform])
-    return not supervisor.journal.failed
 
 
-@dataclass(frozen=True)
-class Start:
-    """How a launch of a simulated run is started."""
+def _simulated(directory: RunDirectory, request: Request, progress: RunProgress) -> tuple[bool, list[str]]:
+    """Simulate a plan in a run directory, and derive its statistics.
 
-    directory: RunDirectory
-    request: Request
-    filled: Sequence[str]
-    scratch: Path
-    computes: bool
-    short: bool = False
-    """No case exchanges more than short messages."""
-
-    def __call__(self, program: MpiProgram, placement: Placement) -> Command:
-        """Return the command of a program; its ranks stand where they stood when it was measured."""
-        request = self.request
-        apart = placement.one_per_host
-        room = list(dict.fromkeys(self.filled)) if apart else self.filled
-        hosts = request.hosts_of.get((program.ranks, program.transport, placement)) or room
-        folder = self.directory.launches / f"hosts-{program.ranks}-{placement.kind}.txt"
-        if self.shares_memory:
-            program = replace(program, arguments=(*program.arguments, "--share-memory=yes"))
-        # The simulated program has the topology-aware collectives in itself.
-        environment = preload.settings(program.transport, self.directory.topology)
-        return self.simulator(hosts, program.ranks).command(
-            program, folder, self.computes, short=self.short, environment=environment
-        )
-
-    @property
-    def shares_memory(self) -> bool:
-        """Whether ranks share memory: what is computed may depend on the data."""
-        return self.request.options.share_memory and not self.computes
-
-    def simulator(self, hosts: Sequence[str], ranks: int) -> Simulator:
-        """Return the simulated cluster with its ranks on these hosts."""
-        memory = int(min(available_bytes(), this_host().memory_bytes) * SHARE_OF_MEMORY)
-        return Simulator(
-            smpirun=self.request.build.mpi.launcher,
-            platform=self.directory.platform,
-            hosts=hosts,
-            selector=self.request.selector,
-            most_bytes=memory,
-            host_speed=_speed_here(self.request, ranks),
-            scratch=self.scratch,
-            shares_memory=self.shares_memory,
-        )
-
-
-def _speed_here(request: Request, ranks: int) -> float:
-    """Return the speed that computing on this machine is worth, in flop/s of the platform as it was measured.
-
-    The hosts of a lab share the processors of one machine: with more ranks than processors each gets a share.
+    Returns whether all cases are well, and the labels of those whose ranks shared memory for lack of room.
     """
-    known = request.known
-    speed = request.measured.nodes[0].flops_per_s.estimate.value
-    if known.machine.lab is None:
-        return speed
-    processors = known.machine.hosts[0].processor.usable_processors
-    return speed * max(1.0, ranks / processors)
+    _begin(directory, request)
+    outcome = simulated_launches.carried_out(directory, request, progress)
+    analyze(directory.path)
+    cases = Run(directory.path).raw_samples.cases
+    sharing = [
+        one.case.label for one in cases if one.status == "ok" and (one.launch, one.case.key) in outcome.sharing
+    ]
+    return outcome.well, sharing
 
 
 def _given(known: Run) -> topologies.Topology | None:
@@ -599,22 +445,11 @@ def _given(known: Run) -> topologies.Topology | None:
     return topologies.read(known.directory.topology) if known.directory.topology.exists() else None
 
 
-def _filled(request: Request) -> list[str]:
-    """Return the host of each rank where the hosts are filled one by one, as many ranks on each as in the run."""
-    launches = request.known.measurements.launches
-    counts = [Counter(p.host for p in launch.processes).values() for launch in launches]
-    most = max((count for each in counts for count in each), default=1)
-    return [node.name for node in request.calibration.platform.nodes for _ in range(most)]
-
-
-def _machine(request: Request) -> Machine:
-    """Return the machine of the simulated hosts: each like the one whose speed it has."""
-    known = request.known.machine
-    hosts = {short_name(one.name): one for one in known.hosts}
-    like = known.hosts[0]
-    nodes = request.calibration.platform.nodes
-    named = [hosts.get(one.name, like).model_copy(update={"name": one.name}) for one in nodes]
-    return known.model_copy(update={"hosts": named, "build": request.build, "lab": None, "environment": {}})
+def _without_room_for_buffers(cases: Sequence[str]) -> str:
+    return (
+        "without room for the buffers of all ranks, these shared one piece of memory, and no data were verified:"
+        f" {'; '.join(cases)}"
+    )
 
 
 def _notes(request: Request, most_ranks: int) -> Iterator[str]:

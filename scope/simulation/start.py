@@ -16,6 +16,8 @@ STACK_KIB = 1024
 """Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
 PIECE_BYTES = 16 << 20
 """That ranks share: a process has 65,530 pieces at most."""
+ADDRESSES = 16
+"""Times the memory of a simulation that its ranks may ask for: they touch little of it."""
 COLLECTIVES = ("SCOPE_TOPOLOGY", "SCOPE_TOPOLOGY_HOSTS", "SCOPE_COLLECTIVES", "SCOPE_COLLECTIVES_SEGMENT")
 """What the topology-aware collectives read from the environment."""
 SETTINGS = {
@@ -50,7 +52,7 @@ class Simulator:
     host_speed: float
     """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
     most_bytes: int
-    """Limit of its address space: a simulation that needs more ends instead of filling this machine."""
+    """Of memory: what needs more for its buffers is refused, and what asks for several times as much ends."""
     scratch: Path
     """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
     shares_memory: bool = False
@@ -83,15 +85,19 @@ class Simulator:
             "smpi/simulate-computation": "yes" if computes else "no",
             "smpi/host-speed": f"{self.host_speed:.6g}f",
         }
-        # Addresses, or only the data behind them that nobody shares.
-        limit = "-d" if self.shares_memory else "-v"
+        kib = self.most_bytes // 1024
+        # Ranks that relay a collective's data ask for much more memory than they touch. Of the addresses, or with
+        # shared memory only of the data that nobody shares.
+        limit = f"ulimit {'-d' if self.shares_memory else '-v'} {ADDRESSES * kib}"
+        # If it fills the machine after all, the kernel ends the simulation and nothing else.
+        bounds = f"ulimit -m {kib} && {limit} && echo 1000 >/proc/self/oom_score_adj"
         return Command(
             [
                 # The library of collectives is in every simulated program; only the case decides whether it acts.
                 *("env", *(word for name in COLLECTIVES for word in ("-u", name))),
                 *(f"{name}={value}" for name, value in (environment or {}).items()),
                 f"TMPDIR={self.scratch}",  # smpirun of SimGrid 3.32 misreads its option -tmpdir
-                *("sh", "-c", f'ulimit {limit} {self.most_bytes // 1024} && exec "$@"', "smpirun"),
+                *("sh", "-c", f'{bounds} && exec "$@"', "smpirun"),
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
                 *("-hostfile", str(hostfile), "--log=root.thres:critical"),
                 *(f"--cfg={name}:{value}" for name, value in settings.items()),

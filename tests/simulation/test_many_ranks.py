@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from scope.build import installations
-from scope.engine.simulate import listed, takes_time_to_compute
+from scope.engine.simulate import listed
+from scope.engine.simulated_launches import LACKS_MEMORY
+from scope.engine.simulation_request import takes_time_to_compute
 from scope.errors import ScopeError, UsageError
 from scope.launch import preload
 from scope.launch.launcher import MpiProgram
@@ -181,8 +183,8 @@ def test_shared_memory_has_room_for_a_case_that_is_refused_without(simulated: Na
         if shares_memory:
             assert (case["status"], case["verification"]["checks"]) == ("ok", 0)
         else:
-            assert case["status"] == "failed"
-            assert "not enough memory" in case["reason"]
+            assert case["status"] == "unavailable"
+            assert LACKS_MEMORY in case["reason"]
 
 
 def test_topology_aware_collectives_take_the_time_of_their_schedules(

@@ -10,7 +10,7 @@ from scope.build import installations
 from scope.catalog.declared import declared
 from scope.engine import offers as engine
 from scope.engine.results import Run
-from scope.engine.simulate import SimulateOptions
+from scope.engine.simulation_request import SimulateOptions
 from scope.errors import UsageError
 from scope.simulation import offers
 from scope.simulation.gains import gains

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from scope.build import installations
 from scope.lab import emulation
-from tests.cli.scope_command import BRIEF, scope
+from tests.cli.scope_command import BRIEF, samples, scope, start, wait_until
 from tests.patience import PATIENCE_S
 
 LAB = """
@@ -19,7 +21,11 @@ name = "a"
 hosts = 4
 rate_mbit_per_s = 100
 """
-CASES = ["mpi.latency ranks=2 message_bytes=8,16Ki,1Mi", "mpi.broadcast ranks=2,4 message_bytes=16Ki"]
+CASES = [
+    "mpi.latency ranks=2 message_bytes=8,16Ki,1Mi",
+    "mpi.broadcast ranks=2,4 message_bytes=16Ki",
+    "mpi.alltoall ranks=4 message_bytes=1Mi",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +45,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def simulated(measured: Path, folder: Path, *words: str) -> dict[str, Any]:
-    """Return what `scope simulate` says of its broadcasts on another platform."""
+def simulated(measured: Path, folder: Path, *words: str, benchmark: str = "mpi.broadcast") -> dict[str, Any]:
+    """Return what `scope simulate` says of a benchmark on another platform."""
     limit = ["--case-limit", str(PATIENCE_S)]
-    answer = scope(folder, "simulate", str(measured), "mpi.broadcast", *words, *limit, "-o", "simulated", "--json")
+    answer = scope(folder, "simulate", str(measured), benchmark, *words, *limit, "-o", "simulated", "--json")
     assert answer.code == 0, answer
     found: dict[str, Any] = json.loads(answer.output)
     return found
@@ -84,3 +90,35 @@ def test_faster_links_shorten_what_is_carried(measured: Path, tmp_path: Path) ->
     # 16 KiB take ten times the latency of 50 us at 100 Mbit/s, and a tenth of that at ten times the rate.
     assert all(times(found)[ranks] < 0.5 * unchanged[ranks] for ranks in unchanged)
     assert all(gain > 1 for gain in times(found, "gain").values())
+
+
+def test_ranks_share_memory_where_their_buffers_have_no_room(measured: Path, tmp_path: Path) -> None:
+    # 2 x 4 MiB on each of 4 ranks have room, 2 x 32 MiB on each of 32 have none.
+    words = ("--hosts", "32", "--ranks", "32", "--memory", "600Mi")
+    found = simulated(measured, tmp_path, *words, benchmark="mpi.alltoall")
+    assert found["left_out"] == []
+    assert list(times(found)) == [32]
+    (note,) = [one for one in found["record"]["notes"] if "no data were verified" in one]
+    assert "32 ranks" in note
+    assert "4 ranks" not in note
+    checks = {
+        folder: [one["verification"]["checks"] for one in samples(folder) if one["record"] == "case"]
+        for folder in (tmp_path / "simulated", tmp_path / "simulated/unchanged")
+    }
+    assert checks[tmp_path / "simulated"] == [0]
+    assert checks[tmp_path / "simulated/unchanged"][0] > 0
+
+
+def test_an_interrupted_simulation_keeps_what_it_has_and_leaves_no_process(measured: Path, tmp_path: Path) -> None:
+    words = ("--hosts", "64", "--ranks", "16,32,64", "-o", "simulated")
+    running = start(tmp_path, "simulate", str(measured), *words)
+    made = tmp_path / "simulated"
+    wait_until(lambda: any((made / "launches").glob("*/samples.jsonl")))
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 128 + signal.SIGINT
+    assert json.loads((made / "run.json").read_text())["status"] == "interrupted"
+    assert samples(made)[0]["record"] == "launch"
+    assert not [
+        one for one in psutil.process_iter(["cmdline"]) if str(made) in " ".join(one.info["cmdline"] or [])
+    ]

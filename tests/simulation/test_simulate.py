@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from scope.cli import simulate as command
-from scope.engine.simulate import SimulateOptions, simulate
+from scope.engine.simulate import simulate
+from scope.engine.simulation_request import SimulateOptions
 from scope.errors import UsageError
 from scope.simulation.start import FEW_RANKS, algorithms
 

@@ -1,5 +1,8 @@
 #include "memory/available.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -11,10 +14,15 @@
 #include "text/words.hpp"
 #include "unavailable.hpp"
 
+#ifdef SCOPE_MPI_SIMULATES
+extern "C" int malloc_trim(std::size_t);  // SMPI's header redefines other names of <malloc.h>
+#endif
+
 namespace scope {
 namespace {
 
-constexpr std::int64_t unquestioned = std::int64_t{64} << 20;
+// Of a rank. Simulated ranks are many in one memory: little of each is much together.
+constexpr std::int64_t unquestioned = (mpi_simulates ? std::int64_t{256} << 10 : std::int64_t{64} << 20);
 
 std::optional<double> number_in(const std::string& path) {
   std::ifstream file(path);
@@ -47,6 +55,24 @@ std::string megabytes(double bytes) {
   return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"});
 }
 
+// What the limit of this process's resident set leaves. Linux does not enforce it; a simulation is given one.
+double left_in_resident_set() {
+  rlimit limit{};
+  std::ifstream sizes("/proc/self/statm");
+  double pages = 0;
+  double resident_pages = 0;
+  if (getrlimit(RLIMIT_RSS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      !(sizes >> pages >> resident_pages))
+    return std::numeric_limits<double>::infinity();
+  const auto page_bytes = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return std::max(0.0, static_cast<double>(limit.rlim_cur) - resident_pages * page_bytes);
+}
+
+// What the ranks of this host may still fill.
+double available_here() {
+  return mpi_simulates ? std::min(available_bytes(), left_in_resident_set()) : available_bytes();
+}
+
 [[noreturn]] void refuse(double needed, double available) {
   throw Unavailable("the buffers need " + megabytes(needed) +
                     " of memory on this host; available: " + megabytes(available));
@@ -74,7 +100,8 @@ void require_on_host(std::int64_t bytes, Available&& available, const Communicat
   auto needed = static_cast<double>(bytes);
   double left = available();
   MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host.handle());
-  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, MPI_MIN, host.handle());
+  // The first simulated rank that looks finds the memory of all; the others find what those before them left.
+  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, mpi_simulates ? MPI_MAX : MPI_MIN, host.handle());
   if (needed > left) refuse(needed, left);
 }
 
@@ -95,7 +122,13 @@ double available_bytes(const std::string& root) {
 
 void require_memory(std::int64_t bytes, const Communicator& communicator) {
   if (memory_is_shared()) return;
-  require_on_host(bytes, [] { return available_bytes(); }, communicator);
+  require_on_host(bytes, available_here, communicator);
+}
+
+void give_back_freed_memory([[maybe_unused]] const Communicator& communicator) {
+#ifdef SCOPE_MPI_SIMULATES
+  if (communicator.root()) malloc_trim(0);
+#endif
 }
 
 QuestionedClaims::QuestionedClaims() {
@@ -108,15 +141,15 @@ QuestionedClaims::~QuestionedClaims() {
 }
 
 void QuestionedClaims::require_together(const Communicator& communicator) const {
-  // Constructors may have touched their buffers: what was available before them counts.
-  require_on_host(
-      claimed, [] { return available_before.value_or(std::numeric_limits<double>::infinity()); },
-      communicator);
+  // Constructors may have touched their buffers: what was available before them counts. Ranks that claimed little
+  // did not look, and must not decide.
+  static constexpr double not_looked = mpi_simulates ? 0 : std::numeric_limits<double>::infinity();
+  require_on_host(claimed, [] { return available_before.value_or(not_looked); }, communicator);
 }
 
 void claim_memory(std::int64_t bytes) {
   if (questioned && claimed + bytes > unquestioned) {
-    if (!available_before) available_before = available_bytes() + static_cast<double>(claimed);
+    if (!available_before) available_before = available_here() + static_cast<double>(claimed);
     const auto needed = static_cast<double>(claimed + bytes);
     if (needed > *available_before) refuse(needed, *available_before);
   }

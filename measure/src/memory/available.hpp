@@ -16,6 +16,9 @@ double available_bytes(const std::string& root = "");
 // about to allocate do not fit into its memory together. Collective.
 void require_memory(std::int64_t bytes, const Communicator& communicator);
 
+// What thousands of simulated ranks freed after earlier cases is much, and would count as taken. Elsewhere nothing.
+void give_back_freed_memory(const Communicator& communicator);
+
 // The bytes of every buffer are claimed while it lives. While claims are questioned, those that do not fit into the
 // memory of this host are refused: Unavailable, naming both amounts. Else a claim costs nothing.
 class QuestionedClaims {

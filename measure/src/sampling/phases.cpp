@@ -8,16 +8,22 @@ namespace scope {
 namespace {
 
 constexpr int offers_tag = 10;
+constexpr int asking_tag = 11;
 
-// For each meeting, the time at which each of `wanted` offered its message, by rank. Every rank answers its
-// partners.
-std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, const std::vector<double>& mine,
-                                             const Communicator& communicator) {
+// How many ranks want to hear of this one. No exchange of each with each: there may be thousands.
+int count_asking(const std::vector<int>& wanted, const Communicator& communicator) {
   std::vector<int> asked(communicator.size());
   for (const int rank : wanted) asked[rank] = 1;
-  std::vector<int> asking(communicator.size());
-  MPI_Alltoall(asked.data(), 1, MPI_INT, asking.data(), 1, MPI_INT, communicator.handle());
+  int asking = 0;
+  MPI_Reduce_scatter_block(asked.data(), &asking, 1, MPI_INT, MPI_SUM, communicator.handle());
+  return asking;
+}
 
+// For each meeting, the time at which each of `wanted` offered its message, by rank. Every rank answers its
+// partners. No rank asks again before all have their answers: `observe` begins with a reduction over all.
+std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, const std::vector<double>& mine,
+                                             const Communicator& communicator) {
+  const int asking = count_asking(wanted, communicator);
   const int count = static_cast<int>(mine.size());
   std::map<int, std::vector<double>> offers;
   std::vector<MPI_Request> requests;
@@ -26,12 +32,13 @@ std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, con
     theirs.resize(mine.size());
     MPI_Irecv(theirs.data(), count, MPI_DOUBLE, rank, offers_tag, communicator.handle(),
               &requests.emplace_back());
+    MPI_Isend(nullptr, 0, MPI_BYTE, rank, asking_tag, communicator.handle(), &requests.emplace_back());
   }
-  for (int rank = 0; rank < communicator.size(); ++rank) {
-    if (asking[rank] != 0) {
-      MPI_Isend(mine.data(), count, MPI_DOUBLE, rank, offers_tag, communicator.handle(),
-                &requests.emplace_back());
-    }
+  for (int answered = 0; answered < asking; ++answered) {
+    MPI_Status question;
+    MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, asking_tag, communicator.handle(), &question);
+    MPI_Isend(mine.data(), count, MPI_DOUBLE, question.MPI_SOURCE, offers_tag, communicator.handle(),
+              &requests.emplace_back());
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return offers;

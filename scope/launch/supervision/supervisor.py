@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -113,6 +114,8 @@ class Supervisor:
     """How much earlier than this process the ranks may hear that their batch job ends."""
     inherited: tuple[int, ...] = ()
     """File descriptors that stay open while the launcher lives."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set by another thread, to which interrupts come, it ends the run as an interrupt would."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
     _end_s: float = float("inf")
@@ -198,7 +201,7 @@ class Supervisor:
 
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
         """Start the native program for these cases and watch it until it has ended; complete the journal."""
-        self._stop_at_deadline()
+        self._stop_if_asked()
         samples_bytes = self.run.samples.stat().st_size if self.run.samples.exists() else 0
         folder = self.run.launch(launch.number, attempt)
         folder.mkdir(parents=True)
@@ -248,7 +251,7 @@ class Supervisor:
             code = process.poll()
             now_s = time.monotonic()
             if code is None:
-                self._stop_at_deadline()
+                self._stop_if_asked()
             if self.journal.read():
                 advanced_s = now_s
             if now_s - read_s >= PROGRESS_S:
@@ -270,7 +273,9 @@ class Supervisor:
                 return Ending(None, overdue, self._ranks(launch, watch), waited_s)
             time.sleep(POLL_S)
 
-    def _stop_at_deadline(self) -> None:
+    def _stop_if_asked(self) -> None:
+        if self.stop.is_set():
+            raise KeyboardInterrupt
         if self.deadline is not None and time.time() >= self.deadline.unix_s:
             raise OutOfTimeError(self.deadline.reason)
 
