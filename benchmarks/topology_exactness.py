@@ -76,6 +76,9 @@ def problems(lab: Lab, where: str, found: dict[str, Any]) -> list[str]:
         wrong.append(f"exceptions {sorted(exceptions)}")
     if not found["check"]["passed"]:
         wrong.append(f"check off by {found['check']['median_error']:.2f}")
+    if wrong:
+        least = min((group["confidence"] for group in leaves if group.get("confidence") is not None), default=None)
+        wrong.append(f"least confidence {least}")
     return wrong
 
 

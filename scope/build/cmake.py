@@ -30,7 +30,7 @@ from scope.private import home, refuse_foreign_programs
 from scope.rundirectory import expanded
 
 BUILD_TYPE = "Baseline"
-PATIENCE_S = 600
+PATIENCE_S = 1800
 SHARED = ("json", "timer")
 """Folders of sources beside each project's own, which all of them compile."""
 PRODUCTS = "products"

@@ -25,7 +25,7 @@ from scope.engine.simulation_request import Request
 from scope.errors import InterruptedRunError, ScopeError
 from scope.launch import preload
 from scope.launch.launcher import Command, MpiProgram
-from scope.launch.supervision.journal import Journal
+from scope.launch.supervision.journal import Journal, writing
 from scope.launch.supervision.supervisor import Listener, Supervisor
 from scope.machine.memory import available_bytes
 from scope.plan.case import Key
@@ -245,9 +245,14 @@ class Launches:
             return
         for folder in sorted(part.launches.iterdir()) if part.launches.is_dir() else []:
             folder.rename(self.directory.launches / folder.name)
-        if part.samples.exists():
-            with self.directory.samples.open("ab") as samples:
-                samples.write(part.samples.read_bytes())
+        for theirs, ours in (
+            (part.samples, self.directory.samples),
+            (part.cut_samples, self.directory.cut_samples),
+        ):
+            if theirs.exists():
+                with writing(ours) as file:
+                    file.seek(0, os.SEEK_END)
+                    file.write(theirs.read_bytes())
         for file in (part.samples, part.journal, part.cut_samples):
             file.unlink(missing_ok=True)
         for folder in (part.launches, part.path):

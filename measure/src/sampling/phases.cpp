@@ -34,9 +34,13 @@ std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, con
               &requests.emplace_back());
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, asking_tag, communicator.handle(), &requests.emplace_back());
   }
-  for (int answered = 0; answered < asking; ++answered) {
-    MPI_Status question;
-    MPI_Recv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, asking_tag, communicator.handle(), &question);
+  std::vector<MPI_Request> questions(asking);
+  for (auto& question : questions) {
+    MPI_Irecv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, asking_tag, communicator.handle(), &question);
+  }
+  std::vector<MPI_Status> asked(asking);
+  MPI_Waitall(asking, questions.data(), asked.data());
+  for (const auto& question : asked) {
     MPI_Isend(mine.data(), count, MPI_DOUBLE, question.MPI_SOURCE, offers_tag, communicator.handle(),
               &requests.emplace_back());
   }
