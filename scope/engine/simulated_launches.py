@@ -27,6 +27,7 @@ from scope.launch import preload
 from scope.launch.launcher import Command, MpiProgram
 from scope.launch.supervision.journal import Journal, writing
 from scope.launch.supervision.supervisor import Listener, Supervisor
+from scope.machine.discover import this_host
 from scope.machine.memory import available_bytes
 from scope.plan.case import Key
 from scope.plan.place import Place
@@ -115,7 +116,8 @@ class Start:
     def __call__(self, program: MpiProgram, placement: Placement) -> Command:
         """Return the command of a program; its ranks stand where they stood when it was measured."""
         request, launch = self.request, self.launch
-        room = list(dict.fromkeys(request.hosts)) if placement.one_per_host else request.hosts
+        filled = request.hosts
+        room = list(dict.fromkeys(filled)) if placement.one_per_host else filled
         hosts = request.hosts_of.get(launch.batch) or room
         if self.shares_memory:
             program = replace(program, arguments=(*program.arguments, "--share-memory=yes"))
@@ -262,7 +264,9 @@ class Launches:
 
 def memory(request: Request) -> float:
     """Return the bytes that the simulations of a plan may have together."""
-    return request.options.memory_bytes or available_bytes() * SHARE_OF_MEMORY
+    # What is available is not known everywhere.
+    free = min(available_bytes(), this_host().memory_bytes)
+    return request.options.memory_bytes or free * SHARE_OF_MEMORY
 
 
 def at_a_time(turns: int, ranks: int, memory_bytes: float) -> int:

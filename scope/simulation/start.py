@@ -86,18 +86,23 @@ class Simulator:
             "smpi/host-speed": f"{self.host_speed:.6g}f",
         }
         kib = self.most_bytes // 1024
-        # Ranks that relay a collective's data ask for much more memory than they touch. Of the addresses, or with
-        # shared memory only of the data that nobody shares.
-        limit = f"ulimit {'-d' if self.shares_memory else '-v'} {ADDRESSES * kib}"
-        # If it fills the machine after all, the kernel ends the simulation and nothing else.
-        bounds = f"ulimit -m {kib} && {limit} && echo 1000 >/proc/self/oom_score_adj"
+        bounds = (
+            f"ulimit -m {kib}",  # the program refuses what exceeds it
+            # Ranks that relay a collective's data ask for much more memory than they touch. Of the addresses, or
+            # with shared memory only of the data that nobody shares.
+            f"ulimit {'-d' if self.shares_memory else '-v'} {ADDRESSES * kib}",
+            # If it fills the machine after all, the kernel ends the simulation and nothing else.
+            "echo 1000 >/proc/self/oom_score_adj",
+        )
+        # A lower limit of the user's own stays, and so does a setting that a container forbids.
+        bounded = "".join(f"{{ {bound}; }} 2>/dev/null; " for bound in bounds)
         return Command(
             [
                 # The library of collectives is in every simulated program; only the case decides whether it acts.
                 *("env", *(word for name in COLLECTIVES for word in ("-u", name))),
                 *(f"{name}={value}" for name, value in (environment or {}).items()),
                 f"TMPDIR={self.scratch}",  # smpirun of SimGrid 3.32 misreads its option -tmpdir
-                *("sh", "-c", f'{bounds} && exec "$@"', "smpirun"),
+                *("sh", "-c", f'{bounded}exec "$@"', "smpirun"),
                 *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
                 *("-hostfile", str(hostfile), "--log=root.thres:critical"),
                 *(f"--cfg={name}:{value}" for name, value in settings.items()),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scope.catalog.declared import declared
 from scope.cli import simulate as command
 from scope.engine.simulate import simulate
-from scope.engine.simulation_request import SimulateOptions
+from scope.engine.simulated_launches import BYTES_OF_RANK, at_a_time, in_turn
+from scope.engine.simulation_request import Request, SimulateOptions
 from scope.errors import UsageError
+from scope.plan.placement import Placement
+from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.simulation.start import FEW_RANKS, algorithms
 
 
@@ -53,3 +58,22 @@ def test_on_many_ranks_no_exchange_has_all_its_messages_under_way_at_once() -> N
     short, long = (algorithms(FEW_RANKS + 1, short) for short in (True, False))
     assert (short["smpi/alltoall"], long["smpi/alltoall"]) == ("bruck", "pair")
     assert short["smpi/alltoallv"] == long["smpi/alltoallv"] == "pair"
+
+
+def test_as_many_launches_run_at_a_time_as_have_a_core_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    assert at_a_time(turns=20, ranks=16, memory_bytes=1e12) == 8
+    assert at_a_time(turns=3, ranks=16, memory_bytes=1e12) == 3
+    assert at_a_time(turns=20, ranks=1024, memory_bytes=2.5 * 1024 * BYTES_OF_RANK) == 2
+    assert at_a_time(turns=20, ranks=1024, memory_bytes=1) == 1
+
+
+def test_launches_that_compute_follow_one_another() -> None:
+    names = ["mpi.barrier", "algorithm.relaxation", "mpi.broadcast", "mpi.overlap"]
+    launches = [
+        Launch(number, ranks, "default", Placement.parse("core"), (PlannedCase(name, {}),))
+        for number, (name, ranks) in enumerate(zip(names, (2, 4, 16, 4), strict=True), 1)
+    ]
+    nothing: dict[str, Any] = dict.fromkeys(field.name for field in fields(Request))
+    request = Request(**nothing | {"plan": Plan(1, "baseline", tuple(launches)), "catalog": declared()})
+    assert [[launch.number for launch in turn] for turn in in_turn(request)] == [[3], [2, 4], [1]]
