@@ -63,7 +63,7 @@ def inside(asked: argparse.Namespace) -> None:
 
 def estimated(timer: Timer, topology: Path, operation: str, size: int, hosts: list[str]) -> dict[str, float]:
     """Seconds of every algorithm, of the library, of the limit, and of what is chosen."""
-    found = estimate(timer.built.estimator, topology, operation, size, hosts, timer.mpi.name)
+    found = estimate(timer.built.estimator, topology, operation, size, hosts)
     chosen = next(one.seconds for one in found.values() if one.chosen)
     return {name: one.seconds for name, one in found.items()} | {"chosen": chosen}
 

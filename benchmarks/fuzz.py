@@ -1,7 +1,10 @@
 """Hostile inputs: does any bring a trace, a hang, a lost sample, a silent change or a leftover? (limit: none).
 
-usage: python benchmarks/fuzz.py [--inputs N] [--seed S] [--workers W]     exit code 1 where anything is wrong
-       python benchmarks/fuzz.py --seed S --only KIND:NUMBER               one of them again
+usage: python benchmarks/fuzz.py [--inputs N] [--after M] [--seed S] [--workers W]
+       python benchmarks/fuzz.py --seed S --only KIND:NUMBER       one of them again
+
+The exit code is 1 where anything is wrong. `--after M` leaves out the first M inputs of the seed, so that many can
+be tried in several parts.
 
 Command lines, files that people write and damaged runs are tried one after another in forked children, failing
 surroundings each in a child of its own; one of 500 is a process of its own, one of 5,000 a real run that is killed
@@ -47,6 +50,7 @@ def main() -> None:
     """Try all inputs and print what is wrong."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--inputs", type=int, default=10_000)
+    arguments.add_argument("--after", type=int, default=0)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     arguments.add_argument("--only", metavar="KIND:NUMBER")
@@ -65,28 +69,30 @@ def carried_out(asked: argparse.Namespace) -> int:
         return 1 if told(tried(asked.seed, kind, int(number)), asked.seed) else 0
     count: Counter[tuple[str, str]] = Counter()
     begin = time.perf_counter()
+    chosen = together(asked.seed, asked.after, asked.inputs)
     # Inputs are tried by processes that fork once for each: what one of them does to itself ends with it.
     with multiprocessing.get_context("fork").Pool(asked.workers) as pool:
-        for some in pool.imap_unordered(partial(tried_in_turn, asked.seed), together(asked.seed, asked.inputs)):
+        for some in pool.imap_unordered(partial(tried_in_turn, asked.seed), chosen):
             for one in some:
                 count[one[0], "inputs"] += 1
                 if one[2] is not None:
                     count[one[0], one[2].complaint] += 1
                     told(one, asked.seed)
     done = sum(number for (_, name), number in count.items() if name == "inputs")
-    print(f"{done} of {asked.inputs} inputs, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
+    after = f" after the first {asked.after}" if asked.after else ""
+    print(f"{done} of {asked.inputs} inputs{after}, seed {asked.seed}, {time.perf_counter() - begin:.0f} s")
     print(f"{'':8}" + "".join(f"{name:>14}" for name in ("inputs", *COMPLAINTS)))
     for kind in SHARES:
         print(f"{kind:8}" + "".join(f"{count[kind, name]:14}" for name in ("inputs", *COMPLAINTS)))
     return 1 if any(number for (_, name), number in count.items() if name != "inputs") else 0
 
 
-def together(seed: int, inputs: int) -> Iterator[list[tuple[str, int]]]:
-    """Yield kind and number of each input, some at a time."""
-    chance = random.Random(seed)
-    for first in range(0, inputs, TOGETHER):
-        numbers = range(first, min(first + TOGETHER, inputs))
-        yield list(zip(chance.choices(list(SHARES), list(SHARES.values()), k=len(numbers)), numbers, strict=True))
+def together(seed: int, after: int, inputs: int) -> Iterator[list[tuple[str, int]]]:
+    """Yield kind and number of each input after the first ones of a seed, some at a time."""
+    chosen = random.Random(seed).choices(list(SHARES), list(SHARES.values()), k=after + inputs)
+    numbered = [(kind, number) for number, kind in enumerate(chosen)][after:]
+    for first in range(0, len(numbered), TOGETHER):
+        yield numbered[first : first + TOGETHER]
 
 
 def tried_in_turn(seed: int, which: list[tuple[str, int]]) -> list[Tried]:

@@ -60,7 +60,14 @@ std::vector<std::string> processor_names(int ranks) {
   return names;
 }
 
-// Reads the file on rank 0; every rank parses the same text and so reaches the same result.
+// Whether there is something to decide where all ranks are on one host: a library's own broadcast.
+bool acts_inside_hosts(const Settings& settings) {
+  const auto forced = settings.forced.find(Operation::broadcast);
+  return forced != settings.forced.end() && library_named(forced->second);
+}
+
+// Reads the file on rank 0; every rank parses the same text and so reaches the same result. The algorithms are
+// those that rank 0 was told.
 bool prepare(State& state, bool root, int ranks) {
   std::string text;
   bool fine = true;
@@ -82,15 +89,16 @@ bool prepare(State& state, bool root, int ranks) {
   }
   int everywhere = fine;
   PMPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-  if (!share_text(text, everywhere)) return false;
+  if (!share_text(text, everywhere) || !share_text(state.settings.choices, everywhere)) return false;
   try {
+    state.settings.forced = forced_by(state.settings.choices);
     state.topology = parse_topology(text, state.settings.topology);
     state.hosts = state.settings.hosts.empty() ? processor_names(ranks) : state.settings.hosts;
     if (static_cast<int>(state.hosts.size()) != ranks)
       throw TopologyError("SCOPE_TOPOLOGY_HOSTS names " + std::to_string(state.hosts.size()) +
                           " hosts: " + std::to_string(ranks) + " are needed, one per rank");
     try {
-      return !Network(state.topology, state.hosts).one_host();
+      return !Network(state.topology, state.hosts).one_host() || acts_inside_hosts(state.settings);
     } catch (const TopologyError& error) {
       throw TopologyError(state.settings.topology + ": " + error.what());
     }
@@ -158,7 +166,7 @@ Communicator* Communicator::of(MPI_Comm comm) {
       std::vector<std::string> hosts;
       for (const int rank : there) hosts.push_back(state().hosts[static_cast<std::size_t>(rank)]);
       network = std::make_unique<Network>(state().topology, hosts);
-      if (network->one_host()) network.reset();
+      if (network->one_host() && !acts_inside_hosts(state().settings)) network.reset();
     }
   }
   Communicator* const made = network ? new Communicator(comm, std::move(network)) : nullptr;
@@ -207,7 +215,12 @@ Candidate Communicator::choose(const Problem& problem) const {
 
 void Communicator::log(const Problem& problem, const Candidate& taken,
                        const std::vector<Candidate>& all) const {
-  const auto name = [](const Candidate& each) { return each.algorithm ? each.algorithm->name : "library"; };
+  const auto forced = state().settings.forced.find(problem.operation);
+  const bool another = forced != state().settings.forced.end() && library_named(forced->second);
+  const auto name = [&](const Candidate& each) -> std::string {
+    if (each.algorithm) return each.algorithm->name;
+    return another ? forced->second : "library";
+  };
   const bool segmented = taken.algorithm && taken.algorithm->segmented;
   Json line;
   line.object();
@@ -230,30 +243,36 @@ void Communicator::log(const Problem& problem, const Candidate& taken,
   }
 }
 
+void Communicator::make(Decision& decision, const Problem& problem) const {
+  const auto& all_forced = state().settings.forced;
+  const auto forced = all_forced.find(problem.operation);
+  const std::string name = forced == all_forced.end() ? "" : forced->second;
+  const Candidate taken = rank_ == 0 ? choose(problem) : Candidate{};
+  decision.library = library_named(name);
+  if (decision.library || name == "library") return;  // which every rank knows
+  // Rank 0 decides: estimates may differ in the last bit between processors.
+  long long said[3] = {-1, 0, 0};
+  if (taken.algorithm) said[0] = taken.algorithm - algorithms().data();
+  said[1] = static_cast<long long>(taken.shape);
+  said[2] = taken.segment_units * problem.unit_bytes;
+  PMPI_Bcast(said, 3, MPI_LONG_LONG, 0, own_);
+  if (said[0] >= 0) decision.algorithm = &algorithms()[static_cast<std::size_t>(said[0])];
+  decision.shape = static_cast<Shape>(said[1]);
+  decision.segment_bytes = said[2];
+}
+
 Decision* Communicator::decide(Operation operation, int root, std::int64_t units, std::int64_t unit_bytes) {
   Problem problem{operation, network_.get(), root, units, unit_bytes};
   const auto [found, fresh] = decisions_.try_emplace({operation, root, size_class(units * unit_bytes)});
   Decision& decision = found->second;
-  if (fresh) {
-    // Rank 0 decides: estimates may differ in the last bit between processors.
-    long long said[3] = {-1, 0, 0};
-    if (rank_ == 0) {
-      const Candidate taken = choose(problem);
-      if (taken.algorithm) said[0] = taken.algorithm - algorithms().data();
-      said[1] = static_cast<long long>(taken.shape);
-      said[2] = taken.segment_units * unit_bytes;
-    }
-    PMPI_Bcast(said, 3, MPI_LONG_LONG, 0, own_);
-    if (said[0] >= 0) decision.algorithm = &algorithms()[static_cast<std::size_t>(said[0])];
-    decision.shape = static_cast<Shape>(said[1]);
-    decision.segment_bytes = said[2];
-  }
-  if (!decision.algorithm) return nullptr;
+  if (fresh) make(decision, problem);
+  if (!decision.algorithm && !decision.library) return nullptr;
   if (decision.units != units || decision.unit_bytes != unit_bytes) {
     problem.shape = decision.shape;
     problem.segment_units =
         std::max<std::int64_t>(1, decision.segment_bytes / std::max<std::int64_t>(1, unit_bytes));
-    const Schedule schedule = decision.algorithm->make(problem);
+    const Schedule schedule =
+        decision.library ? library_schedule(problem, *decision.library) : decision.algorithm->make(problem);
     decision.program = schedule.program(rank_);
     decision.order = schedule.order;
     decision.units = units;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "choice.hpp"
@@ -21,7 +22,8 @@ void end_collectives();
 
 // A decision, and the program of the last call that followed it.
 struct Decision {
-  const Algorithm* algorithm = nullptr;  // null: the library's own
+  const Algorithm* algorithm = nullptr;
+  std::optional<Library> library;  // whose own broadcast it is; without this and an algorithm: MPI's call
   Shape shape = Shape::binomial;
   std::int64_t segment_bytes = 0;
   // Of the last message of this class:
@@ -33,16 +35,16 @@ struct Decision {
 
 class Communicator {
  public:
-  // nullptr: pass through (intercommunicator, one process, one host, unknown processes). Collective in the
-  // first call.
+  // nullptr: pass through (intercommunicator, one process, unknown processes; one host, unless broadcasts are to
+  // be those of another library). Collective in the first call.
   static Communicator* of(MPI_Comm comm);
 
   MPI_Comm own() const { return own_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // The decision for this kind of message, made by rank 0 in the first call and the same everywhere; nullptr
-  // where the library's own algorithm is to be used. Collective.
+  // The decision for this kind of message, the same everywhere; nullptr where the library's own algorithm is to
+  // be used. Collective: rank 0 makes it in the first call, where the settings do not.
   Decision* decide(Operation operation, int root, std::int64_t units, std::int64_t unit_bytes);
 
   // Reports an error of our own calls through the error handler of the user's communicator; returns the
@@ -53,6 +55,7 @@ class Communicator {
 
  private:
   Communicator(MPI_Comm comm, std::unique_ptr<Network> network);
+  void make(Decision& decision, const Problem& problem) const;
   Candidate choose(const Problem& problem) const;
   void log(const Problem& problem, const Candidate& taken, const std::vector<Candidate>& all) const;
 

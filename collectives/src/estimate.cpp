@@ -1,5 +1,5 @@
 // scope-estimate TOPOLOGY OPERATION BYTES --hosts a,a,b,… [--root R] [--segment BYTES] [--library
-// openmpi|mpich]
+// openmpi4|openmpi5|mpich]
 //
 // One JSON object per line: every algorithm of the operation with its best settings, the library's own, and
 // the physical limit; `chosen` is the one that the collectives would take.
@@ -23,7 +23,7 @@ struct UsageError : std::runtime_error {
 
 constexpr const char* usage_text =
     "usage: scope-estimate TOPOLOGY OPERATION BYTES --hosts a,a,b,... [--root R] [--segment BYTES] "
-    "[--library openmpi|mpich]";
+    "[--library openmpi4|openmpi5|mpich]";
 
 struct Asked {
   std::string topology;
@@ -72,9 +72,9 @@ Asked read(int count, char** words) {
     } else if (word == "--segment") {
       asked.segment_bytes = number(word, value, 1);
     } else if (word == "--library") {
-      if (value != "openmpi" && value != "mpich")
-        throw UsageError("--library " + value + ": allowed: openmpi, mpich");
-      asked.library = value == "openmpi" ? Library::openmpi : Library::mpich;
+      const std::optional<Library> named = library_named(value);
+      if (!named) throw UsageError("--library " + value + ": allowed: openmpi4, openmpi5, mpich");
+      asked.library = *named;
     } else {
       throw UsageError(word + ": no such option; " + usage_text);
     }

@@ -1,5 +1,6 @@
-// Open MPI: the fixed decision of its component `tuned`, since 4.1 (coll_tuned_decision_fixed.c), for up to
-// 127 ranks; whole messages, as that decision asks for no segments. MPICH: binomial below 12 KiB or 8 ranks,
+// Open MPI: the fixed decision of its component `tuned`, the same from 4.1.0 to 5.0.10
+// (coll_tuned_decision_fixed.c); whole messages, as that decision asks for no segments. Its split binary tree,
+// for 16 to 32 KiB on 256 to 1,023 ranks, is a binary tree here. MPICH: binomial below 12 KiB or 8 ranks,
 // else scatter and allgather, by doubling up to 512 KiB for powers of two, else by a ring (Thakur,
 // Rabenseifner, Gropp, IJHPCA 19(1), 2005; MPIR_CVAR_BCAST_*).
 //
@@ -223,8 +224,17 @@ Doing openmpi_tuned(const Problem& problem, const std::vector<int>& order) {
     if (bytes < 4096) return knomial();
     return bytes < 1048576 ? binomial() : scatter_allgather(problem, order, false);
   }
-  if (ranks < 64 && bytes < 2048) return binomial();
-  return knomial();
+  if (ranks < 64) return bytes < 2048 ? binomial() : knomial();
+  if (ranks < 128) return knomial();
+  if (ranks < 256) {
+    if (bytes < 2) return binomial();
+    if (bytes < 16384) return binary();
+    if (bytes < 32768) return linear();
+    return bytes < 65536 ? binary() : knomial();
+  }
+  if (ranks < 1024) return bytes < 16384 || bytes >= 32768 ? knomial() : binary();
+  if (ranks >= 4096 && bytes >= 8192 && bytes < 16384) return binary();
+  return bytes < (ranks < 2048 ? 524288 : 262144) ? knomial() : scatter_allgather(problem, order, false);
 }
 
 // Segments of 64 KiB down a binomial tree between the hosts, and on inside them.
@@ -252,15 +262,11 @@ Doing nothing() {
   return [](Program&, int) {};
 }
 
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-constexpr bool open_mpi_hosts_first = false;
-#else
-constexpr bool open_mpi_hosts_first = true;
-#endif
-
-Schedule openmpi_broadcast(const Problem& problem) {
+// `hosts_first`: between one rank of each host first, where there are several hosts with several ranks.
+Schedule openmpi_broadcast(const Problem& problem, bool hosts_first) {
   const Hosts hosts = hosts_of(problem);
-  if (!open_mpi_hosts_first || hosts.leaders.size() == static_cast<std::size_t>(problem.ranks()))
+  const std::size_t leaders = hosts.leaders.size();
+  if (!hosts_first || leaders == 1 || leaders == static_cast<std::size_t>(problem.ranks()))
     return one_after_another(openmpi_tuned(problem, around(problem.ranks(), problem.root)), nothing());
   if (problem.units * problem.unit_bytes > 65536)
     return one_after_another(openmpi_han(problem, hosts), nothing());
@@ -287,7 +293,7 @@ Schedule mpich_broadcast(const Problem& problem) {
 const char* closest(const Problem& problem, Library library) {
   const std::int64_t bytes = problem.units * problem.unit_bytes;
   const std::int64_t all = bytes * problem.ranks();
-  const bool openmpi = library == Library::openmpi;
+  const bool openmpi = library != Library::mpich;
   switch (problem.operation) {
     case Operation::reduce:
       return "flat_binomial";
@@ -311,9 +317,22 @@ const char* closest(const Problem& problem, Library library) {
 
 }  // namespace
 
+const char* name_of(Library library) {
+  static constexpr const char* names[library_count] = {"openmpi4", "openmpi5", "mpich"};
+  return names[static_cast<int>(library)];
+}
+
+std::optional<Library> library_named(std::string_view name) {
+  for (int i = 0; i < library_count; ++i)
+    if (name == name_of(static_cast<Library>(i))) return static_cast<Library>(i);
+  return std::nullopt;
+}
+
 Library this_library() {
-#ifdef OPEN_MPI
-  return Library::openmpi;
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+  return Library::openmpi4;
+#elif defined(OPEN_MPI)
+  return Library::openmpi5;
 #else
   return Library::mpich;
 #endif
@@ -322,7 +341,8 @@ Library this_library() {
 Schedule library_schedule(const Problem& problem, Library library) {
   if (problem.operation != Operation::broadcast)
     return find_algorithm(problem.operation, closest(problem, library))->make(problem);
-  return library == Library::openmpi ? openmpi_broadcast(problem) : mpich_broadcast(problem);
+  if (library == Library::mpich) return mpich_broadcast(problem);
+  return openmpi_broadcast(problem, library == Library::openmpi5);
 }
 
 }  // namespace scope

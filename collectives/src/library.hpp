@@ -2,14 +2,17 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
+#include <string_view>
 
 #include "schedule.hpp"
 
 namespace scope {
 
-enum class Library { openmpi, mpich };
+// Two series of Open MPI decide differently where hosts have several ranks.
+enum class Library { openmpi4, openmpi5, mpich };
+inline constexpr int library_count = 3;
+const char* name_of(Library library);
+std::optional<Library> library_named(std::string_view name);
 
 // The MPI with which this file is compiled.
 Library this_library();

@@ -47,17 +47,44 @@ class Network {
   Network(const Topology& topology, const std::vector<std::string>& hosts);
 
   int size() const { return static_cast<int>(host_of_.size()); }
-  const Route& route(int from, int to) const { return routes_[host_of_[from]][host_of_[to]]; }
+  // Valid as long as the network.
+  const Route& route(int from, int to) const { return routes_from(host_of_[from])[host_of_[to]]; }
   double bytes_per_s(int from, int to) const;  // of a single transfer, alone
   const std::vector<Resource>& resources() const { return resources_; }
   const Branch& tree() const { return tree_; }
-  bool one_host() const { return routes_.size() <= 1; }
+  bool one_host() const { return ports_.size() <= 1; }
   // Ports, groups with an uplink and shared media, for lower bounds.
   const std::vector<Cut>& cuts() const { return cuts_; }
 
  private:
-  std::vector<int> host_of_;                // of every rank, numbered as they first appear
-  std::vector<std::vector<Route>> routes_;  // between hosts
+  static constexpr int no_resource = -1;
+
+  // The path from one host to the root of the topology, and the resources on it.
+  struct Port {
+    int out = no_resource;
+    int in = no_resource;
+    double extra_latency_s = 0;  // beyond its group's
+    std::vector<int> groups;     // leaf first, root last
+  };
+
+  struct Links {
+    double latency_s = 0;
+    double bytes_per_s = 0;
+    int medium = no_resource;
+    int out = no_resource;
+    int in = no_resource;
+  };
+
+  Route found_route(const Port& from, const Port& to) const;
+  const std::vector<Route>& routes_from(int host) const;
+
+  std::vector<int> host_of_;  // of every rank, numbered as they first appear
+  std::vector<Port> ports_;   // of every host
+  std::vector<Links> links_;  // of every group
+  HostFigures inside_;
+  // To every host, from those that were asked for: who estimates nothing needs few, and thousands of hosts have
+  // millions of pairs.
+  mutable std::vector<std::vector<Route>> routes_;
   std::vector<Resource> resources_;
   std::vector<Cut> cuts_;
   Branch tree_;

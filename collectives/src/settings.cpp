@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "library.hpp"
+
 namespace scope {
 
 namespace {
@@ -32,9 +34,13 @@ Operation operation_of(const std::string& item, const std::string& name) {
   throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such operation; allowed: " + allowed);
 }
 
+// An algorithm of Scope's, the MPI library's own, or the broadcast that another library would choose.
 void check_algorithm(const std::string& item, Operation operation, const std::string& name) {
-  if (name == "library" || find_algorithm(operation, name)) return;
+  const bool other_library = operation == Operation::broadcast && library_named(name);
+  if (name == "library" || other_library || find_algorithm(operation, name)) return;
   std::string allowed = "library";
+  for (int i = 0; operation == Operation::broadcast && i < library_count; ++i)
+    allowed += ", " + std::string(name_of(static_cast<Library>(i)));
   for (const Algorithm& each : algorithms())
     if (each.operation == operation) allowed += ", " + std::string(each.name);
   throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such algorithm; allowed: " + allowed);
@@ -42,19 +48,26 @@ void check_algorithm(const std::string& item, Operation operation, const std::st
 
 }  // namespace
 
+std::map<Operation, std::string> forced_by(const std::string& choices) {
+  std::map<Operation, std::string> forced;
+  for (const std::string& item : list_of(choices)) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos)
+      throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": operation=algorithm is allowed");
+    const Operation operation = operation_of(item, item.substr(0, equals));
+    forced[operation] = item.substr(equals + 1);
+    check_algorithm(item, operation, forced[operation]);
+  }
+  return forced;
+}
+
 Settings read_settings() {
   Settings settings;
   settings.topology = variable("SCOPE_TOPOLOGY");
   settings.hosts = list_of(variable("SCOPE_TOPOLOGY_HOSTS"));
   settings.log = variable("SCOPE_COLLECTIVES_LOG");
-  for (const std::string& item : list_of(variable("SCOPE_COLLECTIVES"))) {
-    const auto equals = item.find('=');
-    if (equals == std::string::npos)
-      throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": operation=algorithm is allowed");
-    const Operation operation = operation_of(item, item.substr(0, equals));
-    settings.forced[operation] = item.substr(equals + 1);
-    check_algorithm(item, operation, settings.forced[operation]);
-  }
+  settings.choices = variable("SCOPE_COLLECTIVES");
+  settings.forced = forced_by(settings.choices);
   if (const std::string text = variable("SCOPE_COLLECTIVES_SEGMENT"); !text.empty()) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), settings.segment_bytes);
     if (error != std::errc() || end != text.data() + text.size() || settings.segment_bytes < 1)

@@ -120,7 +120,7 @@ void the_librarys_own() {
   // 16 ranks, 4 MB: Open MPI scatters and allgathers; 8 of its last exchanges cross at once with half of the
   // message.
   const std::vector<Candidate> wan =
-      candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi, 0);
+      candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi5, 0);
   expect(chosen(wan).algorithm && std::string(chosen(wan).algorithm->name) == "multilevel_pipelined",
          "over a WAN");
   near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");

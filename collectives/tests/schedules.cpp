@@ -13,6 +13,7 @@
 #include "algorithms.hpp"
 #include "estimator.hpp"
 #include "expect.hpp"
+#include "library.hpp"
 #include "tree.hpp"
 
 namespace {
@@ -357,10 +358,41 @@ int main() {
   std::mt19937 random(20261121);
   long cases = 0, spoiled = 0, noticed = 0;
   std::set<std::string> seen;
+  const auto try_out = [&](const Problem& problem, const Schedule& schedule, const std::string& name) {
+    std::vector<Rank> start = prepared(problem, schedule);
+    const char* wrong = verdict(problem, schedule, start);
+    expect(!wrong, name + ": " + (wrong ? wrong : ""));
+    try {
+      const double seconds = walk(problem, schedule).seconds;
+      const double least = physical_limit(problem);
+      expect(problem.units == 0 || seconds >= least * 0.999999,
+             name + ": takes " + std::to_string(seconds) + " s, below the limit " + std::to_string(least));
+    } catch (const std::logic_error& error) {
+      expect(false, name + ": the estimator says " + error.what());
+    }
+    ++cases;
+    if (problem.ranks() > 1 && problem.operation != Operation::barrier && problem.units > 2 &&
+        spoil(start, random)) {
+      ++spoiled;
+      const bool seen_it = verdict(problem, schedule, std::move(start)) != nullptr;
+      noticed += seen_it;
+      if (!seen_it) seen.insert(name);
+    }
+  };
   for (int ranks = 1; ranks <= 40; ++ranks)
     for (int repetition = 0; repetition < 3; ++repetition) {
       const World world = random_world(random, ranks);
       const Network network(world.topology, world.hosts);
+      for (int library = 0; library < library_count; ++library) {
+        Problem problem{Operation::broadcast, &network};
+        problem.root = static_cast<int>(random() % static_cast<unsigned>(ranks));
+        problem.units = static_cast<std::int64_t>(random() % 300);
+        problem.unit_bytes = std::int64_t{1} << random() % 16;
+        try_out(problem, library_schedule(problem, static_cast<Library>(library)),
+                std::string("broadcast of ") + name_of(static_cast<Library>(library)) + ", " +
+                    std::to_string(ranks) + " ranks, root " + std::to_string(problem.root) + ", " +
+                    std::to_string(problem.units * problem.unit_bytes) + " B");
+      }
       for (const Algorithm& algorithm : algorithms())
         for (const Shape shape : algorithm.shapes) {
           Problem problem{algorithm.operation, &network};
@@ -381,26 +413,7 @@ int main() {
                                    name_of(shape) + ", " + std::to_string(ranks) + " ranks, root " +
                                    std::to_string(problem.root) + ", " + std::to_string(problem.units) +
                                    " units";
-          std::vector<Rank> start = prepared(problem, schedule);
-          const char* wrong = verdict(problem, schedule, start);
-          expect(!wrong, name + ": " + (wrong ? wrong : ""));
-          try {
-            const double seconds = walk(problem, schedule).seconds;
-            const double least = physical_limit(problem);
-            expect(
-                problem.units == 0 || seconds >= least * 0.999999,
-                name + ": takes " + std::to_string(seconds) + " s, below the limit " + std::to_string(least));
-          } catch (const std::logic_error& error) {
-            expect(false, name + ": the estimator says " + error.what());
-          }
-          ++cases;
-          if (ranks > 1 && algorithm.operation != Operation::barrier && problem.units > 2 &&
-              spoil(start, random)) {
-            ++spoiled;
-            const bool seen_it = verdict(problem, schedule, std::move(start)) != nullptr;
-            noticed += seen_it;
-            if (!seen_it) seen.insert(name);
-          }
+          try_out(problem, schedule, name);
         }
     }
   expect(cases > 3000, "too few cases");

@@ -232,14 +232,18 @@ def _print(emulated: Emulation) -> None:
     state = emulated.state
     facts = state.facts()
     ranks = sum(host.slots for host in state.hosts)
-    print(f"lab {state.name}: {len(state.hosts)} hosts, {ranks} ranks; {state.description.title}")
+    what = [f"{len(state.hosts)} hosts, {ranks} ranks", state.description.title]
+    print(f"lab {state.name}: {'; '.join(filter(None, what))}")
     print(f"hosts     {', '.join(_ranges(state.description))}")
     for link in facts.links:
         rate = units.quantity(link.measured_bytes_per_s, "B/s")
         print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} of its declared rate")
     for relayed in facts.relayed:
-        late = f"{relayed.late_median_us:.3g} µs late (median), {relayed.late_p99_us:.3g} µs (99th percentile)"
-        carried = f"{relayed.frames} frames, delivered {late}" if relayed.frames else "no frames yet"
+        median, worst = (
+            units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
+        )
+        late = f"{relayed.frames} frames, delivered {median} late (median), {worst} (99th percentile)"
+        carried = late if relayed.frames else "no frames yet"
         print(f"relayed   {relayed.link}: {carried}")
     if facts.storage:
         print(f"storage   {facts.storage}")

@@ -222,8 +222,9 @@ def _broadcasts(reference: Reference, run: Run) -> list[Row]:
     largest = next(iter(found.values()))
     launch = next(one for one in run.raw_samples.launches if one.ranks == largest.ranks)
     hosts = [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
-    mpi, size = run.machine.build.mpi, int(largest.parameters["message_bytes"])
-    estimates = estimate(collectives.build(mpi).estimator, topology, "broadcast", size, hosts, mpi.name)
+    size = int(largest.parameters["message_bytes"])
+    estimator = collectives.build(run.machine.build.mpi).estimator
+    estimates = estimate(estimator, topology, "broadcast", size, hosts)
     by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in estimates.items()}
     by_transport["default"] = estimates[LIBRARY].seconds
     known = broadcasts.Broadcasts(

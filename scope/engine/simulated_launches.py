@@ -35,7 +35,8 @@ from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
 from scope.private import temporary_folder
 from scope.rundirectory import RunDirectory, note_checksums, write_bytes
-from scope.simulation.start import Simulator
+from scope.simulation import broadcasts
+from scope.simulation.start import FEW_RANKS, Simulator
 
 SHARE_OF_MEMORY = 0.8
 """Of the memory that is free on this machine, for all simulations that run at a time."""
@@ -129,9 +130,17 @@ class Start:
             self.directory.launches / f"hosts-{launch.number}.txt",
             request.computes(launch),
             short=request.is_short(launch),
-            # The simulated program has the topology-aware collectives in itself.
-            environment=preload.settings(program.transport, self.directory.topology),
+            environment=self._collectives(program, hosts),
         )
+
+    def _collectives(self, program: MpiProgram, hosts: Sequence[str]) -> dict[str, str]:
+        """Return what the collectives, which every simulated program has in itself, are to do."""
+        asked = preload.settings(program.transport, self.directory.topology)
+        rules = self.request.broadcasts
+        if asked or rules is None or program.ranks > FEW_RANKS:
+            return asked
+        file = self.scratch / f"hosts-{self.launch.number}.toml"
+        return broadcasts.environment(rules, hosts[: program.ranks], file)
 
 
 def simulated_cluster(

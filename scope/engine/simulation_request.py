@@ -84,6 +84,9 @@ class Request:
     options: SimulateOptions
     limits: Limits
     selector: str
+    """SMPI's name of the library whose choice of algorithms it makes."""
+    broadcasts: str | None
+    """The collectives' name of how that library broadcasts; None where they do not know that."""
 
     @property
     def hosts(self) -> list[str]:

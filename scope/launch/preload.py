@@ -11,6 +11,8 @@ from scope.launch.launcher import MpiProgram, Site
 
 TRANSPORT = "collectives"
 """`collectives` lets the library choose its algorithms; `collectives.broadcast.flat_binomial` names one."""
+OTHERS = ("reduce", "allreduce", "barrier", "gather", "scatter", "allgather", "alltoall")
+"""The operations of the library beside the broadcast."""
 
 
 def preloaded(program: MpiProgram, site: Site) -> MpiProgram:
@@ -34,3 +36,9 @@ def settings(transport: str, topology: Path | None) -> dict[str, str]:
     if name != TRANSPORT:
         return {}
     return {"SCOPE_TOPOLOGY": str(topology), **({"SCOPE_COLLECTIVES": "=".join(choice)} if choice else {})}
+
+
+def broadcasts_only(algorithm: str, topology: Path) -> dict[str, str]:
+    """Return the environment in which the library broadcasts by an algorithm and leaves the rest to MPI."""
+    choices = ",".join((f"broadcast={algorithm}", *(f"{name}=library" for name in OTHERS)))
+    return {"SCOPE_TOPOLOGY": str(topology), "SCOPE_COLLECTIVES": choices}

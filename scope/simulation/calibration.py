@@ -16,7 +16,7 @@ from scope.catalog.benchmark import Layer
 from scope.models.fitting.fit import Fit, Segment
 from scope.models.ladder.paths import paths
 from scope.models.measurements import Measurements, short_name
-from scope.simulation.description import FACTORS
+from scope.simulation.description import FACTORS, LEAST
 from scope.simulation.platform import LIBRARY, Exchange, Platform
 
 EAGER_BYTES = 65536
@@ -25,8 +25,6 @@ SHORTEST_S = 1e-9
 """SimGrid resolves no less."""
 ENVELOPE_BYTES = 16
 """SMPI adds as much to every message, for tag, destination and communicator, before it looks for its factors."""
-LEAST = 1e-6
-"""Of a factor: SMPI takes none that is zero or below."""
 OVERHEADS = "loggp"
 
 

@@ -20,6 +20,8 @@ FACTORS = {
     **{"network/crosstraffic": "0", "smpi/lat-factor": "0:1", "smpi/bw-factor": "0:1"},
 }
 """SimGrid's own factors, off: what protocols add, and acknowledgements that use the other direction."""
+LEAST = 1e-6
+"""Of a factor: SMPI takes none that is zero or below. A rate of 1 / LEAST stands for bytes that take no time."""
 _TWO_HYPHENS = re.compile("-(?=-)")
 """No comment of XML may contain them."""
 
@@ -37,10 +39,10 @@ def write(made: Platform, comments: Sequence[str], settings: Mapping[str, str] =
     elif made.topology is None:
         zone = SubElement(root, "zone", id=CLUSTER, routing="Full")
         _add_hosts(zone, made.nodes)
-        _add_loops(zone, made.nodes, made.inside)
+        _add_loops(zone, made.nodes, made.inside, _fastest(settings))
         _add_ways_to_itself(zone, "route", made.nodes, made.inside)
     else:
-        _zones(root, made, made.topology)
+        _zones(root, made, made.topology, _fastest(settings))
     ElementTree.indent(root)
     return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -69,13 +71,13 @@ def _add_network(root: Element, made: Platform, network: Network) -> None:
     )
 
 
-def _zones(root: Element, made: Platform, topology: Topology) -> None:
+def _zones(root: Element, made: Platform, topology: Topology, fastest: float) -> None:
     """Add a zone for each group of hosts, and the way between each two of them."""
     names = {one.name for one in made.nodes}
     leaves = [group for group in topology.group if names.intersection(group.hosts)]
     world = SubElement(root, "zone", id="world", routing="Full") if len(leaves) > 1 else root
     for group in leaves:
-        _cluster(world, group, made, topology)
+        _cluster(world, group, made, topology, fastest)
     if world is root:
         return
     for group in topology.group:
@@ -101,12 +103,12 @@ def _zones(root: Element, made: Platform, topology: Topology) -> None:
             SubElement(back, "link_ctn", _reverse(link))
 
 
-def _cluster(parent: Element, group: Group, made: Platform, topology: Topology) -> None:
+def _cluster(parent: Element, group: Group, made: Platform, topology: Topology, fastest: float) -> None:
     """Add a group of hosts, each with a port, around a switch or along a bus."""
     zone = SubElement(parent, "zone", id=_id(group), routing="Cluster")
     chosen = [one for one in made.nodes if one.name in set(group.hosts)]
     _add_hosts(zone, chosen)
-    _add_loops(zone, chosen, made.inside)
+    _add_loops(zone, chosen, made.inside, fastest)
     slower = {one.host: one for one in topology.exception}
     shared = group.medium == "shared"
     for one in chosen:
@@ -129,18 +131,30 @@ def _add_hosts(zone: Element, nodes: Sequence[Node]) -> None:
         SubElement(zone, "host", id=one.name, speed=speed, core=str(one.cores))
 
 
-def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None) -> None:
-    """Add the link inside each host."""
+def _fastest(settings: Mapping[str, str]) -> float:
+    """Return how many times its rate a way is fast for messages of the best size."""
+    factors = (float(piece.partition(":")[2]) for piece in settings["smpi/bw-factor"].split(";"))
+    return max(1.0, *(factor for factor in factors if factor < 1 / LEAST))
+
+
+def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None, fastest: float) -> None:
+    """Add the links inside each host: that of one message, and the memory that messages at a time share.
+
+    `fastest`: the largest factor of the rate of a message.
+    """
     if inside is not None:
         latency_s, rate = inside.latency_s.estimate.value, inside.bandwidth_bytes_per_s.estimate.value
         for one in nodes:
             _link(zone, f"{one.name}_inside", rate, latency_s, "FATPIPE")
+            _link(zone, f"{one.name}_memory", rate * fastest * one.pairs_at_once, 0.0, "SHARED")
 
 
 def _add_ways_to_itself(zone: Element, tag: str, nodes: Sequence[Node], inside: Exchange | None) -> None:
     """Add the way from each host to itself: a route, or one that goes before what a zone has by itself."""
     for one in nodes if inside is not None else ():
-        SubElement(SubElement(zone, tag, src=one.name, dst=one.name), "link_ctn", id=f"{one.name}_inside")
+        way = SubElement(zone, tag, src=one.name, dst=one.name)
+        for link in ("inside", "memory"):
+            SubElement(way, "link_ctn", id=f"{one.name}_{link}")
 
 
 def _link(zone: Element, name: str, bytes_per_s: float, latency_s: float, sharing: str) -> None:

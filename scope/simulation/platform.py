@@ -62,6 +62,11 @@ class Node:
     flops_per_s: Figure
     """Of one core."""
 
+    @property
+    def pairs_at_once(self) -> int:
+        """How many pairs of processes copy at the full rate of one pair: two cores each, an assumption."""
+        return max(1, self.cores // 2)
+
 
 @dataclass(frozen=True)
 class Network:

@@ -29,14 +29,14 @@ class AlgorithmEstimate(BaseModel):
 
 
 def estimate(
-    estimator: Path, topology: Path, operation: str, message_bytes: int, hosts: Sequence[str], library: str
+    estimator: Path, topology: Path, operation: str, message_bytes: int, hosts: Sequence[str]
 ) -> dict[str, AlgorithmEstimate]:
     """Return the estimate of every algorithm of an operation with root 0, by its name.
 
-    `hosts` are those of the ranks. Raises ScopeError with the message of the estimator.
+    `hosts` are those of the ranks. `LIBRARY` is that of the MPI for which the estimator was compiled. Raises
+    ScopeError with the message of the estimator.
     """
-    words = [str(estimator), str(topology), operation, str(message_bytes)]
-    words += ["--hosts", ",".join(hosts), "--library", library]
+    words = [str(estimator), str(topology), operation, str(message_bytes), "--hosts", ",".join(hosts)]
     try:
         answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired as error:

@@ -40,7 +40,7 @@ def check(launches: Sequence[Launch], cluster: Cluster) -> None:
         _, *choice = transport.split(".")
         operation, algorithm = choice or ("broadcast", None)
         try:
-            known = estimate(estimator, topology, operation, message_bytes, hosts, mpi.name)
+            known = estimate(estimator, topology, operation, message_bytes, hosts)
         except ScopeError as error:
             raise UsageError(f"transport = {transport}: {error}") from error
         if algorithm is None:

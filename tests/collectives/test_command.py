@@ -33,7 +33,7 @@ def estimate(embedded: MpiInstallation, folder: Path, *words: str) -> subprocess
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+@pytest.mark.parametrize("library", ["openmpi4", "openmpi5", "mpich"])
 def test_estimates_are_lines_of_json(embedded: MpiInstallation, tmp_path: Path, library: str) -> None:
     answer = estimate(embedded, tmp_path, "broadcast", "4000000", "--hosts", "a,b,c,d,e", "--library", library)
     lines = {line["algorithm"]: line for line in map(json.loads, answer.stdout.splitlines())}
@@ -55,7 +55,10 @@ def test_estimates_are_lines_of_json(embedded: MpiInstallation, tmp_path: Path, 
         (["bcast", "1", "--hosts", "a,b"], "OPERATION bcast: allowed: broadcast, reduce"),
         (["broadcast", "-1", "--hosts", "a,b"], "BYTES -1: an integer of at least 0 is allowed"),
         (["broadcast", "1", "--hosts", "a,b", "--root", "2"], "--root 2: below the number of hosts is allowed"),
-        (["broadcast", "1", "--hosts", "a,b", "--library", "x"], "--library x: allowed: openmpi, mpich"),
+        (
+            ["broadcast", "1", "--hosts", "a,b", "--library", "x"],
+            "--library x: allowed: openmpi4, openmpi5, mpich",
+        ),
         (["broadcast", "1"], "usage: scope-estimate"),
     ],
 )

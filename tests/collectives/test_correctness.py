@@ -64,6 +64,23 @@ def test_every_algorithm(
     assert set(forced.items()) <= taken
 
 
+@pytest.mark.parametrize(
+    ("rules", "hosts"), [("openmpi4", "a,a,a,a,a"), ("openmpi5", "a,a,b,d,d"), ("mpich", "a,b,c,d,e")]
+)
+def test_broadcasts_by_the_rules_of_another_library(
+    embedded: MpiInstallation, job: Job, rules: str, hosts: str
+) -> None:
+    chosen = words({"broadcast": rules, "reduce": "library"})
+    ended = job(
+        *(embedded, 5, "verify.cpp", "9", "4", "40000"), SCOPE_COLLECTIVES=chosen, SCOPE_TOPOLOGY_HOSTS=hosts
+    )
+    assert ended.code == 0, ended.errors
+    assert ended.output.startswith("0 failures")
+    taken = {one["algorithm"] for one in ended.decisions if one["operation"] == "broadcast" and one["ranks"] > 1}
+    assert taken == {rules}
+    assert {one["algorithm"] for one in ended.decisions if one["operation"] == "reduce"} == {"library"}
+
+
 @pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
 def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
     ended = job(mpi, 3, "verify.cpp", "7", "6", "20000", SCOPE_COLLECTIVES=words(forced))
@@ -104,7 +121,12 @@ def test_one_rank_one_host_and_no_topology_pass_through(embedded: MpiInstallatio
         (
             TOPOLOGY,
             {"SCOPE_COLLECTIVES": "broadcast=fast"},
-            "broadcast=fast: no such algorithm; allowed: library, ",
+            "broadcast=fast: no such algorithm; allowed: library, openmpi4, openmpi5, mpich, flat_binomial, ",
+        ),
+        (
+            TOPOLOGY,
+            {"SCOPE_COLLECTIVES": "reduce=mpich"},
+            "reduce=mpich: no such algorithm; allowed: library, flat",
         ),
         (TOPOLOGY, {"SCOPE_COLLECTIVES": "bcast=library"}, "bcast=library: no such operation; allowed: broadcast"),
         (TOPOLOGY, {"SCOPE_COLLECTIVES_SEGMENT": "0"}, "an integer above 0 is allowed"),

@@ -68,6 +68,13 @@ def test_more_hosts_take_more_ranks(measured: Path, tmp_path: Path) -> None:
     assert times(found, "unchanged") == {8: None}, "four hosts have no room for it"
 
 
+def test_a_broadcast_is_that_of_the_version_of_the_library(measured: Path, tmp_path: Path) -> None:
+    # SMPI's "Open MPI" halves 16 KiB; that of the run sends them to each of three other ranks, from one port.
+    found = simulated(measured, tmp_path)["record"]["validation"]
+    (four,) = [one["simulated"] for one in found if one["ranks"] == 4]
+    assert four > 2.9 * 16384 / 12.5e6
+
+
 def test_what_has_no_room_on_fewer_hosts_is_named(measured: Path, tmp_path: Path) -> None:
     found = simulated(measured, tmp_path, "--hosts", "2")
     assert list(times(found)) == [2]
@@ -78,9 +85,9 @@ def test_another_network_has_longer_ways(measured: Path, tmp_path: Path) -> None
     found = simulated(measured, tmp_path, "--topology", "torus", "--hosts", "8", "--ranks", "8")
     assert sorted(times(found)) == [2, 4, 8]
     assert 'topology="TORUS"' in (tmp_path / "simulated" / "platform.xml").read_text()
-    # Links are as fast as the ports were, and each way has at least one of them.
-    unchanged = times(found, "unchanged")
-    assert all(times(found)[ranks] > 0.9 * unchanged[ranks] for ranks in (2, 4))
+    # Links are as fast as the ports were, and each way has at least one of them. A root of four ranks has several
+    # links at once, where it had one port.
+    assert times(found)[2] > 0.9 * times(found, "unchanged")[2]
 
 
 def test_faster_links_shorten_what_is_carried(measured: Path, tmp_path: Path) -> None:
