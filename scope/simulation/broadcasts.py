@@ -1,6 +1,6 @@
 """The MPI library's own broadcasts in a simulation: by the rules of its version, where the collectives know them.
 
-What SMPI calls the choice of Open MPI is that of an older version, which broadcasts in segments.
+SMPI 3.32's choice for Open MPI takes other algorithms for the same sizes and ranks.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None, fa
         latency_s, rate = inside.latency_s.estimate.value, inside.bandwidth_bytes_per_s.estimate.value
         for one in nodes:
             _link(zone, f"{one.name}_inside", rate, latency_s, "FATPIPE")
-            _link(zone, f"{one.name}_memory", rate * fastest * one.pairs_at_once, 0.0, "SHARED")
+            _link(zone, f"{one.name}_memory", rate * fastest * one.copies_at_once, 0.0, "SHARED")
 
 
 def _add_ways_to_itself(zone: Element, tag: str, nodes: Sequence[Node], inside: Exchange | None) -> None:

@@ -63,9 +63,9 @@ class Node:
     """Of one core."""
 
     @property
-    def pairs_at_once(self) -> int:
-        """How many pairs of processes copy at the full rate of one pair: two cores each, an assumption."""
-        return max(1, self.cores // 2)
+    def copies_at_once(self) -> int:
+        """How many messages inside the host are carried at the full rate of one: each receiver copies its own."""
+        return max(1, self.cores)
 
 
 @dataclass(frozen=True)
