@@ -23,7 +23,7 @@ rate_mbit_per_s = 100
 """
 CASES = [
     "mpi.latency ranks=2 message_bytes=8,16Ki,1Mi",
-    "mpi.broadcast ranks=2,4 message_bytes=16Ki",
+    "mpi.broadcast ranks=2,4 message_bytes=256Ki",
     "mpi.alltoall ranks=4 message_bytes=1Mi",
 ]
 
@@ -69,10 +69,10 @@ def test_more_hosts_take_more_ranks(measured: Path, tmp_path: Path) -> None:
 
 
 def test_a_broadcast_is_that_of_the_version_of_the_library(measured: Path, tmp_path: Path) -> None:
-    # SMPI's "Open MPI" is faster; that of the run sends them to each of three other ranks, from one port.
+    # SMPI's "Open MPI" is faster; that of the run sends 256 KiB to each of three other ranks, from one port.
     found = simulated(measured, tmp_path)["record"]["validation"]
-    (four,) = [one["simulated"] for one in found if one["ranks"] == 4]
-    assert four > 2.9 * 16384 / 12.5e6
+    time_s = {one["ranks"]: one["simulated"] for one in found}
+    assert time_s[4] > 2.7 * time_s[2]
 
 
 def test_what_has_no_room_on_fewer_hosts_is_named(measured: Path, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_faster_links_shorten_what_is_carried(measured: Path, tmp_path: Path) ->
     found = simulated(measured, tmp_path, "--set", "link.port.bandwidth=125e6")
     assert sorted(times(found)) == [2, 4]
     unchanged = times(found, "unchanged")
-    # 16 KiB take ten times the latency of 50 us at 100 Mbit/s, and a tenth of that at ten times the rate.
+    # 256 KiB take hundreds of times the latency of 50 us at 100 Mbit/s, and a tenth of that at ten times the rate.
     assert all(times(found)[ranks] < 0.5 * unchanged[ranks] for ranks in unchanged)
     assert all(gain > 1 for gain in times(found, "gain").values())
 
