@@ -1,6 +1,6 @@
 """The MPI library's own broadcasts in a simulation: by the rules of its version, where the collectives know them.
 
-SMPI 3.32's choice for Open MPI takes other algorithms for the same sizes and ranks.
+What SMPI 3.32 itself has for Open MPI takes half of the time for 256 KiB on 16 hosts of a switch.
 """
 
 from __future__ import annotations
