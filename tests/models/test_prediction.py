@@ -11,6 +11,7 @@ import pytest
 from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.models.fitting.draws import draw
+from scope.models.prediction.costs import relaxation
 from scope.models.prediction.costs.steps import Collective, Messages, Problem
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
@@ -268,6 +269,15 @@ def test_a_measured_collective_goes_before_a_tree() -> None:
     expected = 1e-3 + 1e-3 + 3 * message(8 * 122**2) + 1e-3 + 3 * message(8 * 120**2) + halos
     expected += 100 * 7e-6 + 100 * 2 * message(8) + relaxed["compute"] / 4
     assert point.total_s.value == pytest.approx(expected, rel=0.03)
+
+
+def test_tuned_relaxation_tells_its_change_by_one_call() -> None:
+    def called(variant: str) -> list[str]:
+        steps = relaxation.COSTS.steps(Problem(240, 4, {"variant": variant, "iterations": 10}))
+        return [one.routine for one in steps if isinstance(one, Collective)]
+
+    assert called("plain") == ["MPI_Reduce", "MPI_Bcast"]
+    assert called("tuned") == ["MPI_Allreduce"]
 
 
 def test_a_broadcast_into_fresh_buffers_goes_before_one_into_used() -> None:

@@ -3,8 +3,8 @@
 T_scatter = (p - 1) (t_s + t_w 8 (m + 2) (w + 2)) for blocks of m x w points with their ring; T_comp = I t_cal m
 w at the rate of a block's size; each iteration has its exchange, 2 messages of 8 w bytes where there are rows
 above and below and 2 of 8 m bytes where there are columns beside (one each in a grid of two), and its reduce
-and broadcast of 8 bytes (the thesis counts both once, and p steps for each); T_gather = (p - 1) (t_s + t_w 8 m
-w).
+and broadcast of 8 bytes (the thesis counts both once, and p steps for each), or its allreduce (`tuned`);
+T_gather = (p - 1) (t_s + t_w 8 m w).
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class Relaxation:
         hidden = problem.parameters.get("exchange") == "overlapped"
         yield Messages("exchange", sweeps * min(rows - 1, 2), DOUBLE_BYTES * width, hidden)
         yield Messages("exchange", sweeps * min(columns - 1, 2), DOUBLE_BYTES * height, hidden)
-        yield Collective("exchange", "MPI_Reduce", iterations, DOUBLE_BYTES, problem.ranks)
-        yield Collective("exchange", "MPI_Bcast", iterations, DOUBLE_BYTES, problem.ranks)
+        tuned = problem.parameters.get("variant") == "tuned"
+        for routine in ("MPI_Allreduce",) if tuned else ("MPI_Reduce", "MPI_Bcast"):
+            yield Collective("exchange", routine, iterations, DOUBLE_BYTES, problem.ranks)
         yield Messages("collect", problem.ranks - 1, DOUBLE_BYTES * height * width)
 
 
