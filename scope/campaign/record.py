@@ -78,7 +78,7 @@ class Journal:
 
 
 def read(path: Path) -> list[RunRecord]:
-    """Return the complete records of a file in the order of the runs; none without a file."""
+    """Return the complete records of a file in the order of the runs, not of its lines; none without a file."""
     if not path.exists():
         return []
     found = []
@@ -92,4 +92,4 @@ def read(path: Path) -> list[RunRecord]:
             raise UsageError(f"{path}:{number}: {explain(error)}") from error
         except ValueError as error:
             raise UsageError(f"{path}:{number}: {error}") from error
-    return found
+    return sorted(found, key=lambda record: record.started_unix_s)

@@ -36,6 +36,16 @@ def test_a_cut_line_is_removed_before_the_next_is_written(tmp_path: Path) -> Non
     assert [each.number for each in read(path)] == [1, 2]
 
 
+def test_lines_that_have_changed_places_change_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    journal = Journal(path)
+    for number in (1, 2, 3):
+        journal.add(record(number, {"wall_s": 1.0}))
+    first, *others = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*others, first]))
+    assert read(path) == journal.records
+
+
 def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     Journal(path).add(record(1, {"wall_s": 1.5}))
