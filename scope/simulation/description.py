@@ -134,7 +134,7 @@ def _add_hosts(zone: Element, nodes: Sequence[Node]) -> None:
 def _fastest(settings: Mapping[str, str]) -> float:
     """Return how many times its rate a way is fast for messages of the best size."""
     factors = (float(piece.partition(":")[2]) for piece in settings["smpi/bw-factor"].split(";"))
-    return max(1.0, *(factor for factor in factors if factor < 1 / LEAST))
+    return max([1.0, *(factor for factor in factors if factor < 1 / LEAST)])
 
 
 def _add_loops(zone: Element, nodes: Sequence[Node], inside: Exchange | None, fastest: float) -> None:
