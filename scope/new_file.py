@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 REQUESTS_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -21,7 +23,10 @@ def new_file(target: Path) -> Iterator[Path]:
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, REQUESTS_TO_STOP)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent.absolute())
+        # The end of the context begins in contextlib: a request to stop may come there.
+        last = partial(_remove_own, os.getpid(), Path(name))
+        atexit.register(last)
         try:
             os.close(handle)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -29,8 +34,15 @@ def new_file(target: Path) -> Iterator[Path]:
             _put(Path(name), target)
         finally:
             Path(name).unlink(missing_ok=True)
+            atexit.unregister(last)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _remove_own(maker: int, file: Path) -> None:
+    """Remove a file at the end of the process that made it, not at that of a copy of it."""
+    if os.getpid() == maker:
+        file.unlink(missing_ok=True)
 
 
 def _put(temporary: Path, path: Path) -> None:

@@ -216,6 +216,33 @@ def test_an_interrupt_before_the_end_of_the_context_leaves_no_temporary_folder(t
     assert list(tmp_path.iterdir()) == []
 
 
+WRITING_INTERRUPTED_BEFORE_THE_END = """
+import contextlib
+import sys
+from pathlib import Path
+from scope.rundirectory import write_text
+
+def interrupted(manager, *ended):
+    sys.kept = manager  # as a traceback keeps it
+    raise KeyboardInterrupt
+
+contextlib._GeneratorContextManager.__exit__ = interrupted
+write_text(Path(sys.argv[1], "findings.json"), "new")
+"""
+
+
+def test_an_interrupt_before_the_end_of_writing_leaves_no_half_of_a_file(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", WRITING_INTERRUPTED_BEFORE_THE_END, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert "KeyboardInterrupt" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_process_with_too_many_open_files_leaves_no_temporary_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

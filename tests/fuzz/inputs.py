@@ -37,7 +37,8 @@ LIMIT_S = 60.0
 """A command that takes longer hangs; also on a machine that is busy with other things."""
 MOST_MEMORY_BYTES = 4 << 30
 """Of a command, so that a runaway one harms nobody."""
-RIGHT_CODES = {0, 1, 2, 124, 130}
+RIGHT_CODES = {0, 1, 2, 124, 130, -signal.SIGINT}
+"""The last is that of Ctrl-C when nothing is left to be done but to leave: a shell calls it 130, too."""
 DEFECT = "a defect of Scope"
 STARTS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "socket.connect"}
 """Events of Python's audit at which a command in a forked child ends."""
