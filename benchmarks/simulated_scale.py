@@ -4,7 +4,7 @@
 
 Needs SimGrid (Debian: libsimgrid-dev). A barrier, a broadcast, an allreduce and an all-to-all (or the given cases)
 run on one rank per host, with clock synchronisation, common starts and verification as in any run; each has one
-repetition after the first, as `scope simulate` does on over 512 ranks. Exit code 1 where a case fails, or
+repetition, as in `scope simulate` on over 512 ranks. Exit code 1 where a case fails, or
 where the memory of a rank at the most ranks is over twice that at the fewest.
 """
 

@@ -19,7 +19,12 @@ from scope.engine.builds import native_program
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
-from scope.engine.simulation_request import Request, SimulateOptions, takes_time_to_compute
+from scope.engine.simulation_request import (
+    Request,
+    SimulateOptions,
+    exchanges_short,
+    takes_time_to_compute,
+)
 from scope.errors import ScopeError, UsageError
 from scope.launch import preload
 from scope.machine.discover import this_host
@@ -339,10 +344,10 @@ def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Se
     batches: dict[tuple[bool, bool, Batch], dict[str, PlannedCase]] = {}
     for one in measured:
         computes = takes_time_to_compute(catalog, one.benchmark)
-        short = not computes and (catalog.size(one.benchmark, one.parameters) or 0) <= SHORT_BYTES
+        short = exchanges_short(catalog, one.benchmark, one.parameters)
         parameters = {name: value for name, value in one.parameters.items() if isinstance(value, int | str)}
         for ranks in dict.fromkeys([one.ranks, *_allowed(catalog, one.benchmark, further)]):
-            case = PlannedCase(one.benchmark, parameters, _sampling(ranks, wanted))
+            case = PlannedCase(one.benchmark, parameters, _sampling(ranks, computes, wanted))
             batch = (ranks, one.transport, one.placement)
             kind = (computes, short and ranks > FEW_RANKS, batch)
             batches.setdefault(kind, {}).setdefault(case.settings + case.benchmark, case)
@@ -386,9 +391,10 @@ def _without_room(request: Request, asked: Request) -> Iterator[str]:
             yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
 
 
-def _sampling(ranks: int, synchronization: str | None) -> dict[str, int | float | str]:
+def _sampling(ranks: int, computes: bool, synchronization: str | None) -> dict[str, int | float | str]:
+    """Return how a case is sampled: on many ranks by its first repetition, unless that finds cold caches."""
     repetitions = REPETITIONS if ranks <= FEW_RANKS else 1
-    most = repetitions + 1 if ranks <= FEW_RANKS else 1
+    most = repetitions + 1 if ranks <= FEW_RANKS or computes else repetitions
     return {
         **{"minimum_repetitions": repetitions, "maximum_repetitions": most, "budget_s": BUDGET_S},
         **({"synchronization": synchronization} if synchronization else {}),
@@ -459,7 +465,7 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank follow a binomial tree, all-to-alls"
             f" of up to {SHORT_BYTES} B Bruck's algorithm, and longer and irregular ones go pair by pair; a case"
-            " has one repetition"
+            " has one repetition, one that computes up to two"
         )
     if request.options.share_memory:
         yield (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scope.catalog.catalog import Catalog
+from scope.catalog.catalog import Catalog, Settings
 from scope.engine.options import case_limit
 from scope.engine.results import Run
 from scope.launch.supervision.supervisor import Limits
@@ -110,9 +110,8 @@ class Request:
         return any(takes_time_to_compute(self.catalog, case.benchmark) for case in launch.cases)
 
     def is_short(self, launch: Launch) -> bool:
-        """Return whether no case of a launch of MPI alone exchanges more than short messages."""
-        sizes = (self.catalog.size(case.benchmark, case.parameters) or 0 for case in launch.cases)
-        return not self.computes(launch) and max(sizes) <= SHORT_BYTES
+        """Return whether no all-to-all of a launch has more than short messages."""
+        return all(exchanges_short(self.catalog, case.benchmark, case.parameters) for case in launch.cases)
 
     def speed_here(self, ranks: int) -> float:
         """Return the speed that computing on this machine is worth, in flop/s of the platform as it was measured.
@@ -133,3 +132,11 @@ def takes_time_to_compute(catalog: Catalog, benchmark: str) -> bool:
     return declared.level in COMPUTING or any(
         metric.name == COMPUTATION or metric.unit == "flop/s" for metric in declared.metrics
     )
+
+
+def exchanges_short(catalog: Catalog, benchmark: str, parameters: Settings) -> bool:
+    """Return whether MPI_Alltoall has short messages only in a benchmark.
+
+    Programs exchange the counts of their data by it, and the data by MPI_Alltoallv.
+    """
+    return catalog[benchmark].level in COMPUTING or (catalog.size(benchmark, parameters) or 0) <= SHORT_BYTES

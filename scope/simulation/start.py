@@ -36,7 +36,10 @@ LONG = {"smpi/alltoall": "pair"}
 
 
 def algorithms(ranks: int, short: bool) -> dict[str, str]:
-    """Return the algorithms that do not follow the library on so many ranks; `short`: of short messages."""
+    """Return the algorithms that do not follow the library on so many ranks.
+
+    `short`: no message of an all-to-all is longer than `SHORT_BYTES`.
+    """
     return MANY_RANKS | (SHORT if short else LONG) if ranks > FEW_RANKS else {}
 
 
@@ -69,7 +72,7 @@ class Simulator:
     ) -> Command:
         """Return how a program is started; `computes`: its computation takes simulated time.
 
-        `options`: further ones of smpirun. `short`: it exchanges at most `SHORT_BYTES` with each other rank.
+        `options`: further ones of smpirun. `short`: as for `algorithms`.
         `environment`: what its ranks find there beside that of this process.
 
         Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file

@@ -93,6 +93,7 @@ def simulated_records(
     shares_memory: bool = False,
     platform_text: str = "",
     environment: Mapping[str, str] | None = None,
+    action: str = "test",
 ) -> tuple[list[dict[str, Any]], int]:
     """Run the cases on one rank per simulated host; return their records and the memory in B."""
     folder.mkdir()
@@ -102,7 +103,7 @@ def simulated_records(
     hosts = [f"host{number}" for number in range(ranks)]
     simulator = Simulator(build.mpi.launcher, platform, hosts, "ompi", 1e9, most_bytes, folder, shares_memory)
     sharing = ("--share-memory=yes",) if shares_memory else ()
-    words = ("--action=test", f"--plan={plan}", f"--output={samples}", "--origin=simulated", *sharing)
+    words = (f"--action={action}", f"--plan={plan}", f"--output={samples}", "--origin=simulated", *sharing)
     program = MpiProgram(build.program, words, ranks)
     command = simulator.command(program, folder / "hosts", False, options, environment=environment)
     with subprocess.Popen(command.arguments, stdout=subprocess.DEVNULL) as process:
@@ -112,6 +113,27 @@ def simulated_records(
     if all(record["status"] == "ok" for record in records if record["record"] == "case"):
         assert process.returncode == 0
     return records, usage.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize(
+    ("sampling", "repetitions", "warmup", "stopped"),
+    [
+        ("minimum_repetitions=1 sampling.maximum_repetitions=1", 1, 0, "repetitions"),
+        ("minimum_repetitions=1 sampling.maximum_repetitions=2", 2, 1, "repetitions"),
+        ("minimum_repetitions=3 sampling.maximum_repetitions=4", 4, 1, "repetitions"),
+        ("maximum_repetitions=4 sampling.budget_s=1e-9", 1, 0, "budget"),
+    ],
+)
+def test_the_first_simulated_repetition_counts_among_the_most_and_is_enough_where_it_took_the_budget(
+    simulated: NativeBuild, tmp_path: Path, sampling: str, repetitions: int, warmup: int, stopped: str
+) -> None:
+    cases = [f"mpi.broadcast message_bytes=1024 sampling.{sampling}"]
+    records, _ = simulated_records(simulated, tmp_path / "few", 4, cases, action="run")
+    (case,) = [record for record in records if record["record"] == "case"]
+    (series,) = case["series"]
+    assert {len(times) for times in series["elapsed_s"]} == {repetitions}
+    assert (series["warmup"], case["stopped"]) == (warmup, stopped)
+    assert case["verification"]["passed"]
 
 
 def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) -> Traffic:

@@ -63,6 +63,7 @@ class Sampling {
   Outcome sample() {
     const Disturbances before = Disturbances::so_far();
     progress_.enter(Stage::warming_up);
+    const auto arrival = std::chrono::steady_clock::now();
     begin_group();
     const Times first = repeat(Cadence::isolated, 1);
     verify();
@@ -71,7 +72,7 @@ class Sampling {
     if (outcome_.series.front().size() > 0) collect_headline(1);
     progress_.enter(Stage::sampling);
     const auto start = std::chrono::steady_clock::now();
-    int size = group_size(0);
+    int size = mpi_simulates ? simulated_group_size(seconds_since(arrival)) : group_size(0);
     preparing_s_ = 0;
     while (size > 0) {
       sample_group(size);
@@ -300,9 +301,26 @@ class Sampling {
     }
   }
 
+  // The size of the first group of a simulation, whose very first repetition counts among the most: none where that
+  // one is all, or took the budget. The root decides for all.
+  int simulated_group_size(double elapsed_s) {
+    const std::size_t done = outcome_.series.front().size();
+    int size = 0;
+    if (policy_.budget_s > 0 && elapsed_s >= policy_.budget_s) {
+      outcome_.stopped = "budget";
+    } else if (done >= static_cast<std::size_t>(policy_.maximum_repetitions)) {
+      outcome_.stopped = "repetitions";
+    } else {
+      size = group_size(done);
+    }
+    MPI_Bcast(&size, 1, MPI_INT, 0, setting_.world.handle());
+    return size;
+  }
+
   int group_size(std::size_t done) const {
     // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
-    const int useful = done == 0 ? policy_.minimum_repetitions + 1 : static_cast<int>(done);
+    const int fewest = policy_.minimum_repetitions + 1 - static_cast<int>(done);
+    const int useful = done < 2 ? fewest : static_cast<int>(done);
     const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
     const int size = std::clamp(std::min({useful, affordable, largest_group}), 1, largest_group);
     return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
