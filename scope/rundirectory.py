@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import stat
@@ -410,13 +411,21 @@ class OutdatedError(UsageError):
 
 def _parsed(path: Path) -> Any:
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
     except json.JSONDecodeError as error:
         raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
         raise UsageError(f"{path}: not JSON: nested too deeply") from error
     except ValueError as error:  # integers of thousands of digits
         raise UsageError(f"{path}: not JSON: {error}") from error
+
+
+def _finite(text: str) -> float:
+    """Return a number of a file; ValueError for one that is nan, infinite or too large: none was written."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return value
 
 
 def refuse_future(where: str, number: object) -> None:

@@ -41,6 +41,8 @@ def test_nested_models_are_written(tmp_path: Path) -> None:
         ('{"format": 2, "fits": [], "ladders": [], "more": 1}', "more = 1: this key is not known"),
         ('{"format": 2,', "not JSON"),
         ("\xff", "not JSON"),
+        ('{"format": 2, "fits": [], "ladders": [1e999]}', "1e999 is no finite number"),
+        ('{"format": 2, "fits": [], "ladders": [NaN]}', "NaN is no finite number"),
     ],
 )
 def test_bad_files_are_named_with_key_and_value(tmp_path: Path, text: str, says: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from scope.cli import dispatch
 from tests.imports.reading import data, read
 
 
@@ -47,6 +49,15 @@ def test_overlap_of_a_non_blocking_collective() -> None:
     assert found.values(name, "overall_s")[0] == 314.12e-6
     assert found.values(name, "wait_s")[0] == 2.65e-6
     assert not found.unread
+
+
+def test_an_overlap_of_nothing_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = data("osu-5.3-ibcast.txt").splitlines(keepends=True)
+    (tmp_path / "output.txt").write_text("".join(line for line in lines if line[:2] not in ("1 ", "2 ")))
+    assert dispatch("import", [str(tmp_path / "output.txt"), "--ranks", "4", "-o", str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr().out
+    assert "overlap (observed), longer is better" in shown
+    assert "defect" not in shown
 
 
 def test_a_failed_validation_fails_its_case_and_the_noise_behind_it_is_unread() -> None:

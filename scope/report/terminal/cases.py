@@ -58,6 +58,7 @@ def _of_benchmark(group: list[Summary], contents: Contents, blocks: bool) -> Ite
         figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
         line = Text(f"  {words:<{_LABEL_COLUMNS - 2}}  {figure:<{_FIGURE_COLUMNS}}")
         if not alone:
-            line.append(bar((one.median or 0.0) / largest, _BAR_COLUMNS, blocks), style="cyan")
+            share = (one.median or 0.0) / largest if largest > 0 else 0.0
+            line.append(bar(share, _BAR_COLUMNS, blocks), style="cyan")
         line.rstrip()
         yield line
