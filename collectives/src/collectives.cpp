@@ -1,5 +1,6 @@
 #include "collectives.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -38,6 +39,11 @@ const void* element(const void* begin, MPI_Datatype type, std::int64_t number) {
 }
 void* element(void* begin, MPI_Datatype type, std::int64_t number) {
   return const_cast<void*>(element(static_cast<const void*>(begin), type, number));
+}
+
+// Blocks in this order lie as in the program's own buffers.
+bool in_order_of_ranks(const std::vector<int>& order) {
+  return std::is_sorted(order.begin(), order.end());
 }
 
 // Our algorithms change the order of operands.
@@ -234,18 +240,22 @@ int allgather(const void* send, int send_count, MPI_Datatype send_type, void* re
   const Decision* const decision = here->decide(Operation::allgather, 0, size, 1);
   if (!decision) return pass();
   const std::vector<int>& order = decision->order;
-  const Bytes work = bytes(size * here->size());
+  const bool direct = in_order_of_ranks(order) && is_contiguous(receive_type);
+  const Bytes packed = direct ? nullptr : bytes(size * here->size());
+  char* const work = direct ? static_cast<char*>(receive) : packed.get();
   int code = MPI_SUCCESS;
   for (std::size_t i = 0; i < order.size(); ++i)
-    if (order[i] == here->rank())
-      code = in_place ? pack_block(receive, taken, here->rank(), work.get() + i * size, comm)
-                      : pack_block(send, {send_count, send_type}, 0, work.get() + i * size, comm);
+    if (order[i] == here->rank() && !(direct && in_place))
+      code = in_place ? pack_block(receive, taken, here->rank(), work + i * size, comm)
+                      : pack_block(send, {send_count, send_type}, 0, work + i * size, comm);
+  const Bytes incoming = bytes(decision->program.extent(Space::incoming));
   Memory memory;
-  memory.work = work.get();
+  memory.work = work;
+  memory.incoming = incoming.get();
   if (code == MPI_SUCCESS) code = execute(decision->program, memory, here->own());
-  for (std::size_t i = 0; i < order.size() && code == MPI_SUCCESS; ++i)
+  for (std::size_t i = 0; !direct && i < order.size() && code == MPI_SUCCESS; ++i)
     if (!(in_place && order[i] == here->rank()))
-      code = unpack_block(work.get() + i * size, taken, order[i], receive, comm);
+      code = unpack_block(work + i * size, taken, order[i], receive, comm);
   return code == MPI_SUCCESS ? code : here->fail(comm, code);
 }
 
@@ -265,21 +275,26 @@ int alltoall(const void* send, int send_count, MPI_Datatype send_type, void* rec
   if (!decision) return pass();
   const Program& program = decision->program;
   const std::vector<int>& order = decision->order;
-  const Bytes input = bytes(size * here->size());
+  const bool direct =
+      in_order_of_ranks(order) && !in_place && is_contiguous(send_type) && is_contiguous(receive_type);
+  const Bytes packed_input = direct ? nullptr : bytes(size * here->size());
+  const Bytes packed_result = direct ? nullptr : bytes(size * here->size());
   const Bytes work = bytes(program.extent(Space::work));
-  const Bytes result = bytes(size * here->size());
+  const char* const input = direct ? static_cast<const char*>(send) : packed_input.get();
+  char* const result = direct ? static_cast<char*>(receive) : packed_result.get();
   int code = MPI_SUCCESS;
   for (std::size_t i = 0; i < order.size() && code == MPI_SUCCESS; ++i) {
-    code = pack_block(in_place ? receive : send, given, order[i], input.get() + i * size, comm);
-    if (order[i] == here->rank()) std::copy_n(input.get() + i * size, size, result.get() + i * size);
+    if (!direct)
+      code = pack_block(in_place ? receive : send, given, order[i], packed_input.get() + i * size, comm);
+    if (order[i] == here->rank()) std::copy_n(input + i * size, size, result + i * size);
   }
   Memory memory;
-  memory.input = input.get();
+  memory.input = input;
   memory.work = work.get();
-  memory.result = result.get();
+  memory.result = result;
   if (code == MPI_SUCCESS) code = execute(program, memory, here->own());
-  for (std::size_t i = 0; i < order.size() && code == MPI_SUCCESS; ++i)
-    code = unpack_block(result.get() + i * size, taken, order[i], receive, comm);
+  for (std::size_t i = 0; !direct && i < order.size() && code == MPI_SUCCESS; ++i)
+    code = unpack_block(result + i * size, taken, order[i], receive, comm);
   return code == MPI_SUCCESS ? code : here->fail(comm, code);
 }
 

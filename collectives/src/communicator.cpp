@@ -60,10 +60,10 @@ std::vector<std::string> processor_names(int ranks) {
   return names;
 }
 
-// Whether there is something to decide where all ranks are on one host: a library's own broadcast.
+// Whether there is something to do where all ranks are on one host: what another library would choose.
 bool acts_inside_hosts(const Settings& settings) {
-  const auto forced = settings.forced.find(Operation::broadcast);
-  return forced != settings.forced.end() && library_named(forced->second);
+  return std::any_of(settings.forced.begin(), settings.forced.end(),
+                     [](const auto& choice) { return library_named(choice.second).has_value(); });
 }
 
 // Reads the file on rank 0; every rank parses the same text and so reaches the same result. The algorithms are

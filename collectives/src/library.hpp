@@ -17,7 +17,10 @@ std::optional<Library> library_named(std::string_view name);
 // The MPI with which this file is compiled.
 Library this_library();
 
-// The library's algorithm: a broadcast by its own decision rules; otherwise our nearest flat schedule.
+// Whether we know by which rules a library carries an operation out.
+bool has_rules(Operation operation, Library library);
+
+// The library's algorithm, by its own decision rules where we know them; otherwise our nearest flat schedule.
 Schedule library_schedule(const Problem& problem, Library library);
 
 }  // namespace scope

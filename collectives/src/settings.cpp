@@ -34,13 +34,14 @@ Operation operation_of(const std::string& item, const std::string& name) {
   throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such operation; allowed: " + allowed);
 }
 
-// An algorithm of Scope's, the MPI library's own, or the broadcast that another library would choose.
+// An algorithm of Scope's, the MPI library's own, or what another library would choose.
 void check_algorithm(const std::string& item, Operation operation, const std::string& name) {
-  const bool other_library = operation == Operation::broadcast && library_named(name);
-  if (name == "library" || other_library || find_algorithm(operation, name)) return;
+  const std::optional<Library> other = library_named(name);
+  if (name == "library" || (other && has_rules(operation, *other)) || find_algorithm(operation, name)) return;
   std::string allowed = "library";
-  for (int i = 0; operation == Operation::broadcast && i < library_count; ++i)
-    allowed += ", " + std::string(name_of(static_cast<Library>(i)));
+  for (int i = 0; i < library_count; ++i)
+    if (const auto library = static_cast<Library>(i); has_rules(operation, library))
+      allowed += ", " + std::string(name_of(library));
   for (const Algorithm& each : algorithms())
     if (each.operation == operation) allowed += ", " + std::string(each.name);
   throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such algorithm; allowed: " + allowed);

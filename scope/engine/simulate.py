@@ -35,7 +35,7 @@ from scope.plan.experiment import Experiment, Sampling, resolve
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.private import temporary_folder
 from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
-from scope.simulation import broadcasts, description
+from scope.simulation import description, library_rules
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
 from scope.simulation.formulas import Formulas
@@ -133,7 +133,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
         options=options,
         limits=limits,
         selector=SELECTORS[collectives],
-        broadcasts=broadcasts.rules_of(collectives, known.machine.build.mpi if known.machine.build else None),
+        rules=library_rules.rules_of(collectives, known.machine.build.mpi if known.machine.build else None),
     )
     if not options.ranks_that_fit:
         _refuse_too_many(request, other)

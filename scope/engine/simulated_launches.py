@@ -11,7 +11,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
 from scope.private import temporary_folder
 from scope.rundirectory import RunDirectory, note_checksums, write_bytes
-from scope.simulation import broadcasts
+from scope.simulation import library_rules
 from scope.simulation.start import FEW_RANKS, Simulator
 
 SHARE_OF_MEMORY = 0.8
@@ -133,14 +133,14 @@ class Start:
             environment=self._collectives(program, hosts),
         )
 
-    def _collectives(self, program: MpiProgram, hosts: Sequence[str]) -> dict[str, str]:
+    def _collectives(self, program: MpiProgram, hosts: Sequence[str]) -> Mapping[str, str]:
         """Return what the collectives, which every simulated program has in itself, are to do."""
         asked = preload.settings(program.transport, self.directory.topology)
-        rules = self.request.broadcasts
+        rules = self.request.rules
         if asked or rules is None or program.ranks > FEW_RANKS:
             return asked
         file = self.scratch / f"hosts-{self.launch.number}.toml"
-        return broadcasts.environment(rules, hosts[: program.ranks], file)
+        return library_rules.environment(rules, hosts[: program.ranks], file)
 
 
 def simulated_cluster(

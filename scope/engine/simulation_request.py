@@ -85,8 +85,8 @@ class Request:
     limits: Limits
     selector: str
     """SMPI's name of the library whose choice of algorithms it makes."""
-    broadcasts: str | None
-    """The collectives' name of how that library broadcasts; None where they do not know that."""
+    rules: str | None
+    """The collectives' name of the rules of that library; None where they do not know any."""
 
     @property
     def hosts(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from scope.launch.launcher import MpiProgram, Site
 
 TRANSPORT = "collectives"
 """`collectives` lets the library choose its algorithms; `collectives.broadcast.flat_binomial` names one."""
-OTHERS = ("reduce", "allreduce", "barrier", "gather", "scatter", "allgather", "alltoall")
-"""The operations of the library beside the broadcast."""
+OPERATIONS = ("broadcast", "reduce", "allreduce", "barrier", "gather", "scatter", "allgather", "alltoall")
+"""The operations of the library."""
 
 
 def preloaded(program: MpiProgram, site: Site) -> MpiProgram:
@@ -38,7 +39,10 @@ def settings(transport: str, topology: Path | None) -> dict[str, str]:
     return {"SCOPE_TOPOLOGY": str(topology), **({"SCOPE_COLLECTIVES": "=".join(choice)} if choice else {})}
 
 
-def broadcasts_only(algorithm: str, topology: Path) -> dict[str, str]:
-    """Return the environment in which the library broadcasts by an algorithm and leaves the rest to MPI."""
-    choices = ",".join((f"broadcast={algorithm}", *(f"{name}=library" for name in OTHERS)))
+def by_rules(rules: str, operations: Collection[str], topology: Path) -> dict[str, str]:
+    """Return the environment in which the library follows the rules of an MPI library in some operations.
+
+    The others are left to MPI.
+    """
+    choices = ",".join(f"{name}={rules if name in operations else 'library'}" for name in OPERATIONS)
     return {"SCOPE_TOPOLOGY": str(topology), "SCOPE_COLLECTIVES": choices}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from scope.launch.preload import OPERATIONS
 from scope.machine.machine import MpiInstallation, NativeBuild
+from scope.simulation.library_rules import ANYWHERE, FLAT
 from tests.collectives.conftest import TOPOLOGY, Job, hosts_of
 
 FORCED = [
@@ -65,20 +68,29 @@ def test_every_algorithm(
 
 
 @pytest.mark.parametrize(
-    ("rules", "hosts"), [("openmpi4", "a,a,a,a,a"), ("openmpi5", "a,a,b,d,d"), ("mpich", "a,b,c,d,e")]
+    ("rules", "hosts", "operations"),
+    [
+        ("openmpi4", "a,a,a,a,a", FLAT),
+        ("openmpi4", "a,b,c,d,e,a,b,c", FLAT),
+        ("openmpi5", "a,b", FLAT),
+        ("openmpi5", "a,a,b,d,d", ANYWHERE),
+        ("mpich", "a,b,c,d,e", ANYWHERE),
+    ],
 )
-def test_broadcasts_by_the_rules_of_another_library(
-    embedded: MpiInstallation, job: Job, rules: str, hosts: str
+def test_operations_by_the_rules_of_another_library(
+    embedded: MpiInstallation, job: Job, rules: str, hosts: str, operations: Sequence[str]
 ) -> None:
-    chosen = words({"broadcast": rules, "reduce": "library"})
+    forced = {name: rules if name in operations else "library" for name in OPERATIONS}
+    ranks = len(hosts.split(","))
     ended = job(
-        *(embedded, 5, "verify.cpp", "9", "4", "40000"), SCOPE_COLLECTIVES=chosen, SCOPE_TOPOLOGY_HOSTS=hosts
+        *(embedded, ranks, "verify.cpp", "9", "4", "40000"),
+        SCOPE_COLLECTIVES=words(forced),
+        SCOPE_TOPOLOGY_HOSTS=hosts,
     )
     assert ended.code == 0, ended.errors
     assert ended.output.startswith("0 failures")
-    taken = {one["algorithm"] for one in ended.decisions if one["operation"] == "broadcast" and one["ranks"] > 1}
-    assert taken == {rules}
-    assert {one["algorithm"] for one in ended.decisions if one["operation"] == "reduce"} == {"library"}
+    taken = {(one["operation"], one["algorithm"]) for one in ended.decisions if one["ranks"] > 1}
+    assert taken == set(forced.items())
 
 
 @pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
@@ -126,7 +138,7 @@ def test_one_rank_one_host_and_no_topology_pass_through(embedded: MpiInstallatio
         (
             TOPOLOGY,
             {"SCOPE_COLLECTIVES": "reduce=mpich"},
-            "reduce=mpich: no such algorithm; allowed: library, flat",
+            "reduce=mpich: no such algorithm; allowed: library, openmpi4, openmpi5, flat",
         ),
         (TOPOLOGY, {"SCOPE_COLLECTIVES": "bcast=library"}, "bcast=library: no such operation; allowed: broadcast"),
         (TOPOLOGY, {"SCOPE_COLLECTIVES_SEGMENT": "0"}, "an integer above 0 is allowed"),

@@ -22,6 +22,7 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import preload
 from scope.launch.launcher import MpiProgram
 from scope.machine.machine import NativeBuild
+from scope.simulation import library_rules
 from scope.simulation.description import HEAD
 from scope.simulation.description import write as describe
 from scope.simulation.platform import Figure, Node, Platform
@@ -247,6 +248,30 @@ def test_topology_aware_collectives_take_the_time_of_their_schedules(
     # The heap of the ranks in order joins the rooms, which have every second rank, on nearly every level.
     assert time_s("collectives.broadcast.flat_binomial") > 2 * once
     assert time_s("default") > 1.3 * once
+
+
+@pytest.mark.parametrize(("rules", "ranks"), [("openmpi4", 16), ("openmpi5", 13)])
+def test_operations_are_right_by_the_rules_of_open_mpi(
+    simulated: NativeBuild, tmp_path: Path, rules: str, ranks: int
+) -> None:
+    """SMPI has the same rules for some operations, in code of its own: times must agree there."""
+    hosts = [f"host{number}" for number in range(ranks)]
+    environment = library_rules.environment(rules, hosts, tmp_path / "hosts.toml")
+    cases = [f"mpi.{name} message_bytes={size}" for name in library_rules.FLAT for size in (8, 16384, 65536)]
+    times_s = []
+    for name, given in (("smpi", None), ("rules", environment)):
+        records, _ = simulated_records(simulated, tmp_path / name, ranks, cases, environment=given)
+        found = [record for record in records if record["record"] == "case"]
+        assert [one["status"] for one in found] == ["ok"] * len(cases)
+        longest_s = (max(times[-1] for times in one["series"][0]["elapsed_s"]) for one in found)
+        times_s.append(dict(zip(cases, longest_s, strict=True)))
+    by_smpi, by_rules = times_s
+    same = [
+        case for case in cases if "alltoall" in case or "scatter" in case or "allreduce message_bytes=6" in case
+    ]
+    assert [by_rules[case] for case in same] == pytest.approx([by_smpi[case] for case in same], rel=0.02)
+    # SMPI cuts this one into segments.
+    assert by_rules["mpi.reduce message_bytes=16384"] < 0.6 * by_smpi["mpi.reduce message_bytes=16384"]
 
 
 PROGRAM = """

@@ -1,0 +1,62 @@
+// What the schedules of the MPI libraries are made of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "schedule.hpp"
+#include "tree.hpp"
+
+namespace scope {
+
+// The steps of a rank within a subset of ranks; the other ranks have none.
+using Phase = std::function<void(Program&, int rank)>;
+
+// One phase after the other; `order` as in Schedule.
+Schedule scheduled(std::vector<Phase> phases, std::vector<int> order = {});
+
+// One rank of each host, the root's first, and trees from these to the other ranks of their hosts.
+struct Hosts {
+  std::vector<int> leaders;
+  Tree inside;
+
+  bool has_several() const { return leaders.size() > 1; }
+  bool has_ranks_to_themselves() const { return leaders.size() == inside.parent.size(); }
+};
+Hosts hosts_of(const Problem& problem);
+
+// Broadcast of the whole message along a tree: to all children at once, or to one after another.
+Phase broadcast_whole(const Problem& problem, Tree tree, bool blocking = false);
+
+// Joins ranks, the first of which is the root.
+using Join = std::function<void(const std::vector<int>& order, Tree& tree)>;
+Phase broadcast_whole(const Problem& problem, const std::vector<int>& order, const Join& join,
+                      bool blocking = false);
+
+// Broadcast by a binomial scatter of as many blocks as ranks, then an allgather by a ring or by recursive doubling.
+Phase broadcast_scattered(const Problem& problem, const std::vector<int>& order, bool ring);
+
+// Reduction of the whole message along a tree; the next child's message is received while one is combined.
+Phase reduce_whole(const Problem& problem, Tree tree);
+
+// The root receives from one rank after another, the last one first.
+Phase reduce_linear(const Problem& problem);
+
+// All blocks of an all-to-all under way at once.
+Phase alltoall_linear(const Problem& problem);
+
+// All-to-all in log2(ranks) messages, each of about half of the blocks (Bruck et al., IEEE TPDS 8(11), 1997).
+Phase alltoall_bruck(const Problem& problem);
+
+// Allgather of a power of two of ranks: all that a rank has goes to the one at distance 1, 2, 4 ...
+Phase allgather_doubling(const Problem& problem);
+
+// Allgather in log2(ranks) messages, each of all blocks that are known, as far as they are missing (Bruck et al.).
+Phase allgather_bruck(const Problem& problem);
+
+// Allgather of an even number of ranks: two blocks at a time, with one neighbour and the other in turn
+// (Chen et al., ICPADS 2005).
+Phase allgather_neighbors(const Problem& problem);
+
+}  // namespace scope
