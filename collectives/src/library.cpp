@@ -54,7 +54,7 @@ Library this_library() {
 }
 
 bool has_rules(Operation operation, Library library) {
-  return operation == Operation::broadcast || (library != Library::mpich && operation != Operation::barrier);
+  return operation == Operation::broadcast || library != Library::mpich;
 }
 
 Schedule library_schedule(const Problem& problem, Library library) {

@@ -423,15 +423,17 @@ int main() {
           try_out(problem, schedule, name);
         }
     }
-  // A reduction and then a broadcast, which Open MPI chooses on many ranks only.
-  for (const int ranks : {130, 257}) {
-    const World world = random_world(random, ranks);
-    const Network network(world.topology, world.hosts);
-    Problem problem{Operation::allreduce, &network};
-    problem.units = 100;
-    problem.unit_bytes = 8;
-    try_out(problem, library_schedule(problem, Library::openmpi4), "allreduce on " + std::to_string(ranks));
-  }
+  // What Open MPI chooses on many ranks only.
+  for (const int ranks : {130, 257})
+    for (const Operation operation : {Operation::allreduce, Operation::barrier}) {
+      const World world = random_world(random, ranks);
+      const Network network(world.topology, world.hosts);
+      Problem problem{operation, &network};
+      problem.units = operation == Operation::barrier ? 0 : 100;
+      problem.unit_bytes = 8;
+      try_out(problem, library_schedule(problem, Library::openmpi4),
+              std::string(name_of(operation)) + " on " + std::to_string(ranks) + " ranks");
+    }
   expect(cases > 5000, "too few cases");
   expect(spoiled > 500, "too few wrong steps: " + std::to_string(spoiled));
   expect(noticed == spoiled, std::to_string(spoiled - noticed) +

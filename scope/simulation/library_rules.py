@@ -18,7 +18,7 @@ from scope.topology.topology import Group, Topology
 
 ANYWHERE = ("broadcast",)
 """Operations by the rules of every library."""
-FLAT = (*ANYWHERE, "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall")
+FLAT = preload.OPERATIONS
 """Operations by the rules of Open MPI, as long as it does not look at hosts."""
 
 

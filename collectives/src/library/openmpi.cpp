@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 
 #include "algorithms.hpp"
 #include "library/phases.hpp"
@@ -31,6 +30,7 @@ enum class Method {
   neighbors,
   bruck,
   pairwise,
+  tree,
   reduce_broadcast,  // a reduction, then a broadcast
 };
 using enum Method;
@@ -209,6 +209,14 @@ const Table& scatter_table() {
   return table;
 }
 
+const Table& barrier_table() {
+  static const Table table = {
+      {4, {{any, doubling}}}, {8, {{any, linear}}},   {64, {{any, doubling}}}, {256, {{any, bruck}}},
+      {512, {{any, tree}}},   {1024, {{any, bruck}}}, {4096, {{any, tree}}},   {any_ranks, {{any, bruck}}},
+  };
+  return table;
+}
+
 Schedule flat(const Problem& problem, const char* name) {
   return find_algorithm(problem.operation, name)->make(problem);
 }
@@ -250,18 +258,18 @@ Phase tuned_broadcast(const Problem& problem, const std::vector<int>& order) {
 // Segments of 64 KiB down a binomial tree between the hosts, and on inside them.
 Phase han_broadcast(const Problem& problem, const Hosts& hosts) {
   constexpr std::int64_t segment_bytes = 65536;
-  const auto tree = std::make_shared<Tree>(hosts.inside);
-  join_doubling(hosts.leaders, *tree);
+  const auto along = std::make_shared<Tree>(hosts.inside);
+  join_doubling(hosts.leaders, *along);
   Problem segmented = problem;
   segmented.segment_units = std::max<std::int64_t>(1, segment_bytes / problem.unit_bytes);
-  return [tree, ranges = segments(segmented)](Program& steps, int rank) {
+  return [along, ranges = segments(segmented)](Program& steps, int rank) {
     std::vector<std::int64_t> coming;
     for (const Range& range : ranges)
-      if (tree->parent[rank] >= 0)
-        coming.push_back(steps.start_receive(tree->parent[rank], Space::work, range.begin, range.count));
+      if (along->parent[rank] >= 0)
+        coming.push_back(steps.start_receive(along->parent[rank], Space::work, range.begin, range.count));
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       if (!coming.empty()) steps.wait(coming[i]);
-      for (const int child : tree->children[rank])
+      for (const int child : along->children[rank])
         steps.start_send(child, Space::work, ranges[i].begin, ranges[i].count);
     }
     steps.wait_all();
@@ -345,6 +353,19 @@ Schedule alltoall(const Problem& problem) {
   }
 }
 
+Schedule barrier(const Problem& problem) {
+  switch (method_of(barrier_table(), problem.ranks(), 0)) {
+    case linear:
+      return scheduled({barrier_linear(problem)});
+    case doubling:
+      return scheduled({barrier_doubling(problem)});
+    case tree:
+      return scheduled({barrier_tree(problem)});
+    default:
+      return flat(problem, "flat_dissemination");
+  }
+}
+
 Schedule rooted(const Problem& problem, const Table& table) {
   const Method method = method_of(table, problem.ranks(), problem.units * problem.unit_bytes);
   return flat(problem, method == linear ? "flat_linear" : "flat_binomial");
@@ -372,9 +393,9 @@ Schedule openmpi_schedule(const Problem& problem, bool hosts_first) {
     case Operation::alltoall:
       return alltoall(problem);
     case Operation::barrier:
-      break;
+      return barrier(problem);
   }
-  throw std::logic_error("no rules of Open MPI for this operation");
+  return {};
 }
 
 }  // namespace scope

@@ -267,4 +267,48 @@ Phase allgather_neighbors(const Problem& problem) {
   };
 }
 
+Phase barrier_linear(const Problem& problem) {
+  return [ranks = problem.ranks()](Program& steps, int rank) {
+    if (rank > 0) {
+      steps.send(0, Space::work, 0, 0);
+      steps.receive(0, Space::work, 0, 0);
+      return;
+    }
+    for (int other = 1; other < ranks; ++other) steps.start_receive(other, Space::work, 0, 0);
+    steps.wait_all();
+    for (int other = 1; other < ranks; ++other) steps.send(other, Space::work, 0, 0);
+  };
+}
+
+Phase barrier_doubling(const Problem& problem) {
+  return [ranks = problem.ranks()](Program& steps, int rank) {
+    int power = 1;
+    while (2 * power <= ranks) power *= 2;
+    if (rank >= power) {
+      exchange(steps, rank - power, {0, 0}, rank - power, {0, 0});
+      return;
+    }
+    const bool stands_in = rank + power < ranks;
+    if (stands_in) steps.receive(rank + power, Space::work, 0, 0);
+    for (int distance = 1; distance < power; distance *= 2)
+      exchange(steps, rank ^ distance, {0, 0}, rank ^ distance, {0, 0});
+    if (stands_in) steps.send(rank + power, Space::work, 0, 0);
+  };
+}
+
+Phase barrier_tree(const Problem& problem) {
+  const auto tree = std::make_shared<Tree>(problem.ranks());
+  join_halving(around(problem.ranks(), 0), *tree);
+  return [tree](Program& steps, int rank) {
+    const std::vector<int>& below = tree->children[rank];
+    for (auto child = below.rbegin(); child != below.rend(); ++child)
+      steps.receive(*child, Space::work, 0, 0);
+    if (const int above = tree->parent[rank]; above >= 0) {
+      steps.send(above, Space::work, 0, 0);
+      steps.receive(above, Space::work, 0, 0);
+    }
+    for (const int child : below) steps.send(child, Space::work, 0, 0);
+  };
+}
+
 }  // namespace scope

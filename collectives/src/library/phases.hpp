@@ -59,4 +59,13 @@ Phase allgather_bruck(const Problem& problem);
 // (Chen et al., ICPADS 2005).
 Phase allgather_neighbors(const Problem& problem);
 
+// Barrier: the first rank waits for all others and releases them one after another.
+Phase barrier_linear(const Problem& problem);
+
+// Barrier by exchanges at distance 1, 2, 4 ...; ranks beyond a power of two have another one do it for them.
+Phase barrier_doubling(const Problem& problem);
+
+// Barrier up and down a binomial tree.
+Phase barrier_tree(const Problem& problem);
+
 }  // namespace scope

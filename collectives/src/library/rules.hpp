@@ -5,8 +5,7 @@
 
 namespace scope {
 
-// Open MPI's component `tuned`; where hosts have several ranks, broadcasts of Open MPI 5 are those of `han`. Throws
-// std::logic_error for an operation without rules.
+// Open MPI's component `tuned`. `hosts_first`: where hosts have several ranks, broadcasts are those of `han`.
 Schedule openmpi_schedule(const Problem& problem, bool hosts_first);
 
 // MPICH's broadcast.
