@@ -257,7 +257,8 @@ def test_operations_are_right_by_the_rules_of_open_mpi(
     """SMPI has the same rules for some operations, in code of its own: times must agree there."""
     hosts = [f"host{number}" for number in range(ranks)]
     environment = library_rules.environment(rules, hosts, tmp_path / "hosts.toml")
-    cases = [f"mpi.{name} message_bytes={size}" for name in library_rules.FLAT for size in (8, 16384, 65536)]
+    names = [name for name in library_rules.FLAT if name != "barrier"]
+    cases = ["mpi.barrier", *(f"mpi.{name} message_bytes={size}" for name in names for size in (8, 16384, 65536))]
     times_s = []
     for name, given in (("smpi", None), ("rules", environment)):
         records, _ = simulated_records(simulated, tmp_path / name, ranks, cases, environment=given)
