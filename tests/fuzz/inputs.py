@@ -92,7 +92,8 @@ def verdict(generator: Generator, chance: random.Random, kind: Kind = "forked") 
         made = generator(chance, place)
         before = {file: file.read_bytes() for file in place.glob("*/samples.jsonl") if file.is_file()}
         answer = carried_out(made, place, kind)
-        removes = made.words[:2] == ["runs", "remove"] and not {"--yes", "-y"}.isdisjoint(made.words)
+        deletes = made.words[:1] == ["runs"] and made.words[1:2] in (["remove"], ["prune"])
+        removes = deletes and not {"--yes", "-y"}.isdisjoint(made.words)
         found = judged(made, answer) or (None if removes else lost_samples(before)) or leftovers(place)
     return Verdict(found[0], made.words, found[1]) if found else None
 
