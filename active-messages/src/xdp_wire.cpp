@@ -1,4 +1,4 @@
-// AF_XDP: an XDP program of a dozen instructions hands our frames to rings in our own memory before the network stack
+// AF_XDP: an XDP program of 18 instructions hands our frames to rings in our own memory before the network stack
 // sees them; all other frames pass. Without zero copy in the driver the kernel copies once in each direction, and
 // frames leave past the queue discipline of the interface.
 #include <linux/bpf.h>

@@ -20,7 +20,7 @@ GROUPS = {
         "run": "measure this machine or cluster, explain the findings, write a report",
         "list": "list the benchmarks",
         "describe": "explain one benchmark: what it measures, how, and its parameters",
-        "tune": "search the settings of LINPACK, or the fastest way to access files: predict all, measure a few",
+        "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
         "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
     },
     "read": {
@@ -240,7 +240,11 @@ def parser(name: str) -> Command:
     from scope.cli.help import CONTEXT, GroupedOptions
 
     made = typer.Typer(
-        context_settings=CONTEXT, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        context_settings=CONTEXT,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
     )
     # A keyword of Python cannot name a module: `import` is in import_.py.
     module = importlib.import_module(f"scope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")

@@ -30,10 +30,13 @@ def list_cache(json: Json = False) -> None:
 
 def prune(
     older: Annotated[
-        float, typer.Option(metavar="DAYS", min=0, help="Keep what was used in so many days.")
+        float, typer.Option(metavar="DAYS", min=0, help="Keep what was used in the last DAYS days.")
     ] = 30.0,
 ) -> None:
-    """Remove what was not used for a month (--older); it is compiled again when it is needed."""
+    """Remove what was not used for a month, or for --older DAYS.
+
+    It is compiled again when it is needed.
+    """
     from scope.build import cached
     from scope.units import quantity
 

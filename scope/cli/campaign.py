@@ -21,7 +21,9 @@ Limit = Annotated[float | None, typer.Option(help="Seconds after which a run is 
 
 
 def command(
-    study: Annotated[Path | None, typer.Argument(help="A study: a .toml file.", show_default=False)] = None,
+    study: Annotated[
+        Path | None, typer.Argument(metavar="STUDY", help="A .toml file.", show_default=False)
+    ] = None,
     output: Output = None,
     resume: Resume = None,
     repetitions: Annotated[

@@ -31,7 +31,10 @@ def command(
         ),
     ],
     threshold: Annotated[
-        float, typer.Option(metavar="PERCENT", help="Relative changes below this count as equal; default: 2.")
+        float,
+        typer.Option(
+            metavar="PERCENT", help="Relative changes below this count as equal; default: 2.", show_default=False
+        ),
     ] = 2.0,
     across_machines: Annotated[
         bool,

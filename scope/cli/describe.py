@@ -15,7 +15,9 @@ PIPE_COLUMNS = 100
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="A benchmark, for example mpi.latency.")],
+    name: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="For example mpi.latency; scope list names all.")
+    ],
     mpi: Mpi = None,
     json: Json = False,
 ) -> None:

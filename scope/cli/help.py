@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from typer._click import Context, HelpFormatter
+    from typer._click import Context, HelpFormatter, Parameter
 
 MPI_AND_HOSTS = "MPI and hosts"
 PROCEDURE = "Measurement procedure"
@@ -21,6 +21,11 @@ CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_w
 
 class GroupedOptions(TyperCommand):
     """A command whose help lists options by heading (`rich_help_panel`), those without one first."""
+
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:
+        """Return the words of the usage line as manuals have them: `[OPTIONS] RUN [PATTERN]...`."""
+        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        return [*filter(None, [self.options_metavar]), *map(_in_usage, arguments)]
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the arguments, then the options of each heading in the order of their first option."""
@@ -36,3 +41,11 @@ class GroupedOptions(TyperCommand):
             if lines:
                 with formatter.section(heading):
                     formatter.write_dl(lines)
+
+
+def _in_usage(argument: Parameter) -> str:
+    """Return `RUN`, `RUN...`, `[RUN]` or `[RUN]...`; a name that ends in dots says itself that it is repeated."""
+    name = argument.metavar or str(argument.name).upper()
+    if argument.required:
+        return name if argument.nargs == 1 or name.endswith("...") else f"{name}..."
+    return f"[{name}]" if argument.nargs == 1 or name.endswith("...") else f"[{name}]..."

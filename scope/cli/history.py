@@ -24,7 +24,7 @@ LISTED = 8
 
 def command(
     benchmarks: Annotated[
-        list[str] | None, typer.Argument(metavar="[BENCHMARK]...", help="Names, levels or patterns; default: all.")
+        list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: that of the newest run.")
@@ -41,11 +41,13 @@ def command(
     ] = None,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Measure the gravest regressions again, here; only those count that stay."),
+        typer.Option(
+            "--confirm", help="Measure the worst regressions again, here; only those that are confirmed count."
+        ),
     ] = False,
     time: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=1, help="That --confirm may take; default: as scope run."),
+        typer.Option(metavar="SECONDS", min=1, help="Time that --confirm may take; default: as scope run."),
     ] = None,
     folder: Place = None,
     json: Json = False,

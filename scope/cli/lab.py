@@ -34,7 +34,10 @@ def up(
     name: Name,
     check: Annotated[bool, typer.Option(help="Measure every kind of link.")] = True,
 ) -> None:
-    """Bring a lab up until `scope lab down`, and measure every kind of link."""
+    """Bring a lab up, and measure every kind of link.
+
+    It stays up until `scope lab down`.
+    """
     from scope.cli.progress import link_progress
     from scope.engine import lab
 
@@ -42,7 +45,7 @@ def up(
 
 
 def down(
-    name: Annotated[str | None, typer.Argument(metavar="LAB")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="LAB", help="Name of a lab that is up.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
 ) -> None:
     """End a lab and every process inside."""
@@ -55,7 +58,7 @@ def down(
 
 
 def status(name: Name, json: Json = False) -> None:
-    """Show the hosts of a lab, its measured links, and its disturbances."""
+    """Show the hosts, the measured links and the faults of a lab."""
     from scope.cli.output import print_json
     from scope.engine import lab
 
@@ -75,7 +78,10 @@ def check(name: Name) -> None:
 
 
 def storage(name: Name, json: Json = False) -> None:
-    """Show the file system of a lab that is up: its servers, their disks, and the space that each host sees."""
+    """Show the file system of a lab: servers, disks, free space.
+
+    The lab must be up. The space is what each host sees.
+    """
     from scope import units
     from scope.cli.output import print_json
     from scope.engine import lab
@@ -94,7 +100,7 @@ def storage(name: Name, json: Json = False) -> None:
 
 def exec_command(
     name: Name,
-    host: Annotated[str, typer.Argument(help="For example hpc1.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
     transport: Transport = None,
 ) -> None:
@@ -108,9 +114,10 @@ def within(
     name: Name,
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")],
 ) -> None:
-    """Run a command of scope on the first host of a lab: `scope lab within grid -- run` is `scope run --lab grid`.
+    """Run a command of scope on the first host of a lab.
 
-    A lab that is not up is brought up for the command and taken down afterwards.
+    `scope lab within grid -- run` is `scope run --lab grid`. A lab that is not up is brought up for the command
+    and taken down afterwards.
     """
     raise typer.Exit(run_within(name, words))
 

@@ -53,4 +53,4 @@ def _print_table(benchmarks: Sequence[Benchmark]) -> None:
     for benchmark in benchmarks:
         summary = benchmark.summary if benchmark.available else f"not available: {benchmark.reason}"
         table.add_row(benchmark.name, benchmark.module, summary)
-    console().print(table)
+    console(breaks=True).print(table)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def command(
     words: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND", help="For example: -- mpiexec -n 4 ./app input")
+        list[str], typer.Argument(metavar="-- COMMAND...", help="For example: -- mpiexec -n 4 ./app input")
     ],
     output: Output = None,
     mpi: Annotated[

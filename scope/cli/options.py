@@ -35,13 +35,16 @@ def _no_packed_run(run: Path | None) -> Path | None:
 RunFolder = Annotated[
     Path,
     typer.Argument(
-        help="Run directory, for example runs/latest, or packed run.", show_default=False, callback=_folder
+        metavar="RUN",
+        help="Run directory, for example runs/latest, or packed run.",
+        show_default=False,
+        callback=_folder,
     ),
 ]
 RunFolders = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RUN...",
+        metavar="RUN",
         help="Run directories, for example runs/latest, or packed runs.",
         show_default=False,
         callback=_folders,
@@ -49,7 +52,12 @@ RunFolders = Annotated[
 ]
 WrittenRunFolder = Annotated[
     Path,
-    typer.Argument(help="Run directory, for example runs/latest.", show_default=False, callback=_no_packed_run),
+    typer.Argument(
+        metavar="RUN",
+        help="Run directory, for example runs/latest.",
+        show_default=False,
+        callback=_no_packed_run,
+    ),
 ]
 Output = Annotated[
     Path | None,

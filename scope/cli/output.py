@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,14 +22,15 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def grid(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a plain table for the terminal."""
+def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collection[int] = ()) -> Table:
+    """Return a plain table for the terminal; `breaks`: columns whose texts go on in a further line."""
     from rich.table import Table
     from rich.text import Text
 
     made = Table(box=None, pad_edge=False)
-    for column in columns:
-        made.add_column(Text(column), no_wrap=True)
+    for number, column in enumerate(columns):
+        broken = number in breaks
+        made.add_column(Text(column), no_wrap=not broken, overflow="fold" if broken else "ellipsis")
     for row in rows:
         made.add_row(*map(Text, row))
     return made

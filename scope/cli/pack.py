@@ -10,7 +10,10 @@ import typer
 
 def command(
     run: Annotated[
-        Path, typer.Argument(help="Folder of a run of any kind, for example runs/latest.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Folder of a run of any kind, for example runs/latest.", show_default=False
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.zip in this folder.")

@@ -13,7 +13,7 @@ from scope.cli.options import Hostfile, Hosts, Json, Mpi, Output, Seed, words
 def command(
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- PROGRAM ...", help="The program without mpiexec: Scope starts its ranks."),
+        typer.Argument(metavar="-- PROGRAM...", help="The program without mpiexec: Scope starts its ranks."),
     ] = None,
     ranks: Annotated[int | None, typer.Option(help="Number of ranks; default: one for each host.")] = None,
     repetitions: Annotated[

@@ -11,7 +11,9 @@ import typer
 def command(
     run: Annotated[
         Path,
-        typer.Argument(help="Run directory, for example runs/latest, or packed run.", show_default=False),
+        typer.Argument(
+            metavar="RUN", help="Run directory, for example runs/latest, or packed run.", show_default=False
+        ),
     ],
     output: Annotated[
         Path | None,

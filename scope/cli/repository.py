@@ -21,14 +21,14 @@ Place = Annotated[
     Path | None,
     typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else among your data."),
 ]
-Ids = Annotated[list[str], typer.Argument(metavar="RUN...", help="First digits of ids, or latest.")]
+Ids = Annotated[list[str], typer.Argument(metavar="RUN", help="First digits of ids, or latest.")]
 Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
 Cluster = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster.")]
 
 
 def add(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories, or packed runs.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories, or packed runs.")],
     tag: Tags = None,
     note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
     cluster: Annotated[
@@ -37,7 +37,10 @@ def add(
     ] = None,
     folder: Place = None,
 ) -> None:
-    """Keep runs, each as one compact file; a run that is kept already gets the tags and the note."""
+    """Keep runs, each as one compact file.
+
+    A run that is kept already gets the tags and the note.
+    """
     from scope.engine.repository import Repository
 
     repository = Repository(folder, make=True)
@@ -142,7 +145,10 @@ def unpack(
 
 
 def path(run: Id, folder: Place = None) -> None:
-    """Print the file of a run, which show, report, compare and predict read as it is."""
+    """Print the file of a run.
+
+    show, report, compare and predict read the file as it is.
+    """
     from scope.engine.repository import Repository
 
     typer.echo(str(Repository(folder).file(run)))
@@ -166,7 +172,10 @@ def remove(
 
 
 def verify(folder: Place = None) -> None:
-    """Compare all files with their checksums, and the index with the files; exit code 1 where one is wrong."""
+    """Compare all files with their checksums and with the index.
+
+    The exit code is 1 where one is wrong.
+    """
     from scope.engine.repository import Repository
 
     repository = Repository(folder)
@@ -184,7 +193,10 @@ def rebuild(
         ),
     ] = None,
 ) -> None:
-    """Make the index anew from the files; damaged ones are named and left out."""
+    """Make the index anew from the files.
+
+    Damaged files are named and left out.
+    """
     from scope.engine.repository import Repository
 
     repository = Repository(folder)
@@ -195,7 +207,10 @@ def push(
     target: Annotated[str, typer.Argument(metavar="PATH", help="A folder, or HOST:FOLDER by rsync.")],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that another repository lacks to it, and notes that are newer here."""
+    """Copy the runs that another repository lacks to it.
+
+    Notes that are newer here are copied, too.
+    """
     from scope.engine.repository import Repository
 
     _print_exchanged(Repository(folder).push(target))
@@ -207,7 +222,10 @@ def pull(
     ],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that are missing here from another repository, and notes that are newer there."""
+    """Copy the runs that are missing here from another repository.
+
+    Notes that are newer there are copied, too.
+    """
     from scope.engine.repository import Repository
 
     _print_exchanged(Repository(folder, make=True).pull(source))
@@ -215,11 +233,14 @@ def pull(
 
 def published(
     machine: Annotated[
-        str | None, typer.Argument(metavar="[MACHINE]", help="Print the figures of this one.", show_default=False)
+        str | None, typer.Argument(metavar="MACHINE", help="Print the figures of this one.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """List historic machines whose published figures stand beside clusters, or print the figures of one."""
+    """List historic machines, or print the figures of one.
+
+    The published figures of these machines stand beside those of clusters.
+    """
     from scope.cli.output import grid, print_json
     from scope.models.published.machines import machines, named
     from scope.report.terminal.console import console
@@ -231,15 +252,17 @@ def published(
             print_json([{"machine": one.id, "name": one.name, **dict(one.sheet)} for one in machines()])
             return
         rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
-        console().print(grid(["machine", "name", "network", "figures", "published in"], rows))
+        heads = ["machine", "name", "network", "figures", "published in"]
+        console(breaks=True).print(grid(heads, rows, breaks=(1, 2, 4)))
         return
     found = named(machine)
     if json:
         print_json([{"case": one.label, **asdict(one), "better": one.better} for one in found.figures])
         return
-    console().print(grid(["", ""], [list(row) for row in found.sheet]))
+    screen = console(breaks=True)
+    screen.print(grid(["", ""], [list(row) for row in found.sheet], breaks=(1,)))
     table = [[in_words(one.metric), one.label, quantity(one.value, one.unit), one.where] for one in found.figures]
-    console().print(grid(["figure", "case", "published", "where"], table))
+    screen.print(grid(["figure", "case", "published", "where"], table, breaks=(1, 3)))
 
 
 COMMANDS = {

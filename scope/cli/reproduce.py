@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help="For example scope-appendix-g; see --list.", show_default=False)
+        str | None,
+        typer.Argument(metavar="NAME", help="For example scope-appendix-g; see --list.", show_default=False),
     ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="List the published experiments, and measure nothing.")
@@ -161,7 +162,8 @@ def _list(json: bool) -> None:
     if json:
         print_json([{"name": name, "title": one.title, "source": one.source} for name, one in known])
     else:
-        console().print(grid(["name", "title", "source"], [[name, one.title, one.source] for name, one in known]))
+        rows = [[name, one.title, one.source] for name, one in known]
+        console(breaks=True).print(grid(["name", "title", "source"], rows, breaks=(1, 2)))
 
 
 def _lines(rows: list[Row], number: Callable[[float | None, str], str]) -> Table:

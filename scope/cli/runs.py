@@ -20,7 +20,10 @@ RUNS = Path("runs")
 
 
 def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
-    """List the runs, newest first: when, what, on which hosts, how it ended, and its size."""
+    """List the runs, newest first.
+
+    The list says when, what, on which hosts, how it ended, and the size of the folder.
+    """
     from scope.cli.output import print_json
     from scope.cli.streams import one_line
     from scope.engine import kept_runs
@@ -55,7 +58,7 @@ def open_report(
 
 
 def remove_runs(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Names of runs, or their folders.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Names of runs, or their folders.")],
     folder: Folder = RUNS,
     yes: Yes = False,
 ) -> None:
@@ -68,12 +71,16 @@ def remove_runs(
 def prune(
     keep: Annotated[int | None, typer.Option(metavar="N", min=0, help="Keep the newest N.")] = None,
     older: Annotated[
-        float | None, typer.Option(metavar="DAYS", min=0, help="Keep what is not older than so many days.")
+        float | None, typer.Option(metavar="DAYS", min=0, help="Keep the runs of the last DAYS days.")
     ] = None,
     folder: Folder = RUNS,
     yes: Yes = False,
 ) -> None:
-    """Remove old runs: all but the newest (--keep), those of long ago (--older), or what is both."""
+    """Remove old runs, as --keep and --older say.
+
+    With --keep N, all but the newest N are old; with --older DAYS, those before the last DAYS days. With both,
+    only runs that are old by both are removed.
+    """
     from scope.engine import kept_runs
     from scope.errors import UsageError
 

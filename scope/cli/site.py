@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """Write pages with all clusters, rankings, histories, runs and their reports; they need no server.
 
-    Reports take a few seconds each and are written once.
+    Reports are written once; most take about a second.
     """
     from scope.cli.output import written
     from scope.cli.progress import stage_progress

@@ -14,7 +14,7 @@ def command(
     program: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="-- PROGRAM ...", help="A program, or a whole command that begins with mpiexec or srun."
+            metavar="-- PROGRAM...", help="A program, or a whole command that begins with mpiexec or srun."
         ),
     ] = None,
     time: Annotated[

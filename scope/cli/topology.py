@@ -46,10 +46,10 @@ def discover(
     remote_shell: RemoteShell = None,
     launcher_argument: LauncherArgument = None,
 ) -> None:
-    """Find groups of hosts, their uplinks and rates by measuring between hosts, and write topology.toml.
+    """Find groups of hosts, their uplinks and rates by measuring.
 
-    No switch is queried and nothing is assumed: the groups follow from the rates of isolated transfers between
-    pairs of hosts, and from which concurrent transfers slow each other.
+    The result is a topology.toml. No switch is queried and nothing is assumed: the groups follow from the rates of
+    isolated transfers between pairs of hosts, and from which concurrent transfers slow each other.
     """
     from scope.cli.output import print_json, written
     from scope.cli.progress import stage_progress
@@ -76,7 +76,7 @@ def discover(
 
 
 def load(
-    file: Annotated[Path, typer.Argument(help="A topology.toml.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A topology.toml.", show_default=False)],
     json: Json = False,
     mpi: Mpi = None,
     hosts: Hosts = None,
@@ -88,9 +88,10 @@ def load(
     remote_shell: RemoteShell = None,
     launcher_argument: LauncherArgument = None,
 ) -> None:
-    """Load every trunk of a topology, and the bisection, to 10, 50, 80 and 100 % of its predicted rate.
+    """Load every trunk and the bisection, and compare their rates.
 
-    Compare what arrives with the rate that the file predicts, and time small messages beside the load.
+    Loads are 10, 50, 80 and 100 % of the rate that the file predicts. What arrives is compared with this rate, and
+    small messages are timed beside the load.
     """
     from scope.cli.output import print_json
     from scope.cli.progress import stage_progress
@@ -112,7 +113,7 @@ def load(
 
 
 def show(
-    file: Annotated[Path, typer.Argument(help="A topology.toml.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A topology.toml.", show_default=False)],
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")] = None,
     json: Json = False,
 ) -> None:

@@ -19,7 +19,7 @@ def linpack(
         float, typer.Option(help="Without --n: share of the available memory for the matrix.")
     ] = 0.8,
     seconds: Annotated[
-        float, typer.Option(help="Without --n: longest time of one solution; inf: whatever the memory holds.")
+        float, typer.Option(help="Without --n: longest time of one solution; inf: only the memory limits it.")
     ] = 10.0,
     ranks: Annotated[int | None, typer.Option(help="Number of ranks; default: all slots.")] = None,
     blocks: Annotated[str | None, typer.Option(metavar="64,128", help="Block sizes (NB) to choose from.")] = None,
@@ -39,10 +39,11 @@ def linpack(
         Path | None, typer.Option(metavar="DIR", help="Resume this search, or print a finished one.")
     ] = None,
 ) -> None:
-    """Find good settings of LINPACK here: N, NB, process grid, broadcast, row exchange, look-ahead.
+    """Find good settings of LINPACK for this machine.
 
-    The times of all settings are predicted from short measurements; the best ones are measured, first at small N.
-    The run directory also holds tune.json, tuning.txt, HPL.dat and best.toml.
+    They are N, NB, process grid, broadcast, row exchange and look-ahead. The times of all settings are predicted
+    from short measurements; the best ones are measured, first at small N. The run directory also holds tune.json,
+    tuning.txt, HPL.dat and best.toml.
     """
     import sys
 
@@ -110,10 +111,11 @@ def storage(
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
 ) -> None:
-    """Find the fastest way to access files here: ranks, one file or many, POSIX or MPI-IO, transfers, hints.
+    """Find the fastest way to access files here.
 
-    The bandwidths of all ways are predicted from a few; the best ones are measured. The run directory also holds
-    tune-storage.json, tuning.txt and best.toml.
+    Ways differ in ranks, one file or many, POSIX or MPI-IO, transfers and hints. The bandwidths of all ways are
+    predicted from a few; the best ones are measured. The run directory also holds tune-storage.json, tuning.txt
+    and best.toml.
     """
     import sys
 
@@ -156,10 +158,10 @@ def blas(
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
 ) -> None:
-    """Find the fastest kernels of OpenBLAS for this host's processors: OPENBLAS_CORETYPE.
+    """Find the fastest kernels of OpenBLAS for this host's processors.
 
-    Products of matrices are measured with the kernels in use and, in turn, with each other kind that these
-    processors can run. The folder holds tune-blas.json and the runs of both sides.
+    OPENBLAS_CORETYPE chooses them. Products of matrices are measured with the kernels in use and, in turn, with
+    each other kind that these processors can run. The folder holds tune-blas.json and the runs of both sides.
     """
     import sys
 

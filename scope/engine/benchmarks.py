@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,6 @@ from scope.catalog.benchmark import MODULES, Benchmark
 from scope.engine.builds import native_program
 from scope.errors import UsageError
 from scope.machine.machine import NativeBuild
-from scope.plan.experiment import did_you_mean
 from scope.plan.plan import refuse_unknown
 from scope.rundirectory import read_text
 
@@ -48,7 +48,17 @@ def explain(name: str, mpi: str | None) -> Explained:
     catalog = registry.load(native_program(installations.find(mpi)).program)
     benchmark = catalog.get(name)
     if benchmark is None:
-        near = did_you_mean(name, catalog.names)
-        raise UsageError(f"{name}: unknown benchmark; must be one of {', '.join(catalog.names)}{near}")
+        raise UsageError(f"{name}: unknown benchmark; {_near(name, catalog.names)}scope list names all")
     file = native.source_directory() / "src" / "benchmarks" / benchmark.specification
     return Explained(benchmark, read_text(file))
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """Return `did you mean A or B? ` where names are close, with their level or without it."""
+    word = name.rpartition(".")[2]
+    last = {each: each.rpartition(".")[2] for each in names}
+    alike = difflib.get_close_matches(word, sorted(set(last.values())), n=2, cutoff=0.7)
+    close = difflib.get_close_matches(name, names, n=1)
+    found = list(dict.fromkeys([*close, *(each for one in alike for each in names if last[each] == one)]))[:4]
+    listed = " or ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
+    return f"did you mean {listed}? " if found else ""

@@ -73,8 +73,18 @@ def find(name: str) -> Emulation:
     """Return the lab of this name that is up; UsageError where there is none."""
     found = emulation.find(description.name_of(name))
     if found is None:
+        _refuse_unknown(name)
         raise UsageError(f"lab {name}: is not up; scope lab up {name} brings it up")
     return found
+
+
+def _refuse_unknown(name: str) -> None:
+    """Raise UsageError for a name that is neither that of a lab nor a file; say which labs there are."""
+    known = sorted({*description.presets(), *emulation.all_up()})
+    if name not in known and not Path(name).is_file():
+        raise UsageError(
+            f"lab {name}: is not up and cannot be brought up: must be one of {', '.join(known)}, or a .toml file"
+        )
 
 
 def spaces(name: str) -> list[storage.Space]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import COMMANDS, answer
+from scope.cli import BARE, COMMANDS, answer
 from scope.cli.grammar import commands
 from tests.cli.scope_command import SCOPE
 from tests.patience import PATIENCE_S
@@ -48,6 +49,52 @@ def test_subcommands_have_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--check / --no-check" in said(capsys, "help", "lab", "up")
     for name in importlib.import_module("scope.cli.lab").COMMANDS:
         assert said(capsys, "lab", name, "-h").startswith(f"Usage: scope lab {name} ")
+
+
+GROUPS = ("tune", "runs", "repository", "topology", "lab", "cache")
+"""Commands with subcommands."""
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_subcommands_do_is_said_in_whole_sentences(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = said(capsys, name, "--help").splitlines()
+    said_of = dict(line.split(maxsplit=1) for line in lines[lines.index("Commands:") + 1 :])
+    assert said_of.keys() == importlib.import_module(f"scope.cli.{name}").COMMANDS.keys()
+    assert all(text.endswith(".") and not text.endswith("...") for text in said_of.values()), said_of
+
+
+@pytest.mark.parametrize("name", [name for name in GROUPS if name not in BARE])
+def test_a_command_that_needs_a_subcommand_lists_them(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = said(capsys, name, "--help")
+    assert answer([name]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == listed
+
+
+def test_usage_lines_are_as_in_manuals() -> None:
+    usage = {words.name: words.usage.removeprefix(f"scope {words.name} [OPTIONS]").strip() for words in commands()}
+    for line in usage.values():
+        bare = re.sub(r"[A-Z_]+|\[|\]|\.\.\.|--| ", "", line)
+        assert not bare, line
+        assert not any(odd in line for odd in ("[[", "]]", "... ...", "......", "[ ")), line
+    assert usage["history"] == "[BENCHMARK]..."
+    assert usage["import"] == "[FORMAT] FILE..."
+    assert usage["compare"] == "A B [C]..."
+    assert usage["monitor"] == "-- COMMAND..."
+    assert usage["soak"] == "[-- PROGRAM...]"
+    assert usage["lab exec"] == "LAB HOST -- COMMAND..."
+    assert usage["runs remove"] == "RUN..."
+    assert usage["show"] == "RUN [PATTERN]..."
+
+
+def test_a_default_is_said_once() -> None:
+    for words in commands():
+        for spelling, meaning in words.options:
+            assert not re.search(r"default: [^;,]*\[default:", meaning), (words.name, spelling, meaning)
 
 
 def completed(*words: str) -> list[str]:

@@ -43,6 +43,16 @@ def test_list_is_readable_when_piped(tmp_path: Path) -> None:
     assert any(line.startswith("mpi.latency ") and "baseline" in line for line in output.splitlines())
 
 
+def test_a_pipe_is_as_wide_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    whole = scope(tmp_path, "list", "mpi", *MPI).output
+    monkeypatch.setenv("COLUMNS", "60")
+    *table, _ = scope(tmp_path, "list", "mpi", *MPI).output.splitlines()
+    assert max(map(len, table)) <= 60
+    assert "mpi.latency" in "\n".join(table)
+    assert {word for line in table for word in line.split()} <= set(whole.split())
+
+
 def test_every_benchmark_is_described(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +79,12 @@ def test_a_description_tells_parameters_figures_and_sweeps(tmp_path: Path) -> No
 
 
 def test_an_unknown_benchmark_is_not_described(tmp_path: Path) -> None:
-    assert "did you mean mpi.latency?" in scope(tmp_path, "describe", "mpi.latenzy", *MPI).refusal()
+    for asked, near in (
+        ("mpi.latenzy", "did you mean mpi.latency or network.latency? scope list names all"),
+        ("bcast", "did you mean mpi.broadcast or operation.broadcast? scope list names all"),
+        ("nosuch", "unknown benchmark; scope list names all"),
+    ):
+        assert scope(tmp_path, "describe", asked, *MPI).refusal().endswith(near)
 
 
 def test_build_tells_where_the_program_is(tmp_path: Path) -> None:

@@ -31,7 +31,10 @@ def test_an_unknown_name_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"gamma-table1", "netfinity-lu", "param-linpack", "scope-psrs"} <= set(names())
 
 
-def test_all_experiments_are_listed_with_their_titles(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_experiments_are_listed_with_their_titles(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert dispatch("reproduce", ["--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in listed] == names()
@@ -41,6 +44,22 @@ def test_all_experiments_are_listed_with_their_titles(capsys: pytest.CaptureFixt
     assert all(one["name"] in said and one["title"] in said for one in listed)
     assert dispatch("reproduce", []) == 2
     assert "--list shows them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["reproduce", "--list"], ["repository", "published"]])
+def test_narrow_lists_lose_nothing(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert dispatch(words[0], words[1:]) == 0
+    wide = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "80")
+    assert dispatch(words[0], words[1:]) == 0
+    narrow = capsys.readouterr().out
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert "…" not in narrow
+    assert sorted("".join(narrow.split())) == sorted("".join(wide.split()))
+    assert {line.split()[0] for line in wide.splitlines()} <= {line.split()[0] for line in narrow.splitlines()}
 
 
 def test_a_fixed_number_of_ranks_without_room_is_left_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from typing import IO
@@ -25,11 +26,15 @@ class Screen(Console):
             yield Segment(text if control else text.translate(_VISIBLE), style, control)
 
 
-def console(file: IO[str] | None = None) -> Console:
-    """Return a console that neither breaks nor colours lines when its output is piped."""
+def console(file: IO[str] | None = None, breaks: bool = False) -> Console:
+    """Return a console that neither breaks nor colours lines when its output is piped.
+
+    `breaks`: what is printed loses nothing in narrow lines; a pipe then has the width in COLUMNS, if that is set.
+    """
     stream = file or sys.stdout
-    width = None if stream.isatty() else _PIPE_COLUMNS
-    return Screen(file=stream, width=width, highlight=False)
+    asked = os.environ.get("COLUMNS", "") if breaks else ""
+    piped = int(asked) if asked.isdecimal() and int(asked) else _PIPE_COLUMNS
+    return Screen(file=stream, width=None if stream.isatty() else piped, highlight=False)
 
 
 def draws(stream: IO[str]) -> bool:
