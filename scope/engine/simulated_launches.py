@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ SHARE_OF_MEMORY = 0.8
 """Of the memory that is free on this machine, for all simulations that run at a time."""
 BYTES_OF_RANK = 3.5e6
 """What a simulated rank needs with small buffers: no more launches run at a time than have room for so much."""
-LACKS_MEMORY = "of memory on this host; available"
+LACKS_MEMORY = re.compile(r"the buffers need (\d+) MB of memory on this host; available")
 """In the reason of the native program for refusing a case whose buffers do not fit."""
 
 
@@ -184,7 +185,7 @@ class Launches:
         most = max(launch.ranks for launch in self.request.plan.launches)
         together = at_a_time(len(turns), most, memory_bytes)
         try:
-            self._at_once(turns, together, memory_bytes / together)
+            self._at_once(turns, together, memory_bytes)
             for launch in self.request.plan.launches:
                 if together > 1:
                     self._again(launch, memory_bytes)
@@ -196,12 +197,19 @@ class Launches:
             for launch in self.request.plan.launches:
                 self._take_over(launch)
 
-    def _at_once(self, turns: Sequence[Sequence[Launch]], together: int, memory_bytes: float) -> None:
-        """Simulate some turns at a time; the first error, or an interrupt, ends them all."""
+    def _at_once(self, turns: Sequence[Sequence[Launch]], together: int, all_bytes: float) -> None:
+        """Simulate some turns at a time, each with its share of the memory.
+
+        The first error, or an interrupt, ends them all. What needs more than all of the memory shares it at once: it has no other chance.
+        """
+        memory_bytes = all_bytes / together
 
         def simulate(turn: Sequence[Launch]) -> None:
             for launch in turn:
                 self._supervise(launch, memory_bytes, self.request.options.share_memory)
+            for launch in turn:  # beside those that compute, which take the longest
+                if not self.request.computes(launch):
+                    self._again(launch, memory_bytes, shares_memory=True, needing_bytes=all_bytes)
 
         with ThreadPoolExecutor(together) as pool:
             running = [pool.submit(simulate, turn) for turn in turns]
@@ -217,11 +225,14 @@ class Launches:
         for error in sorted(errors, key=lambda error: isinstance(error, InterruptedRunError)):
             raise error
 
-    def _again(self, launch: Launch, memory_bytes: float, shares_memory: bool = False) -> None:
-        """Simulate once more what a launch refused for lack of memory."""
+    def _again(
+        self, launch: Launch, memory_bytes: float, shares_memory: bool = False, needing_bytes: float = 0.0
+    ) -> None:
+        """Simulate once more what a launch refused for lack of memory, and what needs more than so many bytes."""
         part = self._part(launch)
         records = list(_records(part))
-        refused = {one["position"] for _, one in records if LACKS_MEMORY in one.get("reason", "")}
+        needs = {one["position"]: lacking_bytes(one.get("reason", "")) for _, one in records if "position" in one}
+        refused = {position for position, need in needs.items() if need > needing_bytes}
         if not refused:
             return
         write_bytes(part.samples, b"".join(line for line, one in records if one.get("position") not in refused))
@@ -282,6 +293,12 @@ def at_a_time(turns: int, ranks: int, memory_bytes: float) -> int:
     """Return how many simulations run at a time: one for each core, as far as they have memory."""
     room = int(memory_bytes // (ranks * BYTES_OF_RANK))
     return max(1, min(turns, len(os.sched_getaffinity(0)), room))
+
+
+def lacking_bytes(reason: str) -> float:
+    """Return what the buffers of a refused case need; 0 where lack of memory was not the reason."""
+    found = LACKS_MEMORY.search(reason)
+    return float(found[1]) * 1e6 if found else 0.0
 
 
 def in_turn(request: Request) -> Iterator[Sequence[Launch]]:

@@ -16,7 +16,7 @@ import pytest
 
 from scope.build import installations
 from scope.engine.simulate import listed
-from scope.engine.simulated_launches import LACKS_MEMORY
+from scope.engine.simulated_launches import lacking_bytes
 from scope.engine.simulation_request import takes_time_to_compute
 from scope.errors import ScopeError, UsageError
 from scope.launch import preload
@@ -207,7 +207,7 @@ def test_shared_memory_has_room_for_a_case_that_is_refused_without(simulated: Na
             assert (case["status"], case["verification"]["checks"]) == ("ok", 0)
         else:
             assert case["status"] == "unavailable"
-            assert LACKS_MEMORY in case["reason"]
+            assert lacking_bytes(case["reason"]) == pytest.approx(16 * 2 * 32 * 2**20, rel=0.1)
 
 
 def test_topology_aware_collectives_take_the_time_of_their_schedules(
