@@ -200,7 +200,8 @@ class Launches:
     def _at_once(self, turns: Sequence[Sequence[Launch]], together: int, all_bytes: float) -> None:
         """Simulate some turns at a time, each with its share of the memory.
 
-        The first error, or an interrupt, ends them all. What needs more than all of the memory shares it at once: it has no other chance.
+        The first error, or an interrupt, ends them all. What needs more than all of the memory shares it at once:
+        it has no other chance.
         """
         memory_bytes = all_bytes / together
 
