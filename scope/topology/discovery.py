@@ -24,7 +24,8 @@ from scope.topology.topology import Group, HostException, InsideHost, Origin, To
 from scope.topology.tree import SLOWER, Node, assembled, joined, merge_alike, named
 from scope.topology.uplinks import find_uplinks
 
-CHECKS = 3
+CHECKS, CHECKED_AGAIN = 3, 5
+"""Sets of transfers in the check, and how often each one is measured where the first check failed."""
 CHECK_PASSES = 0.15
 """The largest median error of the held-out check at which the topology is accepted."""
 BADLY, MOST_BAD = 2.0, 0.15
@@ -270,9 +271,9 @@ def discover(
     seed: int = 0,
     tell: Tell = lambda _text: None,
 ) -> Discovery:
-    """Find the topology of an prober's hosts.
+    """Find the topology of a prober's hosts.
 
-    `say` hears what is being done. Raises UsageError where there are fewer than two hosts.
+    `tell` hears what is being done. Raises UsageError where there are fewer than two hosts.
     """
     hosts = list(prober.hosts)
     if len(hosts) < 2:
@@ -295,8 +296,8 @@ def discover(
     topology = Topology(origin=origin, host=inside_host, group=groups, exception=exceptions)
     tell("a check with new transfers")
     check = _check(topology, survey)
-    if not check.passed:  # other traffic may have disturbed it
-        check = _check(topology, survey)
+    if not check.passed:  # other traffic may have disturbed it; of few transfers a single one decides
+        check = _check(topology, survey, CHECKED_AGAIN)
     if survey.starved:
         discoverer.notes.append(
             f"processors were short during {survey.starved} of {survey.runs} measurements; a transfer slowed by"
@@ -341,8 +342,8 @@ def _less_sure(topology: Topology) -> Topology:
     return topology.model_copy(update={"group": groups})
 
 
-def _check(topology: Topology, survey: Survey) -> Check:
-    """Predict and measure random transfers, half as many at once as there are hosts.
+def _check(topology: Topology, survey: Survey, repetitions: int = 1) -> Check:
+    """Predict and measure random transfers, half as many at once as there are hosts; the median of `repetitions`.
 
     Hosts whose directions differ are left out, since the topology has one rate for both.
     """
@@ -356,7 +357,8 @@ def _check(topology: Topology, survey: Survey) -> Check:
         order = [str(host) for host in survey.rng.permutation(np.array(hosts, dtype=object))]
         half = len(order) // 2
         together = [Transfer(a, b) for a, b in zip(order[:half], order[half : 2 * half], strict=True)]
-        rates, seen = predicted_rates(topology, together), survey.run(together).rates
+        rates = predicted_rates(topology, together)
+        seen = np.median([survey.run(together).rates for _ in range(repetitions)], axis=0)
         alone = np.array([predicted_rates(topology, [transfer])[0] for transfer in together])
         joins = [topology.join(transfer.source, transfer.target).name for transfer in together]
         # Transfers that share a link by the group that joins their hosts; every other one by itself.

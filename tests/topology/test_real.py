@@ -47,8 +47,9 @@ def discovered(lab: Emulation, build: NativeBuild, folder: Path, *words: str) ->
     file = str(folder / "topology.toml")
     command = [str(SCOPE), "topology", "discover", "--mpi", build.mpi.compiler, "-o", file, "--json", *words]
     answer = lab.run("a1", command, timeout=PATIENCE_S)
-    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout, answer.stderr
     found: dict[str, Any] = json.loads(answer.stdout)
+    assert answer.returncode == 0, (found["check"], found["notes"])
     return found
 
 
