@@ -464,8 +464,8 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
     if most_ranks > FEW_RANKS:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank follow a binomial tree, all-to-alls"
-            f" of up to {SHORT_BYTES} B Bruck's algorithm, and longer and irregular ones go pair by pair; a case"
-            " has one repetition, one that computes up to two"
+            f" of up to {SHORT_BYTES} B Bruck's algorithm; longer and irregular ones, and reduce-scatters in"
+            " shared memory, go pair by pair; a case has one repetition, one that computes up to two"
         )
     if request.options.share_memory:
         yield (

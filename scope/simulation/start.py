@@ -33,14 +33,19 @@ MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial", "smpi/al
 exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all."""
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
+SHARED = {"smpi/reduce_scatter": "mpich_pair"}
+"""Every other reduce-scatter has a copy of all blocks on each rank, which fills what the ranks share memory to save."""
 
 
-def algorithms(ranks: int, short: bool) -> dict[str, str]:
+def algorithms(ranks: int, short: bool, shares_memory: bool = False) -> dict[str, str]:
     """Return the algorithms that do not follow the library on so many ranks.
 
-    `short`: no message of an all-to-all is longer than `SHORT_BYTES`.
+    `short`: no message of an all-to-all is longer than `SHORT_BYTES`. `shares_memory`: the ranks have one piece of
+    memory for their buffers.
     """
-    return MANY_RANKS | (SHORT if short else LONG) if ranks > FEW_RANKS else {}
+    if ranks <= FEW_RANKS:
+        return {}
+    return MANY_RANKS | (SHORT if short else LONG) | (SHARED if shares_memory else {})
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Simulator:
         settings = {
             **SETTINGS,
             "smpi/coll-selector": self.selector,
-            **algorithms(program.ranks, short),
+            **algorithms(program.ranks, short, self.shares_memory),
             "smpi/simulate-computation": "yes" if computes else "no",
             "smpi/host-speed": f"{self.host_speed:.6g}f",
         }

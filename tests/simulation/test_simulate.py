@@ -58,6 +58,9 @@ def test_on_many_ranks_no_exchange_has_all_its_messages_under_way_at_once() -> N
     short, long = (algorithms(FEW_RANKS + 1, short) for short in (True, False))
     assert (short["smpi/alltoall"], long["smpi/alltoall"]) == ("bruck", "pair")
     assert short["smpi/alltoallv"] == long["smpi/alltoallv"] == "pair"
+    assert algorithms(FEW_RANKS, short=False, shares_memory=True) == {}
+    shared = algorithms(FEW_RANKS + 1, short=False, shares_memory=True)
+    assert shared == {**long, "smpi/reduce_scatter": "mpich_pair"}
 
 
 def test_as_many_launches_run_at_a_time_as_have_a_core_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:
