@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from scope.own_exit import at_own_exit
+
 REQUESTS_TO_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -25,8 +27,7 @@ def new_file(target: Path) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent.absolute())
         # The end of the context begins in contextlib: a request to stop may come there.
-        last = partial(_remove_own, os.getpid(), Path(name))
-        atexit.register(last)
+        last = at_own_exit(partial(Path(name).unlink, missing_ok=True))
         try:
             os.close(handle)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -37,12 +38,6 @@ def new_file(target: Path) -> Iterator[Path]:
             atexit.unregister(last)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _remove_own(maker: int, file: Path) -> None:
-    """Remove a file at the end of the process that made it, not at that of a copy of it."""
-    if os.getpid() == maker:
-        file.unlink(missing_ok=True)
 
 
 def _put(temporary: Path, path: Path) -> None:

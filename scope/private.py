@@ -21,6 +21,7 @@ from pathlib import Path
 from scope.errors import ScopeError, UsageError
 from scope.names import refuse_odd_name
 from scope.new_file import REQUESTS_TO_STOP
+from scope.own_exit import at_own_exit
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 YOUNG_S = 60.0
@@ -61,8 +62,7 @@ def temporary_folder(purpose: str, cleared: Callable[[Path], bool] | None = None
         try:
             folder = Path(tempfile.mkdtemp(prefix=prefix))
             # The end of the context begins in contextlib: a request to stop may come there.
-            last = partial(_remove_own, os.getpid(), folder, cleared)
-            atexit.register(last)
+            last = at_own_exit(partial(_remove, folder, cleared))
             try:
                 held.enter_context(_held(folder))
                 with suppress(OSError):  # a full disk
@@ -160,12 +160,6 @@ def _remove(folder: Path, cleared: Callable[[Path], bool] | None) -> None:
         with suppress(OSError):  # `rmtree` opens folders, which a process with too many open files cannot
             (folder / HELD).unlink(missing_ok=True)
             folder.rmdir()
-
-
-def _remove_own(maker: int, folder: Path, cleared: Callable[[Path], bool] | None) -> None:
-    """Remove a folder at the end of the process that made it, not at that of a copy of it."""
-    if os.getpid() == maker:
-        _remove(folder, cleared)
 
 
 def _is_leftover(folder: Path) -> bool:

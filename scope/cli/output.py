@@ -36,6 +36,15 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collecti
     return made
 
 
+def few_hosts(hosts: Sequence[str]) -> str:
+    """Return hosts in one short line: `sgi1-1024`, or the first three ranges and how many more there are."""
+    from scope.cli.streams import one_line
+    from scope.topology.drawing import ranges
+
+    shown = ranges(hosts)
+    return one_line(", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else ""))
+
+
 def written(path: Path | str) -> None:
     """Say on the standard error where a file was written."""
     typer.echo(f"written: {path}", err=True)

@@ -83,7 +83,7 @@ def list_runs(
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
-    from scope.cli.output import grid, print_json
+    from scope.cli.output import few_hosts, grid, print_json
     from scope.cli.streams import one_line
     from scope.engine.repository import Repository
     from scope.report.terminal.console import console
@@ -99,7 +99,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         ["name", one.name],
         ["command", one.command],
         ["cluster", f"{one.notes.cluster} (machines {one.fingerprint})"],
-        ["hosts", _hosts(one.hosts)],
+        ["hosts", few_hosts(one.hosts)],
         ["processor", one.processor],
         ["kernel", one.kernel],
         ["mpi", one.mpi],
@@ -306,7 +306,7 @@ def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _print(runs: Sequence[Entry]) -> None:
-    from scope.cli.output import grid
+    from scope.cli.output import few_hosts, grid
     from scope.cli.streams import one_line
     from scope.report.terminal.console import console
 
@@ -316,7 +316,7 @@ def _print(runs: Sequence[Entry]) -> None:
             _time(one.started_unix_s),
             one_line(one.notes.cluster),
             one_line(one.name)[:40],
-            _hosts(one.hosts),
+            few_hosts(one.hosts),
             one_line(one.mpi),
             one.status,
             ", ".join(one.notes.tags),
@@ -324,13 +324,8 @@ def _print(runs: Sequence[Entry]) -> None:
         ]
         for one in runs
     ]
-    console().print(grid(["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"], rows))
-
-
-def _hosts(hosts: Sequence[str]) -> str:
-    from scope.cli.streams import one_line
-
-    return one_line(", ".join(hosts[:3]) + (f" and {len(hosts) - 3} more" if len(hosts) > 3 else ""))
+    heads = ["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"]
+    console(whole=True).print(grid(heads, rows))
 
 
 def _time(unix_s: float) -> str:

@@ -125,7 +125,7 @@ def _object(run: KeptRun) -> dict[str, Any]:
 def _print(runs: Sequence[KeptRun]) -> None:
     import time
 
-    from scope.cli.output import grid
+    from scope.cli.output import few_hosts, grid
     from scope.cli.streams import one_line
     from scope.report.terminal.console import console
     from scope.units import quantity
@@ -135,14 +135,14 @@ def _print(runs: Sequence[KeptRun]) -> None:
             time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started_unix_s)),
             run.kind,
             one_line(run.name)[:40],
-            one_line(", ".join(run.hosts[:3]) + (f" and {len(run.hosts) - 3} more" if len(run.hosts) > 3 else "")),
+            few_hosts(run.hosts),
             run.status,
             quantity(run.size_bytes, "B"),
             one_line(str(run.path)),
         ]
         for run in runs
     ]
-    console().print(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows))
+    console(whole=True).print(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows))
 
 
 COMMANDS = {"list": list_runs, "open": open_report, "remove": remove_runs, "prune": prune}

@@ -34,7 +34,7 @@ exchanges have all their messages under way at once, and for each that ends, Sim
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
 SHARED = {"smpi/reduce_scatter": "mpich_pair"}
-"""Every other reduce-scatter has a copy of all blocks on each rank, which fills what the ranks share memory to save."""
+"""Every other reduce-scatter has a copy of all blocks on each rank: no room for it is why ranks share memory."""
 
 
 def algorithms(ranks: int, short: bool, shares_memory: bool = False) -> dict[str, str]:

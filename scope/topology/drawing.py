@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scope import units
 from scope.topology.discovery import Discovery
@@ -53,7 +53,7 @@ def described(group: Group) -> str:
     return ", ".join(words)
 
 
-def ranges(hosts: list[str]) -> str:
+def ranges(hosts: Sequence[str]) -> list[str]:
     """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
     parts: list[tuple[str, int | None, int | None]] = []
     for host in hosts:
@@ -65,10 +65,10 @@ def ranges(hosts: list[str]) -> str:
             parts[-1] = (stem, parts[-1][1], number)
         else:
             parts.append((stem, number, number) if plain else (host, None, None))
-    return ", ".join(
+    return [
         stem if first is None else f"{stem}{first}" if first == last else f"{stem}{first}-{last}"
         for stem, first, last in parts
-    )
+    ]
 
 
 def _branch(topology: Topology, group: Group, before: str, ascii_only: bool) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _branch(topology: Topology, group: Group, before: str, ascii_only: bool) -> 
     yield f"{group.name}: {described(group)}"
     children = topology.children(group)
     if group.hosts:
-        yield f"{before}{end}{ranges(group.hosts)}"
+        yield f"{before}{end}{', '.join(ranges(group.hosts))}"
     for child in children:
         last = child is children[-1]
         inner = before + ("    " if last else bar)

@@ -26,15 +26,16 @@ class Screen(Console):
             yield Segment(text if control else text.translate(_VISIBLE), style, control)
 
 
-def console(file: IO[str] | None = None, breaks: bool = False) -> Console:
+def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = False) -> Console:
     """Return a console that neither breaks nor colours lines when its output is piped.
 
     `breaks`: what is printed loses nothing in narrow lines; a pipe then has the width in COLUMNS, if that is set.
+    `whole`: a narrow terminal wraps the lines, so that the paths in them can be copied.
     """
     stream = file or sys.stdout
     asked = os.environ.get("COLUMNS", "") if breaks else ""
     piped = int(asked) if asked.isdecimal() and int(asked) else _PIPE_COLUMNS
-    return Screen(file=stream, width=None if stream.isatty() else piped, highlight=False)
+    return Screen(file=stream, width=None if stream.isatty() and not whole else piped, highlight=False)
 
 
 def draws(stream: IO[str]) -> bool:
