@@ -5,13 +5,19 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import pty
 import shutil
+import subprocess
+import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from scope.cli import answer
+from tests.cli.scope_command import SCOPE
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -46,6 +52,20 @@ def test_runs_are_listed_newest_first(runs: Path, capsys: pytest.CaptureFixture[
     (runs / "sent.zip").write_bytes(b"")
     assert answer(["runs"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("not listed: runs/sent.zip; scope show FILE reads")
+
+
+def test_a_narrow_terminal_cuts_no_path(runs: Path) -> None:
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (24, 40))
+    with os.fdopen(leader, "rb", buffering=0) as terminal:
+        subprocess.run([SCOPE, "runs", "list", "--in", runs], stdout=follower, check=True, timeout=PATIENCE_S)
+        os.close(follower)
+        printed = b""
+        with suppress(OSError):  # how a terminal ends whose other side is closed
+            while more := terminal.read(4096):
+                printed += more
+    for name in ("a", "b", "c"):
+        assert f"  {runs / name}".encode() in printed
 
 
 @pytest.mark.parametrize(
