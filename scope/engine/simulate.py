@@ -465,7 +465,8 @@ def _notes(request: Request, most_ranks: int) -> Iterator[str]:
         yield (
             f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank follow a binomial tree, all-to-alls"
             f" of up to {SHORT_BYTES} B Bruck's algorithm; longer and irregular ones, and reduce-scatters in"
-            " shared memory, go pair by pair; a case has one repetition, one that computes up to two"
+            " shared memory, go pair by pair; irregular allgathers follow a ring; a case has one repetition,"
+            " one that computes up to two"
         )
     if request.options.share_memory:
         yield (

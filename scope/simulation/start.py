@@ -14,7 +14,7 @@ SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelm
 """SMPI's names of how the libraries choose the algorithms of their collectives."""
 STACK_KIB = 1024
 """Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 64 << 20
 """That ranks share: a process has 65,530 pieces at most."""
 ADDRESSES = 16
 """Times the memory of a simulation that its ranks may ask for: they touch little of it."""
@@ -28,9 +28,13 @@ FEW_RANKS = 512
 """Up to so many ranks the selector chooses every algorithm."""
 SHORT_BYTES = 128
 """Up to so many bytes for each other rank, every library exchanges by Bruck's algorithm."""
-MANY_RANKS = {"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial", "smpi/alltoallv": "pair"}
+MANY_RANKS = {
+    **{"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial"},
+    **{"smpi/alltoallv": "pair", "smpi/allgatherv": "ring"},
+}
 """SMPI's k-nomial broadcast first has each rank send to each, and its pipelined reduction takes minutes. Linear
-exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all."""
+exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all; so it
+does for an allgather with counts between neighbours."""
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
 SHARED = {"smpi/reduce_scatter": "mpich_pair"}
