@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from scope.plan.plan import Launch, PlannedCase
 from scope.private import temporary_folder
 from scope.rundirectory import RunDirectory, note_checksums, write_bytes
 from scope.simulation import library_rules
-from scope.simulation.start import FEW_RANKS, Simulator
+from scope.simulation.start import FEW_RANKS, MOST_SHARED_BYTES, Simulator
 
 SHARE_OF_MEMORY = 0.8
 """Of the memory that is free on this machine, for all simulations that run at a time."""
@@ -229,11 +230,15 @@ class Launches:
     def _again(
         self, launch: Launch, memory_bytes: float, shares_memory: bool = False, needing_bytes: float = 0.0
     ) -> None:
-        """Simulate once more what a launch refused for lack of memory, and what needs more than so many bytes."""
+        """Simulate once more what a launch refused for lack of memory, and what needs more than so many bytes.
+
+        What ranks cannot even share stays refused.
+        """
         part = self._part(launch)
         records = list(_records(part))
         needs = {one["position"]: lacking_bytes(one.get("reason", "")) for _, one in records if "position" in one}
-        refused = {position for position, need in needs.items() if need > needing_bytes}
+        most_bytes = MOST_SHARED_BYTES if shares_memory else inf
+        refused = {position for position, need in needs.items() if needing_bytes < need <= most_bytes}
         if not refused:
             return
         write_bytes(part.samples, b"".join(line for line, one in records if one.get("position") not in refused))

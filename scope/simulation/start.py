@@ -14,8 +14,11 @@ SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelm
 """SMPI's names of how the libraries choose the algorithms of their collectives."""
 STACK_KIB = 1024
 """Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
-PIECE_BYTES = 64 << 20
-"""That ranks share: a process has 65,530 pieces at most."""
+PIECE_BYTES = 16 << 20
+"""That ranks share."""
+MOST_SHARED_BYTES = 65_000 * PIECE_BYTES
+"""Of the buffers of all ranks together: a process has 65,530 pieces of memory at most. Longer pieces leave the
+caches: a reduction then takes twice as long."""
 ADDRESSES = 16
 """Times the memory of a simulation that its ranks may ask for: they touch little of it."""
 COLLECTIVES = ("SCOPE_TOPOLOGY", "SCOPE_TOPOLOGY_HOSTS", "SCOPE_COLLECTIVES", "SCOPE_COLLECTIVES_SEGMENT")
