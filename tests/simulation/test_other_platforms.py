@@ -121,7 +121,8 @@ def test_an_interrupted_simulation_keeps_what_it_has_and_leaves_no_process(measu
     words = ("--hosts", "64", "--ranks", "16,32,64", "-o", "simulated")
     running = start(tmp_path, "simulate", str(measured), *words)
     made = tmp_path / "simulated"
-    wait_until(lambda: any((made / "launches").glob("*/samples.jsonl")))
+    # The file is there before its first line.
+    wait_until(lambda: any(b"\n" in file.read_bytes() for file in (made / "launches").glob("*/samples.jsonl")))
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 128 + signal.SIGINT
