@@ -64,3 +64,21 @@ Argument = Annotated[str, AfterValidator(_passable)]
 Printable = Annotated[str, AfterValidator(printable)]
 Text = Annotated[Printable, AfterValidator(_not_empty)]
 """A path, a word or a name for another program."""
+
+
+def host_ranges(hosts: Sequence[str]) -> list[str]:
+    """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
+    parts: list[tuple[str, int | None, int | None]] = []
+    for host in hosts:
+        stem = host.rstrip("0123456789")
+        digits = host[len(stem) :]
+        plain = re.fullmatch(r"0|[1-9][0-9]{0,8}", digits) is not None
+        number = int(digits) if plain else None
+        if parts and number is not None and parts[-1][0] == stem and parts[-1][2] == number - 1:
+            parts[-1] = (stem, parts[-1][1], number)
+        else:
+            parts.append((stem, number, number) if plain else (host, None, None))
+    return [
+        stem if first is None else f"{stem}{first}" if first == last else f"{stem}{first}-{last}"
+        for stem, first, last in parts
+    ]

@@ -37,12 +37,11 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collecti
 
 
 def few_hosts(hosts: Sequence[str]) -> str:
-    """Return hosts in one short line: `sgi1-1024`, or the first three ranges and how many more there are."""
+    """Return hosts in one short line: `sgi1-1024`, or the first ranges and how many more there are."""
     from scope.cli.streams import one_line
-    from scope.topology.drawing import ranges
+    from scope.names import host_ranges, several
 
-    shown = ranges(hosts)
-    return one_line(", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else ""))
+    return one_line(several(host_ranges(hosts)))
 
 
 def written(path: Path | str) -> None:

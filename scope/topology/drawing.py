@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from scope import units
+from scope.names import host_ranges
 from scope.topology.discovery import Discovery
 from scope.topology.topology import Group, Topology
 
@@ -53,22 +53,9 @@ def described(group: Group) -> str:
     return ", ".join(words)
 
 
-def ranges(hosts: Sequence[str]) -> list[str]:
+def ranges(hosts: Sequence[str]) -> str:
     """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
-    parts: list[tuple[str, int | None, int | None]] = []
-    for host in hosts:
-        stem = host.rstrip("0123456789")
-        digits = host[len(stem) :]
-        plain = re.fullmatch(r"0|[1-9][0-9]{0,8}", digits) is not None
-        number = int(digits) if plain else None
-        if parts and number is not None and parts[-1][0] == stem and parts[-1][2] == number - 1:
-            parts[-1] = (stem, parts[-1][1], number)
-        else:
-            parts.append((stem, number, number) if plain else (host, None, None))
-    return [
-        stem if first is None else f"{stem}{first}" if first == last else f"{stem}{first}-{last}"
-        for stem, first, last in parts
-    ]
+    return ", ".join(host_ranges(hosts))
 
 
 def _branch(topology: Topology, group: Group, before: str, ascii_only: bool) -> Iterator[str]:
@@ -76,7 +63,7 @@ def _branch(topology: Topology, group: Group, before: str, ascii_only: bool) -> 
     yield f"{group.name}: {described(group)}"
     children = topology.children(group)
     if group.hosts:
-        yield f"{before}{end}{', '.join(ranges(group.hosts))}"
+        yield f"{before}{end}{ranges(group.hosts)}"
     for child in children:
         last = child is children[-1]
         inner = before + ("    " if last else bar)

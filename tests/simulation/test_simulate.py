@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from scope.catalog.declared import declared
 from scope.cli import simulate as command
 from scope.engine.simulate import simulate
-from scope.engine.simulated_launches import BYTES_OF_RANK, at_a_time, in_turn
+from scope.engine.simulated_launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
 from scope.engine.simulation_request import Request, SimulateOptions
 from scope.errors import UsageError
+from scope.launch.supervision.supervisor import Listener
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
+from scope.rundirectory import RunDirectory
 from scope.simulation.start import FEW_RANKS, algorithms
 
 
@@ -80,3 +84,24 @@ def test_launches_that_compute_follow_one_another() -> None:
     nothing: dict[str, Any] = dict.fromkeys(field.name for field in fields(Request))
     request = Request(**nothing | {"plan": Plan(1, "baseline", tuple(launches)), "catalog": declared()})
     assert [[launch.number for launch in turn] for turn in in_turn(request)] == [[3], [2, 4], [1]]
+
+
+def test_what_ranks_cannot_even_share_stays_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    again: list[bool] = []
+    monkeypatch.setattr(Launches, "_supervise", lambda _self, _launch, _bytes, shares: again.append(shares))
+    launch = cast("Launch", SimpleNamespace(number=1, cases=["a", "b", "c"], key=lambda case: case))
+    launches = Launches(
+        RunDirectory(tmp_path), cast("Request", None), cast("Listener", None), lock=0, scratch=tmp_path
+    )
+    part = RunDirectory(RunDirectory(tmp_path).launches / "0001")
+    part.path.mkdir(parents=True)
+    lacking = "rank 0 on n1: the buffers need {} MB of memory on this host; available: 9 MB"
+    reasons = ["", lacking.format(68786), lacking.format(2199023)]
+    lines = [json.dumps({"position": number, "reason": reason}) + "\n" for number, reason in enumerate(reasons)]
+    part.samples.write_text("".join(lines))
+    launches._again(launch, 1e9, shares_memory=True)
+    assert again == [True]
+    assert part.samples.read_text() == lines[0] + lines[2]
+    assert launches.sharing == {(1, "b")}
+    launches._again(launch, 1e9)
+    assert part.samples.read_text() == lines[0]
