@@ -169,19 +169,15 @@ ROWS = [
         )
         for mtu in (1500, 9000, 65535)
     ),
-    Row(
-        "16 MiB, frames of 9000 B, AF_PACKET over TCP with segmentation offload",
-        lambda bench: bench.active("put", LONG, 5, "packet"),
-        lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
-        1 / 0.95,
-        mtu=9000,
-    ),
-    Row(
-        "16 MiB, frames of 65535 B, AF_PACKET over TCP with segmentation offload",
-        lambda bench: bench.active("put", LONG, 5, "packet"),
-        lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
-        1 / 0.95,
-        mtu=65535,
+    *(
+        Row(
+            f"16 MiB, frames of {mtu} B, AF_PACKET over TCP with segmentation offload",
+            lambda bench: bench.active("put", LONG, 5, "packet"),
+            lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
+            1 / 0.95,
+            mtu=mtu,
+        )
+        for mtu in (1500, 9000, 65535)
     ),
 ]
 

@@ -59,7 +59,10 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
     // A full hand is given at once: polling first would only delay it. Reading nothing is how programs make
     // progress.
     if (count == 0 || queue.entries.size() < count)
-      for (Endpoint* endpoint : queue.endpoints) idle = !endpoint->progress() || idle;
+      for (Endpoint* endpoint : queue.endpoints) {
+        endpoint->share_processor(queue.crowded);
+        idle = !endpoint->progress() || idle;
+      }
     const ssize_t taken = take(queue, buffer, count, sources);
     guard.unlock();
     // Not every MPI library yields, and the peer may wait for this processor. As long as somebody does, it gets the

@@ -42,6 +42,9 @@ class Endpoint final : public fid_ep, public Listener {
     calls_.fetch_add(1, std::memory_order_relaxed);
     return exchange->progress();
   }
+  void share_processor(bool shared) {
+    if (exchange) exchange->endpoint().share_processor(shared);
+  }
   // Adds to `waiting` what to sleep on without the lock; returns for how long at most.
   std::chrono::nanoseconds arrivals(std::chrono::nanoseconds at_most, std::vector<pollfd>& waiting);
 

@@ -153,7 +153,7 @@ int Exchange::start(Operation operation, Handler handler, Header header, Bytes p
 Outcome Exchange::transmit(Peer peer, Handler handler, Bytes header, Bytes payload) {
   if (handler != first_part) return endpoint_.send(peer, handler, header, payload);
   const std::size_t first = endpoint_.message_limit(peer) - header.size();
-  const Outcome outcome = endpoint_.send(peer, first_part, header, payload.first(first));
+  const Outcome outcome = endpoint_.send(peer, first_part, header, payload.first(first), true);
   if (outcome != Outcome::done) return outcome;
   const std::size_t sent = first + push(peer, payload.subspan(first), first);
   if (sent < payload.size()) {
@@ -169,7 +169,8 @@ std::size_t Exchange::push(Peer peer, Bytes bytes, std::size_t offset) {
   std::size_t sent = 0;
   while (sent < bytes.size()) {
     const Bytes part = bytes.subspan(sent, std::min(room, bytes.size() - sent));
-    if (endpoint_.send(peer, further_part, bytes_of(Part{offset + sent}), part) != Outcome::done) break;
+    const bool more = sent + part.size() < bytes.size();
+    if (endpoint_.send(peer, further_part, bytes_of(Part{offset + sent}), part, more) != Outcome::done) break;
     sent += part.size();
   }
   return sent;

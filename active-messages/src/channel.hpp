@@ -26,6 +26,7 @@ struct Message {
   Handler handler;
   Bytes header;
   Bytes payload;
+  bool more = false;  // the next one follows at once: both may travel together
 };
 
 struct Put {
@@ -72,6 +73,8 @@ class Channel {
   // The endpoint has checked lengths and that the peer is alive. `again` where there is neither grant nor room.
   virtual Outcome send(Time now, Peer peer, Kind kind, const Message& message) = 0;
   virtual Outcome put(Time now, Peer peer, const Put& put) = 0;
+  // Endpoint::share_processor().
+  virtual void share_processor(bool /*shared*/) {}
 
   // Receives, delivers, completes, sends what is due. Returns the number of deliveries and completions.
   virtual int poll(Time now, Sink& sink) = 0;

@@ -337,14 +337,14 @@ void Endpoint::await(Peer peer) {
   if (known.alive) known.channel->await(Clock::now(), peer);
 }
 
-Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload) {
+Outcome Endpoint::send(Peer peer, Handler handler, Bytes header, Bytes payload, bool more) {
   const auto held = state_->lock();
   state_->check(peer, handler, header, payload);
   const Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
   // Queued replies were there first.
   const Outcome outcome = known.replies.empty() ? known.channel->send(Clock::now(), peer, Kind::request,
-                                                                      {handler, header, payload})
+                                                                      {handler, header, payload, more})
                                                 : Outcome::again;
   state_->refused_calls += outcome == Outcome::again;
   return outcome;
@@ -392,6 +392,11 @@ Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source
       Clock::now(), peer, {region, offset, source, {handler, header, {}}, completion, context});
   state_->refused_calls += outcome == Outcome::again;
   return outcome;
+}
+
+void Endpoint::share_processor(bool shared) {
+  const auto held = state_->lock();
+  for (Channel* channel : state_->channels) channel->share_processor(shared);
 }
 
 int Endpoint::poll() {

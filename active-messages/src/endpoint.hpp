@@ -101,7 +101,8 @@ class Endpoint {
 
   // The header (at most header_limit bytes) and the payload together in one message of at most message_limit bytes.
   // Both are copied before the call returns. Messages of one source to one peer arrive in order, exactly once.
-  Outcome send(Peer peer, Handler handler, Bytes header, Bytes payload);
+  // `more`: another message to this peer follows at once, so that both may travel together.
+  Outcome send(Peer peer, Handler handler, Bytes header, Bytes payload, bool more = false);
   Outcome reply(Peer peer, Handler handler, Bytes header, Bytes payload);  // inside an Action: never `again`
   std::size_t message_limit(Peer peer) const;  // one frame on a wire, a slot in shared memory
   static constexpr std::size_t header_limit = 64;
@@ -116,6 +117,10 @@ class Endpoint {
   // while the put is under way may overtake it, so that a long put delays no short message.
   Outcome put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
               Completion completion, void* context);
+
+  // Says whether other processes want this processor, to be called whenever that is seen. Puts then spare it: they
+  // cross the kernel in fewer passes, at the price of longer headers.
+  void share_processor(bool shared);
 
   // Receives what has arrived, runs handlers, sends what is due (acknowledgements, retransmissions, parts of puts).
   // Returns the number of handlers and completions run. Never blocks. One thread at a time.

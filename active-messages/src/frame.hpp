@@ -21,7 +21,7 @@ using Ethernet = std::array<std::byte, 6>;
 // What follows the Ethernet header.
 struct FrameHeader {
   std::uint16_t destination_port, source_port;
-  std::uint8_t kind;          // a FrameKind; the highest bit asks for a prompt acknowledgement
+  std::uint8_t kind;          // a FrameKind and the two bits below
   std::uint8_t header_bytes;  // of the message, the first bytes of the body
   std::uint16_t body_bytes;
   std::uint32_t sequence;      // the low half; the tag covers all 64 bits
@@ -33,7 +33,12 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 28 && alignof(FrameHeader) == 4);
 static_assert(std::endian::native == std::endian::little, "frames are written as they lie in memory");
 
-constexpr std::uint8_t prompt = 0x80;
+constexpr std::uint8_t prompt = 0x80;  // asks for a prompt acknowledgement
+constexpr std::uint8_t takes_segments =
+    0x40;  // the sender of this frame understands frames that travel together
+constexpr FrameKind kind_of(const FrameHeader& header) {
+  return static_cast<FrameKind>(header.kind & ~(prompt | takes_segments));
+}
 constexpr std::size_t head_bytes = ethernet_bytes + sizeof(FrameHeader);
 
 // The body of a hello: who speaks. The port and the Ethernet address stand in the frame's headers.
@@ -47,6 +52,12 @@ struct PartHeader {
   std::uint64_t offset() const { return std::uint64_t{offset_high} << 32 | offset_low; }
 };
 static_assert(sizeof(PartHeader) == 12);
+
+// From the header to the end of the body.
+constexpr std::size_t frame_bytes(const FrameHeader& header) {
+  return sizeof header + (kind_of(header) == FrameKind::put_part ? sizeof(PartHeader) : 0) +
+         header.body_bytes;
+}
 
 // The number nearest to `near` whose low half is `low`.
 inline std::uint64_t extended(std::uint32_t low, std::uint64_t near) {

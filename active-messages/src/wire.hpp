@@ -15,11 +15,16 @@ class EthernetWire {
   virtual std::string name() const = 0;
   // The longest frame, its Ethernet header included.
   virtual std::size_t longest_frame() const = 0;
+  // The longest that can travel together with others; 0 where frames travel, and are understood, only alone.
+  virtual std::size_t longest_together() const { return 0; }
+  // Whether a queue discipline limits the rate, so that headers cost time.
+  virtual bool shaped() const { return false; }
   // How many frames can wait to be received before one is lost.
   virtual std::size_t receive_slots() const = 0;
 
-  // Takes a copy of a frame, which begins with `head`. False: no room now; flush() and repeat.
-  virtual bool send(Bytes head, Bytes body) = 0;
+  // Takes a frame, which begins with `head`. `together`: it may travel with others to the same destination, and its
+  // body stays as it is until flush(); else the frame is copied. False: no room now; flush() and repeat.
+  virtual bool send(Bytes head, Bytes body, bool together = false) = 0;
   // Hands all that was sent to the interface.
   virtual void flush() = 0;
   // The next frame, valid until the next call. Empty: none has arrived.

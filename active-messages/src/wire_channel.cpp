@@ -21,6 +21,7 @@ constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowle
 constexpr auto acknowledgement_delay = microseconds(50);
 constexpr auto pause =
     milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
+constexpr std::uint64_t fewest_lost_together = 64;  // before it is asked why
 constexpr std::size_t longest_bit_map = Incoming::window / 8;
 
 std::uint64_t place(const Ethernet& address, std::uint16_t port) {
@@ -48,6 +49,13 @@ struct WireChannel::Remote {
   bool spoken = false;  // either side has said something: silence now means something
   bool dead = false, busy = false;
   bool awaited = false;  // the program waits for it: it is asked before anybody has spoken
+  // Whether it understands frames that travel together, and whether they reach it: something on the way may drop the
+  // packets in which they do, a filter for one.
+  bool takes_segments = false;
+  std::uint64_t sent_together = 0, lost_together = 0;
+  bool together() const {
+    return takes_segments && (lost_together < fewest_lost_together || 2 * lost_together < sent_together);
+  }
 
   Time heard{}, probed{};
   std::uint32_t owed = 0;  // frames that arrived since our last acknowledgement
@@ -76,7 +84,7 @@ WireChannel::WireChannel(std::unique_ptr<EthernetWire> wire, const Options& opti
       options_(options),
       self_(self),
       body_limit_(std::min<std::size_t>(wire_->longest_frame() - head_bytes, 65'535)),
-      part_limit_(body_limit_ - sizeof(PartHeader)),
+      message_limit_(wire_->longest_together() > 0 ? wire_->longest_together() - head_bytes : body_limit_),
       body_hash_(options.session_key, std::max(body_limit_, longest_bit_map)) {}
 
 WireChannel::~WireChannel() = default;
@@ -112,9 +120,10 @@ Outcome WireChannel::send(Time now, Peer peer, Kind kind, const Message& message
   if (room == 0 || !send_message(now, remote, frame, message, room == 1)) {
     if (room == 0 && kind == Kind::request) remote.waits_for_grant = true;
     make_busy(remote);
+    if (!polling_) wire_->flush();  // what was to travel together with this one
     return Outcome::again;
   }
-  if (!polling_) wire_->flush();
+  if (!polling_ && !message.more) wire_->flush();
   return Outcome::done;
 }
 
@@ -181,11 +190,11 @@ void WireChannel::take(Time now, Sink& sink, Bytes frame) {
   if (frame.size() < head_bytes) return foreign();
   std::memcpy(source.data(), frame.data() + source.size(), source.size());
   std::memcpy(&header, frame.data() + ethernet_bytes, sizeof header);
-  const auto kind = static_cast<FrameKind>(header.kind & ~prompt);
+  const FrameKind kind = kind_of(header);
   const bool has_part = kind == FrameKind::put_part;
   const std::size_t body_at = head_bytes + (has_part ? sizeof(PartHeader) : 0);
   if (header.destination_port != self_.port || kind > FrameKind::acknowledgement ||
-      frame.size() < body_at + header.body_bytes || header.body_bytes > body_limit_ ||
+      frame.size() < ethernet_bytes + frame_bytes(header) || header.body_bytes > body_limit_ ||
       header.header_bytes > std::min<std::size_t>(header.body_bytes, Endpoint::header_limit))
     return foreign();
   PartHeader part{};
@@ -211,6 +220,7 @@ void WireChannel::take(Time now, Sink& sink, Bytes frame) {
   }
   remote->heard = now;
   remote->spoken = true;
+  remote->takes_segments = header.kind & takes_segments;
   const Bytes bit_map = kind == FrameKind::acknowledgement ? body : Bytes{};
   if (!remote->outgoing.acknowledge(now, acknowledged, bit_map)) return foreign();
   remote->outgoing.grant(acknowledged + header.granted);
@@ -234,7 +244,7 @@ WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, 
   }
   Remote* remote = last_remote_;
   Introduction who;
-  if (header.kind != (static_cast<std::uint8_t>(FrameKind::hello) | prompt) || body.size() != sizeof who) {
+  if (kind_of(header) != FrameKind::hello || body.size() != sizeof who) {
     if (remote == nullptr) ++counted_.foreign;
     return remote;
   }
@@ -274,7 +284,7 @@ void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t num
     remote.urgent = true;
   }
   if (remote.owed++ == 0) remote.owed_since = now;
-  if (static_cast<FrameKind>(header.kind & ~prompt) == FrameKind::put_part) {
+  if (kind_of(header) == FrameKind::put_part) {
     // A put is written as it comes; its end waits for all parts.
     if (std::byte* target = sink.target(part.region, part.offset(), body.size()))
       std::memcpy(target, body.data(), body.size());
@@ -299,7 +309,7 @@ void WireChannel::deliver_waiting(Sink& sink, Remote& remote) {
 }
 
 void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header, Bytes body) {
-  switch (static_cast<FrameKind>(header.kind & ~prompt)) {
+  switch (kind_of(header)) {
     case FrameKind::request:
     case FrameKind::reply:
       ++counted_.messages_received;
@@ -330,6 +340,7 @@ void WireChannel::serve(Time now, Sink& sink, Remote& remote) {
     frame.header.kind |= prompt;
     if (!transmit(remote, frame, number)) break;
     outgoing.repeated(frame, now);
+    remote.lost_together += std::exchange(frame.together, false);
     ++counted_.retransmissions;
   }
   push_puts(now, remote);
@@ -476,8 +487,11 @@ bool WireChannel::send_message(Time now, Remote& remote, FrameKind kind, const M
 bool WireChannel::send_part(Time now, Remote& remote) {
   const Put& put = remote.puts.front().put;
   SentFrame& frame = remote.outgoing.fresh();
-  frame.body = put.source.subspan(remote.put_bytes_sent,
-                                  std::min(part_limit_, put.source.size() - remote.put_bytes_sent));
+  // Alone, a frame is longer: that counts where the link is slower than this processor.
+  const bool alone = !remote.together() || (wire_->shaped() && !shares_processor_);
+  const std::size_t limit = (alone ? body_limit_ : message_limit_) - sizeof(PartHeader);
+  frame.body =
+      put.source.subspan(remote.put_bytes_sent, std::min(limit, put.source.size() - remote.put_bytes_sent));
   const std::uint64_t offset = put.offset + remote.put_bytes_sent;
   frame.part = {static_cast<std::uint32_t>(put.region), static_cast<std::uint32_t>(offset),
                 static_cast<std::uint32_t>(offset >> 32)};
@@ -492,14 +506,18 @@ bool WireChannel::send_fresh(Time now, Remote& remote) {
   SentFrame& frame = remote.outgoing.fresh();
   frame.header.body_bytes = static_cast<std::uint16_t>(frame.body.size());
   frame.digest = body_hash_(frame.body);
-  if (!transmit(remote, frame, remote.outgoing.next())) return false;
+  frame.together =
+      remote.together() && ethernet_bytes + frame_bytes(frame.header) <= wire_->longest_together();
+  if (!transmit(remote, frame, remote.outgoing.next(), frame.together)) return false;
+  remote.sent_together += frame.together;
   remote.outgoing.sent(now);
   make_busy(remote);
   return true;
 }
 
-bool WireChannel::transmit(Remote& remote, const SentFrame& frame, std::uint64_t number) {
+bool WireChannel::transmit(Remote& remote, const SentFrame& frame, std::uint64_t number, bool together) {
   FrameHeader header = frame.header;
+  if (wire_->longest_together() > 0) header.kind |= takes_segments;
   header.destination_port = remote.address.port;
   header.source_port = self_.port;
   header.sequence = static_cast<std::uint32_t>(number);
@@ -521,9 +539,9 @@ bool WireChannel::transmit(Remote& remote, const SentFrame& frame, std::uint64_t
   append(self_.ethernet.data(), self_.ethernet.size());
   append(type.data(), type.size());
   append(&header, sizeof header);
-  if (static_cast<FrameKind>(header.kind & ~prompt) == FrameKind::put_part)
-    append(&frame.part, sizeof frame.part);
-  if (!wire_->send({head.data(), static_cast<std::size_t>(place - head.data())}, frame.body)) return false;
+  if (kind_of(header) == FrameKind::put_part) append(&frame.part, sizeof frame.part);
+  if (!wire_->send({head.data(), static_cast<std::size_t>(place - head.data())}, frame.body, together))
+    return false;
   ++counted_.frames_sent;
   // Every frame acknowledges, but only an acknowledgement has the map of what came after a gap.
   remote.owed = 0;

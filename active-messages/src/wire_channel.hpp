@@ -23,9 +23,10 @@ class WireChannel final : public Channel {
   std::string name() const override { return wire_->name(); }
   void add(Peer peer, const Address& address) override;
   void await(Time now, Peer peer) override;
-  std::size_t message_limit() const override { return body_limit_; }
+  std::size_t message_limit() const override { return message_limit_; }
   Outcome send(Time now, Peer peer, Kind kind, const Message& message) override;
   Outcome put(Time now, Peer peer, const Put& put) override;
+  void share_processor(bool shared) override { shares_processor_ = shared; }
   int poll(Time now, Sink& sink) override;
   void progress(Time now, Sink& sink) override;
   bool idle() const override;
@@ -62,7 +63,7 @@ class WireChannel final : public Channel {
   bool send_message(Time now, Remote& remote, FrameKind kind, const Message& message, bool ask);
   bool send_part(Time now, Remote& remote);
   bool send_fresh(Time now, Remote& remote);
-  bool transmit(Remote& remote, const SentFrame& frame, std::uint64_t number);
+  bool transmit(Remote& remote, const SentFrame& frame, std::uint64_t number, bool together = false);
   void acknowledge(Sink& sink, Remote& remote, bool ask);
   void grant(const Sink& sink, Remote& remote);
   void make_busy(Remote& remote);
@@ -70,7 +71,8 @@ class WireChannel final : public Channel {
   std::unique_ptr<EthernetWire> wire_;
   Options options_;
   Address self_;
-  std::size_t body_limit_, part_limit_;
+  std::size_t body_limit_, message_limit_;
+  bool shares_processor_ = false;
   BodyHash body_hash_;
   std::vector<std::unique_ptr<Remote>> remotes_;  // in the order of addition
   std::vector<Remote*> of_peer_;

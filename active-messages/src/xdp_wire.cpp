@@ -150,7 +150,7 @@ class XdpWire final : public EthernetWire {
   std::size_t receive_slots() const override { return receive_frames; }
   int descriptor() const override { return socket_.get(); }
 
-  bool send(Bytes head, Bytes body) override {
+  bool send(Bytes head, Bytes body, bool) override {
     while (!completed_.empty()) free_.push_back(completed_.pop());
     if (free_.empty() || send_.full()) return false;
     const std::uint64_t place = free_.back();

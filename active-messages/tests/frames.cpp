@@ -59,7 +59,7 @@ class Attacker {
       FrameHeader header{};
       header.destination_port = 101 + static_cast<std::uint16_t>(below(2));
       header.source_port = 101 + static_cast<std::uint16_t>(below(3));
-      header.kind = static_cast<std::uint8_t>(below(8) | below(2) * prompt);
+      header.kind = static_cast<std::uint8_t>(below(8) | below(2) * prompt | below(2) * takes_segments);
       header.body_bytes = static_cast<std::uint16_t>(below(frame.size()));
       std::memcpy(frame.data() + ethernet_bytes, &header, sizeof header);
     }
@@ -74,7 +74,7 @@ class Attacker {
 int main(int count, char** words) {
   const long frames = count > 1 ? std::atol(words[1]) : 30'000;
   const unsigned seed = count > 2 ? static_cast<unsigned>(std::atol(words[2])) : 1;
-  Medium medium({.loss = 0.02, .reordering = 0.02}, seed);
+  Medium medium({.loss = 0.02, .reordering = 0.02, .together = true}, seed);
   Options other_session = test_options(true);
   other_session.session_key.fill(std::byte{43});
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true)),

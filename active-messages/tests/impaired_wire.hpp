@@ -20,6 +20,8 @@ struct Impairment {
   std::chrono::nanoseconds per_frame{
       0};  // on the link to a receiver, which `queue` frames can wait for; more are lost
   int queue = 1000;
+  bool together = false;        // whether frames may travel together
+  double loss_of_together = 0;  // of such frames, by a filter on the way for one
 };
 
 // What connects the wires. Time passes when the test says so.
@@ -33,11 +35,13 @@ class Medium {
   void pass(std::chrono::nanoseconds time) { now_ += time; }
   void cut() { cut_ = true; }
   std::uint64_t lost() const { return lost_; }
-  std::size_t slots() const { return impairment_.slots; }
+  const Impairment& impairment() const { return impairment_; }
+  std::uint64_t together() const { return together_; }
 
-  void send(std::vector<std::byte> frame) {
+  void send(std::vector<std::byte> frame, bool together) {
     if (record) recorded.push_back(frame);
-    if (cut_ || drawn(impairment_.loss)) {
+    together_ += together;
+    if (cut_ || drawn(impairment_.loss) || (together && drawn(impairment_.loss_of_together))) {
       ++lost_;
       return;
     }
@@ -88,20 +92,22 @@ class Medium {
   std::map<Ethernet, Time> free_;  // since when the link to an address carries nothing
   Time now_{std::chrono::hours(1)};
   bool cut_ = false;
-  std::uint64_t lost_ = 0;
+  std::uint64_t lost_ = 0, together_ = 0;
 };
 
 class ImpairedWire final : public EthernetWire {
  public:
-  ImpairedWire(Medium& medium, const Ethernet& address) : medium_(medium), address_(address) {}
+  ImpairedWire(Medium& medium, const Ethernet& address, bool together)
+      : medium_(medium), address_(address), together_(together) {}
   std::string name() const override { return "a wire in memory"; }
   std::size_t longest_frame() const override { return ethernet_bytes + 1500; }
-  std::size_t receive_slots() const override { return medium_.slots(); }
-  bool send(Bytes head, Bytes body) override {
+  std::size_t longest_together() const override { return together_ ? longest_frame() - 28 : 0; }
+  std::size_t receive_slots() const override { return medium_.impairment().slots; }
+  bool send(Bytes head, Bytes body, bool together) override {
     std::vector<std::byte> frame(head.begin(), head.end());
     frame.insert(frame.end(), body.begin(), body.end());
     frame.resize(std::max(frame.size(), shortest_frame));
-    medium_.send(std::move(frame));
+    medium_.send(std::move(frame), together);
     return true;
   }
   void flush() override {}
@@ -114,12 +120,13 @@ class ImpairedWire final : public EthernetWire {
  private:
   Medium& medium_;
   Ethernet address_;
+  bool together_;
   std::vector<std::byte> held_;
 };
 
 inline std::unique_ptr<EthernetWire> Medium::plug_in(const Ethernet& address) {
   arrivals_[address];
-  return std::make_unique<ImpairedWire>(*this, address);
+  return std::make_unique<ImpairedWire>(*this, address, impairment_.together);
 }
 
 }  // namespace scope::active_messages

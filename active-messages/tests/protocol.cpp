@@ -152,6 +152,38 @@ void congestion() {
   }
 }
 
+// Frames travel together where both ends can, and no longer where most of those are lost on the way.
+void together() {
+  const std::vector<std::byte> source = pattern(4'000'000, 12);
+  for (const double loss : {0.0, 0.05, 1.0}) {
+    Medium medium({.together = true, .loss_of_together = loss}, 13);
+    Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
+    const Peer peer = one.add(two.address);
+    two.memory.resize(source.size());
+    one.put(peer, 1, 0, source, 1);
+    for (int step = 0; step < 2'000'000 && one.outcomes.empty(); ++step)
+      one.poll(), two.poll(), medium.pass(tick);
+    expect(one.outcomes == std::vector<Outcome>{Outcome::done} && two.memory == source,
+           "a put arrives whole");
+    const auto frames = source.size() / 1432;
+    if (loss < 0.5)
+      expect(medium.together() > frames * 9 / 10, "its frames may travel together");
+    else
+      expect(medium.together() < frames / 10,
+             "a way that drops them is left, after " + std::to_string(medium.together()) + " frames");
+  }
+  // Not with a peer that does not say that it understands them.
+  Medium medium({.together = true}, 14);
+  Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
+  two.channel = std::make_unique<WireChannel>(
+      std::make_unique<ImpairedWire>(medium, two.address.ethernet, false), test_options(true), two.address);
+  two.memory.resize(source.size());
+  one.put(one.add(two.address), 1, 0, source, 1);
+  for (int step = 0; step < 2'000'000 && one.outcomes.empty(); ++step)
+    one.poll(), two.poll(), medium.pass(tick);
+  expect(two.memory == source && medium.together() == 0, "with a peer that cannot, frames travel alone");
+}
+
 // A receiver that is not open, or only kept alive, takes a bounded number of requests, and all of them later.
 void bounded() {
   for (const bool closed : {true, false}) {
@@ -286,6 +318,7 @@ int main() {
   }
   credits();
   congestion();
+  together();
   bounded();
   death();
   nobody();

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +60,60 @@ def test_a_shaped_link_stays_shaped(program: Path) -> None:
         shaped.shape("tbf rate 100mbit burst 10000 limit 128000")
         _, asks = shaped.exchange("check", 1000, 10)
         assert asks.result["wire"] == "AF_PACKET on eth0 (AF_XDP would go past the queue discipline tbf)"
+
+
+def sent_by(hosts: TwoHosts, **other: Any) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """Put and verify some megabytes over AF_PACKET; return what both say, and the packets sent."""
+    before = hosts.packets_sent(1)
+    answers, asks = hosts.exchange("check", 300_000, 40, "packet", **other)
+    return answers.result, asks.result, hosts.packets_sent(1) - before
+
+
+def test_frames_travel_together(hosts: TwoHosts) -> None:
+    answers, asks, packets = sent_by(hosts)
+    assert asks["frames_sent"] > 3000
+    assert packets < asks["frames_sent"] / 2
+    assert answers["corrupt"] == answers["foreign"] == 0
+
+
+def test_frames_that_travelled_together_arrive_when_they_are_cut(program: Path) -> None:
+    needs_root()
+    with two_hosts(program) as cut:
+        cut.send_single_frames()
+        answers, asks, packets = sent_by(cut)
+        assert packets >= asks["frames_sent"]
+        assert answers["corrupt"] == answers["foreign"] == 0
+
+
+def test_frames_travel_alone_past_a_filter_that_drops_them_together(program: Path) -> None:
+    needs_root()
+    with two_hosts(program) as filtered:
+        # Redirected to an interface that is down, which not every kernel needs a module for.
+        dropped = "protocol ip u32 match u32 0 0 action mirred egress redirect dev lo"
+        for words in ("qdisc add dev eth0 clsact", f"filter add dev eth0 egress {dropped}"):
+            run(*filtered.inside(1, "tc", *words.split()))
+        _, asks, packets = sent_by(filtered)
+        assert packets > asks["frames_sent"] * 0.9 > 3000
+
+
+def test_frames_travel_together_with_little_memory_at_the_socket(hosts: TwoHosts) -> None:
+    # Without CAP_NET_ADMIN the system's limit holds, 208 KiB by default.
+    _, asks, packets = sent_by(hosts, before=("setpriv", "--bounding-set=-net_admin"))
+    assert packets < asks["frames_sent"] / 2
+
+
+def test_frames_travel_alone_where_a_link_is_shaped(program: Path) -> None:
+    needs_root()
+    with two_hosts(program) as shaped:
+        shaped.shape("tbf rate 1gbit burst 125000 limit 2000000")
+        _, asks, packets = sent_by(shaped)
+        assert packets >= asks["frames_sent"] > 0
+
+
+def test_hostile_packets_break_nothing(hosts: TwoHosts) -> None:
+    command = [sys.executable, str(Path(__file__).with_name("hostile_packets.py")), "eth0"]
+    answers, _ = hosts.exchange("check", 100_000, 300, "packet", meanwhile=command)
+    assert answers.result["foreign"] > 0
 
 
 def test_another_session_is_not_heard(hosts: TwoHosts) -> None:

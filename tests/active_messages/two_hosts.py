@@ -74,9 +74,18 @@ class TwoHosts:
             run(*self.inside(host, "tc", "qdisc", "replace", "dev", INTERFACE, "root", *discipline.split()))
 
     def send_single_frames(self) -> None:
-        """Switch off that TCP hands over several frames in one segment."""
+        """Let the kernel cut what is handed over together, of TCP and of active messages, into frames."""
+        cut = ["gso_max_segs", "1", "gso_max_size", "1500"]
         for host in (0, 1):
-            run(*self.inside(host, "ip", "link", "set", INTERFACE, "gso_max_segs", "1"))
+            run(*self.inside(host, "ip", "link", "set", INTERFACE, *cut))
+
+    def packets_sent(self, host: int) -> int:
+        """Return how many packets a host's interface has sent; frames that travel together are one."""
+        shown = subprocess.run(
+            self.inside(host, "ip", "-json", "-stats", "link", "show", INTERFACE),
+            capture_output=True, text=True, errors="replace", check=True, timeout=PATIENCE_S,
+        ).stdout  # fmt: skip
+        return json.loads(shown)[0]["stats64"]["tx"]["packets"]
 
     def exchange(
         self, action: str, size: int, count: int, wire: str = "automatic", flow_control: bool = True, **other: Any
@@ -85,7 +94,8 @@ class TwoHosts:
 
         `other`: another action than `answer` for the first (`answering`); a `key` or `second_wire` with which the
         second differs; `patience_s` until silence is death; `kill_first_after_s`, counted from the moment when
-        both know each other.
+        both know each other; `before`, words before the program's name; `meanwhile`, a command on host 1 that is
+        given the address of the first and ends with its input.
         """
         flow = "on" if flow_control else "off"
         key = secrets.token_hex(16)
@@ -97,11 +107,17 @@ class TwoHosts:
         with ExitStack() as stack:
             both = [
                 stack.enter_context(
-                    running(self.inside(host, *patience, str(self.program), INTERFACE, *words[host]))
+                    running(
+                        self.inside(
+                            host, *other.get("before", ()), *patience, str(self.program), INTERFACE, *words[host]
+                        )
+                    )
                 )
                 for host in (0, 1)
             ]
             addresses = [_address(each, its) for each, its in zip(both, (key, other.get("key", key)), strict=True)]
+            if "meanwhile" in other:
+                stack.enter_context(running(self.inside(1, *other["meanwhile"], addresses[0])))
             for each, address in zip(both, reversed(addresses), strict=True):
                 print(address, file=written(each.stdin), flush=True)
             if "kill_first_after_s" in other:

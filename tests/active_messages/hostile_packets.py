@@ -1,0 +1,58 @@
+"""Send UDP packets that look like frames travelling together, until the input ends.
+
+Random bytes, good headers with wrong lengths, packets that end within a header.
+usage: python hostile_packets.py INTERFACE ADDRESS: 24 bytes in hexadecimal digits, as scope-exchange prints them
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+import struct
+import sys
+
+SEGMENTS_PORT = 0x88B5
+FRAME_HEADER = struct.Struct("<HHBBHIIHHII")
+
+
+def main() -> None:
+    """Send until somebody closes the input."""
+    interface, digits = sys.argv[1:]
+    address = bytes.fromhex(digits)
+    ethernet, (port,) = address[:6], struct.unpack("<H", address[6:8])
+    chance = random.Random(1)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
+        wire.bind((interface, 0))
+        own = wire.getsockname()[4]
+        while not select.select([sys.stdin], [], [], 0)[0]:
+            for _ in range(20):
+                packet = ethernet + own + b"\x08\x00" + internet(contents(chance, port))
+                wire.send(packet[: chance.randint(20, len(packet))] if chance.random() < 0.2 else packet)
+
+
+def contents(chance: random.Random, port: int) -> bytes:
+    """Return one or more frames that nobody sealed."""
+    frames = b""
+    while len(frames) < chance.choice([1, 100, 1300]):
+        claimed = chance.choice([0, 10, 1400, 65535])
+        header = FRAME_HEADER.pack(
+            port, chance.randrange(65536), chance.randrange(256), chance.randrange(256), claimed, *(
+                chance.randrange(1 << 16) for _ in range(6)
+            )
+        )  # fmt: skip
+        frames += header + chance.randbytes(chance.choice([0, 10, 100]))
+    return frames[:1400]
+
+
+def internet(payload: bytes) -> bytes:
+    """Return it behind headers of IPv4 and UDP, whose sums nobody looks at."""
+    udp = struct.pack("!HHHH", SEGMENTS_PORT, SEGMENTS_PORT, 8 + len(payload), 0)
+    ip = struct.pack(
+        "!BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 1, 17, 0, bytes(4), bytes([224, 0, 0, 254])
+    )
+    return ip + udp + payload
+
+
+if __name__ == "__main__":
+    main()
