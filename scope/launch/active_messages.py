@@ -18,6 +18,10 @@ from scope.mpi import registry
 from scope.mpi.implementation import Conditions
 from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
 
+SETTINGS = ("FI_SCOPE_WIRE", "FI_SCOPE_PEER_TIMEOUT_S", "FI_SCOPE_EAGER_BYTES", "FI_SCOPE_PROGRESS")
+"""What the user may set for the provider. A launcher takes the variables of this process to other hosts only when it
+is told to."""
+
 
 def check(transports: Iterable[str], site: Site) -> None:
     """Compile the provider where a launch needs it; UsageError where it cannot be had, or has no wire."""
@@ -66,6 +70,7 @@ def around(mpi: MpiInstallation, transport: str = ACTIVE_MESSAGES, lab: ActiveLa
 
 def _of_provider(mpi: MpiInstallation, interface: str | None, transport: str) -> dict[str, str]:
     return {
+        **{name: os.environ[name] for name in SETTINGS if name in os.environ},
         "FI_PROVIDER_PATH": str(active_messages.provider_for(mpi).parent),
         "FI_PROVIDER": active_messages.PROVIDER_NAME,
         "FI_SCOPE_KEY": os.environ.get("FI_SCOPE_KEY") or secrets.token_hex(16),

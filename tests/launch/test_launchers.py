@@ -282,6 +282,16 @@ def test_active_messages_are_a_provider_of_libfabric(monkeypatch: pytest.MonkeyP
     assert "-x FI_SCOPE_FLOW_CONTROL " in joined(freely)
 
 
+def test_settings_of_the_provider_reach_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_messages, "provider_for", lambda mpi: Path(f"/cache/{mpi.name}/libscope-fi.so"))
+    monkeypatch.setenv("FI_SCOPE_EAGER_BYTES", "65536")
+    job = MpiProgram("p", (), 2, transport="active-messages")
+    command = start(job, site("openmpi", hosts=HOSTS, interface="eth1"))
+    assert command.environment["FI_SCOPE_EAGER_BYTES"] == "65536"
+    assert "-x FI_SCOPE_EAGER_BYTES " in joined(command)
+    assert "FI_SCOPE_WIRE" not in command.environment
+
+
 def test_active_messages_between_hosts_need_the_name_of_a_wire() -> None:
     with pytest.raises(UsageError, match="active-messages: between hosts an Ethernet interface must be named"):
         messages.check({"tcp", "active-messages"}, site("openmpi", hosts=HOSTS))
