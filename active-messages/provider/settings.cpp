@@ -22,7 +22,7 @@ using active_messages::Wire;
 // A process that does not answer may be stopped or swapped out: the end of a job is worse than a late answer.
 constexpr auto default_peer_timeout = std::chrono::seconds(30);
 
-constexpr std::size_t default_eager_bytes = 16 * 1024;
+constexpr std::size_t default_eager_bytes = 64 * 1024;
 
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);

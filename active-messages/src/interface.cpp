@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <set>
 
@@ -37,6 +38,34 @@ ifreq answer(const Descriptor& socket, const std::string& name, unsigned long qu
   return request;
 }
 
+// Asks the kernel about an interface, and calls use(message, attribute) for each attribute of each answer.
+template <class About, class Use>
+void ask(std::uint16_t type, std::uint16_t flags, const About& about, Use&& use) {
+  const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  const struct {
+    nlmsghdr header;
+    About about;
+  } question{{sizeof question, type, static_cast<std::uint16_t>(NLM_F_REQUEST | flags), 0, 0}, about};
+  if (::send(socket.get(), &question, sizeof question, 0) < 0) return;
+  alignas(nlmsghdr) char buffer[32768];
+  for (bool more = true; more;) {
+    const ssize_t bytes = ::recv(socket.get(), buffer, sizeof buffer, 0);
+    if (bytes <= 0) return;
+    more = flags & NLM_F_DUMP;
+    int left = static_cast<int>(bytes);
+    for (auto* message = reinterpret_cast<nlmsghdr*>(buffer); NLMSG_OK(message, left);
+         message = NLMSG_NEXT(message, left)) {
+      if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return;
+      const auto* answer = static_cast<const About*>(NLMSG_DATA(message));
+      int rest = static_cast<int>(message->nlmsg_len - NLMSG_LENGTH(sizeof *answer));
+      for (auto* attribute = reinterpret_cast<const rtattr*>(reinterpret_cast<const char*>(answer) +
+                                                             NLMSG_ALIGN(sizeof *answer));
+           RTA_OK(attribute, rest); attribute = RTA_NEXT(attribute, rest))
+        use(*answer, *attribute);
+    }
+  }
+}
+
 }  // namespace
 
 Interface interface_named(const std::string& name) {
@@ -52,34 +81,26 @@ Interface interface_named(const std::string& name) {
 }
 
 std::string shaping(const Interface& interface) {
-  const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  struct {
-    nlmsghdr header;
-    tcmsg about;
-  } question{};
-  question.header = {sizeof question, RTM_GETQDISC, NLM_F_REQUEST | NLM_F_DUMP, 0, 0};
-  question.about.tcm_ifindex = static_cast<int>(interface.index);
-  if (::send(socket.get(), &question, sizeof question, 0) < 0) return {};
+  tcmsg about{};
+  about.tcm_ifindex = static_cast<int>(interface.index);
   std::string found;
-  alignas(nlmsghdr) char buffer[32768];
-  for (;;) {
-    const ssize_t bytes = ::recv(socket.get(), buffer, sizeof buffer, 0);
-    if (bytes <= 0) return found;
-    int left = static_cast<int>(bytes);
-    for (auto* message = reinterpret_cast<nlmsghdr*>(buffer); NLMSG_OK(message, left);
-         message = NLMSG_NEXT(message, left)) {
-      if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) return found;
-      const auto* about = static_cast<const tcmsg*>(NLMSG_DATA(message));
-      if (about->tcm_ifindex != static_cast<int>(interface.index) || about->tcm_parent != TC_H_ROOT) continue;
-      int rest = static_cast<int>(TCA_PAYLOAD(message));
-      for (auto* attribute = reinterpret_cast<const rtattr*>(TCA_RTA(about)); RTA_OK(attribute, rest);
-           attribute = RTA_NEXT(attribute, rest))
-        if (attribute->rta_type == TCA_KIND) {
-          const std::string kind = static_cast<const char*>(RTA_DATA(attribute));
-          if (!work_conserving.contains(kind)) found = kind;
-        }
-    }
-  }
+  ask(RTM_GETQDISC, NLM_F_DUMP, about, [&](const tcmsg& answer, const rtattr& attribute) {
+    if (answer.tcm_ifindex != about.tcm_ifindex || answer.tcm_parent != TC_H_ROOT) return;
+    if (attribute.rta_type != TCA_KIND) return;
+    const std::string kind = static_cast<const char*>(RTA_DATA(&attribute));
+    if (!work_conserving.contains(kind)) found = kind;
+  });
+  return found;
+}
+
+std::size_t longest_offload(const Interface& interface) {
+  ifinfomsg about{};
+  about.ifi_index = static_cast<int>(interface.index);
+  std::uint32_t found = 0;
+  ask(RTM_GETLINK, 0, about, [&](const ifinfomsg&, const rtattr& attribute) {
+    if (attribute.rta_type == IFLA_GSO_MAX_SIZE) std::memcpy(&found, RTA_DATA(&attribute), sizeof found);
+  });
+  return found > ethernet_bytes ? found - ethernet_bytes - 1 : 0;
 }
 
 }  // namespace scope::active_messages

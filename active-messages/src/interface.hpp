@@ -21,4 +21,7 @@ Interface interface_named(const std::string& name);
 // does. AF_XDP in copy mode goes past it.
 std::string shaping(const Interface& interface);
 
+// How much may be handed over at once for the card to cut, without the Ethernet header; 0 where the kernel does not say.
+std::size_t longest_offload(const Interface& interface);
+
 }  // namespace scope::active_messages

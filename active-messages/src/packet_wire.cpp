@@ -189,7 +189,8 @@ class PacketWire final : public EthernetWire {
 
   void travel_together() {
     const std::size_t longest = ethernet_bytes + interface_.mtu - (segment_head_bytes - ethernet_bytes);
-    if (SegmentSender::most(longest - ethernet_bytes) < fewest_together) return;
+    sender_ = SegmentSender(interface_, send_buffer_bytes);
+    if (sender_.most(longest - ethernet_bytes) < fewest_together) return;
     // With CAP_NET_ADMIN as much as is asked for, else as much as the system allows.
     if (::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer_bytes,
                      sizeof receive_buffer_bytes) != 0)
@@ -199,7 +200,6 @@ class PacketWire final : public EthernetWire {
         buffer_bytes_ < least_receive_buffer_bytes)
       return;
     set(SOL_PACKET, PACKET_COPY_THRESH, 1);
-    sender_ = SegmentSender(interface_, send_buffer_bytes);
     long_packet_.resize(ethernet_bytes + longest_packet);
     longest_together_ = longest;
     shaped_ = !shaping(interface_).empty();
@@ -209,7 +209,7 @@ class PacketWire final : public EthernetWire {
   std::size_t run_from(std::size_t first) const {
     const Waiting& front = waiting_[first];
     if (!front.together || !sender_.works()) return 0;
-    const std::size_t most = SegmentSender::most(front.bytes() - ethernet_bytes);
+    const std::size_t most = sender_.most(front.bytes() - ethernet_bytes);
     std::size_t end = first + 1;
     for (; end < std::min(waiting_.size(), first + most); ++end) {
       const Waiting& next = waiting_[end];

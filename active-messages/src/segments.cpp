@@ -6,6 +6,7 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -91,6 +92,8 @@ SegmentSender::SegmentSender(const Interface& interface, int buffer_bytes) {
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+  // What is longer, the kernel would cut at once: longer is no cheaper then.
+  longest_ = std::clamp(longest_offload(interface), interface.mtu, longest_packet);
   socket_ = std::move(socket);
 }
 

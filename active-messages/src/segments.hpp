@@ -30,8 +30,8 @@ class SegmentSender {
 
   bool works() const { return socket_.get() >= 0; }
   // How many frames of this length, without their Ethernet headers, make a packet.
-  static std::size_t most(std::size_t frame_bytes) {
-    return (longest_packet - (segment_head_bytes - ethernet_bytes)) / frame_bytes;
+  std::size_t most(std::size_t frame_bytes) const {
+    return (longest_ - (segment_head_bytes - ethernet_bytes)) / frame_bytes;
   }
   // `ethernet`: the header of any of the frames; `frames`: all of them without it, in pieces; each has `frame_bytes`,
   // but for the last, which may be shorter. Returns 0 or what errno tells. The sender stops working when the kernel
@@ -40,6 +40,7 @@ class SegmentSender {
 
  private:
   Descriptor socket_;
+  std::size_t longest_ = longest_packet;
   std::vector<iovec> pieces_;
 };
 

@@ -21,6 +21,8 @@ constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowle
 constexpr auto acknowledgement_delay = microseconds(50);
 constexpr auto pause =
     milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
+// A processor counts as shared while this was seen in more than one of so many calls, and for at most so many afterwards.
+constexpr int calls_per_sight = 100, calls_remembered = 10'000;
 constexpr std::uint64_t fewest_lost_together = 64;  // before it is asked why
 constexpr std::size_t longest_bit_map = Incoming::window / 8;
 
@@ -139,6 +141,11 @@ Outcome WireChannel::put(Time now, Peer peer, const Put& put) {
   push_puts(now, remote);
   if (!polling_) wire_->flush();
   return Outcome::done;
+}
+
+void WireChannel::share_processor(bool shared) {
+  shared_lately_ =
+      shared ? std::min(shared_lately_ + calls_per_sight, calls_remembered) : std::max(shared_lately_ - 1, 0);
 }
 
 int WireChannel::poll(Time now, Sink& sink) {
@@ -488,7 +495,7 @@ bool WireChannel::send_part(Time now, Remote& remote) {
   const Put& put = remote.puts.front().put;
   SentFrame& frame = remote.outgoing.fresh();
   // Alone, a frame is longer: that counts where the link is slower than this processor.
-  const bool alone = !remote.together() || (wire_->shaped() && !shares_processor_);
+  const bool alone = !remote.together() || (wire_->shaped() && shared_lately_ == 0);
   const std::size_t limit = (alone ? body_limit_ : message_limit_) - sizeof(PartHeader);
   frame.body =
       put.source.subspan(remote.put_bytes_sent, std::min(limit, put.source.size() - remote.put_bytes_sent));

@@ -26,7 +26,7 @@ class WireChannel final : public Channel {
   std::size_t message_limit() const override { return message_limit_; }
   Outcome send(Time now, Peer peer, Kind kind, const Message& message) override;
   Outcome put(Time now, Peer peer, const Put& put) override;
-  void share_processor(bool shared) override { shares_processor_ = shared; }
+  void share_processor(bool shared) override;
   int poll(Time now, Sink& sink) override;
   void progress(Time now, Sink& sink) override;
   bool idle() const override;
@@ -72,7 +72,7 @@ class WireChannel final : public Channel {
   Options options_;
   Address self_;
   std::size_t body_limit_, message_limit_;
-  bool shares_processor_ = false;
+  int shared_lately_ = 0;  // above 0: others want this processor
   BodyHash body_hash_;
   std::vector<std::unique_ptr<Remote>> remotes_;  // in the order of addition
   std::vector<Remote*> of_peer_;

@@ -25,6 +25,7 @@ def main() -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
         wire.bind((interface, 0))
         own = wire.getsockname()[4]
+        print("ready", flush=True)
         while not select.select([sys.stdin], [], [], 0)[0]:
             for _ in range(20):
                 packet = ethernet + own + b"\x08\x00" + internet(contents(chance, port))

@@ -95,7 +95,7 @@ class TwoHosts:
         `other`: another action than `answer` for the first (`answering`); a `key` or `second_wire` with which the
         second differs; `patience_s` until silence is death; `kill_first_after_s`, counted from the moment when
         both know each other; `before`, words before the program's name; `meanwhile`, a command on host 1 that is
-        given the address of the first and ends with its input.
+        given the address of the first, writes a line when it is ready, and ends with its input.
         """
         flow = "on" if flow_control else "off"
         key = secrets.token_hex(16)
@@ -117,7 +117,8 @@ class TwoHosts:
             ]
             addresses = [_address(each, its) for each, its in zip(both, (key, other.get("key", key)), strict=True)]
             if "meanwhile" in other:
-                stack.enter_context(running(self.inside(1, *other["meanwhile"], addresses[0])))
+                beside = stack.enter_context(running(self.inside(1, *other["meanwhile"], addresses[0])))
+                assert written(beside.stdout).readline() == "ready\n", written(beside.stderr).read()
             for each, address in zip(both, reversed(addresses), strict=True):
                 print(address, file=written(each.stdin), flush=True)
             if "kill_first_after_s" in other:
