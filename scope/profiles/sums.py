@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scope.profiles import sites as places
+from scope.profiles.groups import Groups
 from scope.profiles.profile import Profile, Rows
 from scope.profiles.records import Calls, Collective, Times, Waits
 from scope.profiles.routines import SYNCHRONISING, kind, plain
@@ -19,6 +20,8 @@ Floats = NDArray[np.float64]
 
 SANITISED = 0.99
 """The share of the calls, in order of their length, that stays in the sanitised view."""
+_OVERFLOW = "none"
+"""The routine of rows that collect the calls without a row of their own."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,11 @@ def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequen
     """Put a table of all processes together; `column` names the routine, `numbers` are those of their sites."""
     tables = [one.tables[table] for one in profiles]
     names = sorted({name for one in profiles for name in one.header.routines[1:]})
-    place = {name: number for number, name in enumerate(["none", *names])}
+    place = {name: number for number, name in enumerate([_OVERFLOW, *names])}
     known = list(place)
     routines, sites = [], []
     for profile, rows, own in zip(profiles, tables, numbers, strict=True):
-        translated = np.array([place["none"], *(place[name] for name in profile.header.routines[1:])], np.int64)
+        translated = np.array([place[_OVERFLOW], *(place[name] for name in profile.header.routines[1:])], np.int64)
         asked = rows[column].astype(np.int64)
         routines.append(translated[np.where(asked < len(translated), asked, 0)])
         sites.append(places.renumbered(rows["site"], own))
@@ -71,52 +74,45 @@ def calls(columns: Columns, ranks: Sequence[int]) -> list[Calls]:
     `ranks` are those of the profiles.
     """
     rows, time_s = columns.rows, columns.time_s
-    found = []
-    for chosen in alike(
-        columns.routine, columns.site, *(rows[n] for n in ("communicator_size", "size_class", "region"))
-    ):
-        first = chosen[0]
-        name = columns.routines[columns.routine[first]]
-        mine = time_s[chosen]
-        least, most = int(np.argmin(mine)), int(np.argmax(mine))
-        found.append(
-            Calls(
-                routine=name,
-                kind=kind(name),
-                site=_known(columns.site[first]),
-                communicator_size=int(rows["communicator_size"][first]),
-                size_class=int(rows["size_class"][first]),
-                region=int(rows["region"][first]),
-                overflow=columns.routine[first] == 0,
-                processes=len(np.unique(columns.process[chosen])),
-                calls=int(rows["calls"][chosen].sum()),
-                time_s=float(mine.sum()),
-                bytes=int(rows["bytes"][chosen].sum()),
-                least_s=float(mine[least]),
-                least_rank=ranks[columns.process[chosen[least]]],
-                most_s=float(mine[most]),
-                most_rank=ranks[columns.process[chosen[most]]],
-                times=_times(columns, chosen),
-            )
+    keys = ("communicator_size", "size_class", "region")
+    groups = Groups(columns.routine, columns.site, *(rows[name] for name in keys))
+    least, most = groups.extremes(time_s)
+    rank = np.asarray(ranks)[columns.process]
+    fields = {
+        **{name: rows[name][groups.first] for name in keys},
+        "processes": groups.distinct(columns.process),
+        "calls": groups.sum(rows["calls"]),
+        "time_s": groups.sum(time_s),
+        "bytes": groups.sum(rows["bytes"]),
+        "least_s": time_s[least],
+        "least_rank": rank[least],
+        "most_s": time_s[most],
+        "most_rank": rank[most],
+    }
+    found = [
+        Calls(routine=name, kind=kind(name), site=site, overflow=name == _OVERFLOW, times=times, **others)
+        for (name, site), times, others in zip(
+            _places(columns, groups), _times(columns, groups), _by_row(fields), strict=True
         )
+    ]
     return sorted(found, key=lambda one: -one.time_s)
 
 
 def waits(columns: Columns) -> list[Waits]:
     """Return waits and tests by the routine that made the request, longest first."""
-    rows, time_s = columns.rows, columns.time_s
+    rows = columns.rows
+    keys = ("communicator_size", "size_class")
+    groups = Groups(columns.routine, columns.site, *(rows[name] for name in keys))
+    fields = {
+        **{name: rows[name][groups.first] for name in keys},
+        "processes": groups.distinct(columns.process),
+        "requests": groups.sum(rows["requests"]),
+        "time_s": groups.sum(columns.time_s),
+        "bytes": groups.sum(rows["bytes"]),
+    }
     found = [
-        Waits(
-            operation=columns.routines[columns.routine[chosen[0]]],
-            site=_known(columns.site[chosen[0]]),
-            communicator_size=int(rows["communicator_size"][chosen[0]]),
-            size_class=int(rows["size_class"][chosen[0]]),
-            processes=len(np.unique(columns.process[chosen])),
-            requests=int(rows["requests"][chosen].sum()),
-            time_s=float(time_s[chosen].sum()),
-            bytes=int(rows["bytes"][chosen].sum()),
-        )
-        for chosen in alike(columns.routine, columns.site, rows["communicator_size"], rows["size_class"])
+        Waits(operation=name, site=site, **others)
+        for (name, site), others in zip(_places(columns, groups), _by_row(fields), strict=True)
     ]
     return sorted(found, key=lambda one: -one.time_s)
 
@@ -135,7 +131,7 @@ def collectives(columns: Columns, ranks: Sequence[int]) -> list[Collective]:
         return []
     sizes = np.where(unlike[columns.routine[usable]], -1, rows["size_class"][usable].astype(np.int64))
     found = []
-    for group in alike(columns.routine[usable], rows["communicator_size"][usable], sizes):
+    for group in Groups(columns.routine[usable], rows["communicator_size"][usable], sizes):
         one = _collective(columns, usable[group], ranks)
         if one is not None:
             found.append(one)
@@ -170,65 +166,61 @@ def _collective(columns: Columns, chosen: Integers, ranks: Sequence[int]) -> Col
     )
 
 
-def alike(*keys: NDArray[Any]) -> Iterator[Integers]:
-    """Yield the positions of rows whose keys are the same, group by group."""
-    if not len(keys[0]):
-        return
-    columns = [np.asarray(key).astype(np.int64) for key in keys]
-    order = np.lexsort(columns[::-1])
-    differs = np.zeros(len(order) - 1, bool)
-    for column in columns:
-        differs |= np.diff(column[order]) != 0
-    yield from np.split(order, np.flatnonzero(differs) + 1)
-
-
-def _times(columns: Columns, chosen: Integers) -> Times:
-    """Return the merged histograms of some rows.
+def _times(columns: Columns, groups: Groups) -> Iterator[Times]:
+    """Yield the merged histograms of the rows of each group.
 
     Processes on unlike hosts have ticks of unlike lengths; their histograms are added as they are, which is less
     than the width of a place.
     """
-    rows = columns.rows
-    tick_s = float(np.sort(columns.ticks_s[chosen])[len(chosen) // 2])
-    number, total_s = int(rows["calls"][chosen].sum()), float(columns.time_s[chosen].sum())
-    least_s = float((rows["min_ticks"][chosen] * columns.ticks_s[chosen]).min())
-    most_s = float((rows["max_ticks"][chosen] * columns.ticks_s[chosen]).max())
-    counts = rows["histogram"][chosen].astype(np.int64).sum(axis=0)
-    filled = np.flatnonzero(counts)
-    mean_s = total_s / max(number, 1)
-    if not len(filled):
-        return Times(
-            mean_s=mean_s,
-            least_s=least_s,
-            most_s=most_s,
-            median_s=None,
-            p99_s=None,
-            sanitised_mean_s=None,
-            coefficient_of_variation=None,
-            first_tick_exponent=0,
-            histogram=[],
-            tick_s=tick_s,
-        )
-    middle_s = 1.5 * 2.0 ** np.arange(len(counts)) * tick_s
-    reached = np.cumsum(counts) / counts.sum()
-    median, p99 = (int(np.searchsorted(reached, q - 1e-12)) for q in (0.5, SANITISED))
+    rows, ticks_s = columns.rows, columns.ticks_s
+    shortest_s, longest_s = rows["min_ticks"] * ticks_s, rows["max_ticks"] * ticks_s
+    least_s, most_s = shortest_s[groups.extremes(shortest_s)[0]], longest_s[groups.extremes(longest_s)[1]]
+    tick_s = ticks_s[groups.middle(ticks_s)]
+    number = groups.sum(rows["calls"])
+    mean_s = groups.sum(columns.time_s) / np.maximum(number, 1)
+    counts = groups.sum(rows["histogram"])
+    binned = np.maximum(counts.sum(axis=1), 1)
+    reached = np.cumsum(counts, axis=1) / binned[:, None]
+    median, p99 = (np.sum(reached < quantile - 1e-12, axis=1) for quantile in (0.5, SANITISED))
+    places = np.arange(counts.shape[1])
+    middle_s = 1.5 * 2.0**places * tick_s[:, None]
     # The middles of the places are scaled so that all calls together take as long as they did.
-    middle_s *= mean_s / (middle_s @ counts / counts.sum() or 1.0)
-    kept = np.where(np.arange(len(counts)) <= p99, counts, 0)
-    spread_s = float(np.sqrt((middle_s - mean_s) ** 2 @ counts / counts.sum()))
-    return Times(
-        mean_s=mean_s,
-        least_s=least_s,
-        most_s=most_s,
-        median_s=float(np.clip(2.0 ** (median + 0.5) * tick_s, least_s, most_s)),
-        p99_s=float(np.clip(2.0 ** (p99 + 1) * tick_s, least_s, most_s)),
-        sanitised_mean_s=float(middle_s @ kept / kept.sum()),
-        coefficient_of_variation=spread_s / mean_s if number > 1 and mean_s > 0 else None,
-        first_tick_exponent=int(filled[0]),
-        histogram=[int(one) for one in counts[filled[0] : filled[-1] + 1]],
-        tick_s=tick_s,
-    )
+    told_s = np.sum(middle_s * counts, axis=1) / binned
+    middle_s *= (mean_s / np.where(told_s > 0, told_s, 1.0))[:, None]
+    kept = np.where(places <= p99[:, None], counts, 0)
+    sanitised_s = np.sum(middle_s * kept, axis=1) / np.maximum(kept.sum(axis=1), 1)
+    spread_s = np.sqrt(np.sum((middle_s - mean_s[:, None]) ** 2 * counts, axis=1) / binned)
+    filled = counts > 0
+    fields = {
+        "mean_s": mean_s,
+        "least_s": least_s,
+        "most_s": most_s,
+        "median_s": np.clip(2.0 ** (median + 0.5) * tick_s, least_s, most_s),
+        "p99_s": np.clip(2.0 ** (p99 + 1.0) * tick_s, least_s, most_s),
+        "sanitised_mean_s": sanitised_s,
+        "first_tick_exponent": filled.argmax(axis=1),
+        "tick_s": tick_s,
+    }
+    ends = len(places) - filled[:, ::-1].argmax(axis=1)
+    varies = (number > 1) & (mean_s > 0)
+    further = zip(*(one.tolist() for one in (counts, ends, varies, spread_s)), strict=True)
+    for others, (bins, end, has_variation, deviation_s) in zip(_by_row(fields), further, strict=True):
+        histogram = bins[others["first_tick_exponent"] : end] if any(bins) else []
+        if not histogram:
+            others |= {"median_s": None, "p99_s": None, "sanitised_mean_s": None}
+        variation = deviation_s / others["mean_s"] if histogram and has_variation else None
+        yield Times(histogram=histogram, coefficient_of_variation=variation, **others)
 
 
-def _known(site: np.int64) -> int | None:
-    return int(site) if site >= 0 else None
+def _places(columns: Columns, groups: Groups) -> Iterator[tuple[str, int | None]]:
+    """Yield routine and site of each group."""
+    for routine, site in zip(
+        columns.routine[groups.first].tolist(), columns.site[groups.first].tolist(), strict=True
+    ):
+        yield columns.routines[routine], site if site >= 0 else None
+
+
+def _by_row(columns: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of columns of numbers."""
+    for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+        yield dict(zip(columns, values, strict=True))
