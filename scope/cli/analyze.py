@@ -19,8 +19,7 @@ def command(run: WrittenRunFolder) -> None:
         from scope.cli.monitor import show_profile
         from scope.engine import monitor
 
-        monitor.explain(run)
-        show_profile(run)
+        show_profile(monitor.explain(run))
     else:
         from scope.report.terminal import verdict
 

@@ -71,12 +71,13 @@ def command(
     from scope.cli.show import show_run
     from scope.engine.analysis import kind_of
     from scope.engine.imports import imported, names
+    from scope.report.profile import contents
     from scope.report.terminal import verdict
 
     given = files[0] if len(files) > 1 and (files[0] in names() or not Path(files[0]).exists()) else None
     folder = imported(given, [Path(one) for one in files[given is not None :]], ranks, output)
     if kind_of(folder) == "monitored":
-        show_profile(folder)
+        show_profile(contents.read(folder))
     else:
         show_run(folder)
         verdict.show(folder)

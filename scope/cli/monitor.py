@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,8 @@ from scope.cli.options import Output
 
 if TYPE_CHECKING:
     from typing import TextIO
+
+    from scope.report.profile.contents import ProfileContents
 
 
 def command(
@@ -83,21 +84,21 @@ def command(
     if outcome.problem:
         print(f"scope monitor: no profile: {outcome.problem}", file=sys.stderr)
         raise typer.Exit(outcome.code)
-    if outcome.merged is None:
+    if outcome.contents is None:
         print(f"scope monitor: {_no_profile(words, outcome.code)}", file=sys.stderr)
         raise typer.Exit(outcome.code or 1)
-    show_profile(outcome.folder, sys.stderr)
+    show_profile(outcome.contents, sys.stderr)
     if json:
-        typer.echo(outcome.merged.model_dump_json())
+        typer.echo(outcome.contents.merged.model_dump_json())
     raise typer.Exit(outcome.code)
 
 
-def show_profile(folder: Path, stream: TextIO | None = None) -> None:
+def show_profile(contents: ProfileContents, stream: TextIO | None = None) -> None:
     """Print the profile of a monitored run in short."""
-    from scope.report.profile import contents, text
+    from scope.report.profile import text
     from scope.report.terminal.console import console
 
-    text.show(contents.read(folder), console(stream) if stream else console())
+    text.show(contents, console(stream) if stream else console())
 
 
 def _no_profile(words: list[str], code: int) -> str:

@@ -103,7 +103,7 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
     if json:
         typer.echo(contents.read(run).merged.model_dump_json())
     else:
-        show_profile(run)
+        show_profile(contents.read(run))
 
 
 def _show_applications(run: Path, patterns: list[str]) -> None:

@@ -22,6 +22,7 @@ from scope.profiles.machine_comparison import MachineComparison, compare_with_ma
 from scope.profiles.merged import PROFILE, merge
 from scope.profiles.monitored_run import MONITOR, Monitored, Options
 from scope.profiles.records import Merged
+from scope.report.profile.contents import ProfileContents
 from scope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from scope.version import VERSION
 
@@ -38,7 +39,7 @@ class MonitorOutcome:
     folder: Path
     code: int
     """Its exit code."""
-    merged: Merged | None
+    contents: ProfileContents | None
     """Its profile; None where no process left one, or where it could not be derived."""
     problem: str = ""
     """Why the profile could not be derived, such as a full disk."""
@@ -65,15 +66,15 @@ def monitor(
     if not any((directory.path / PROFILES).iterdir()):
         return MonitorOutcome(directory.path, ended.code, None)
     try:
-        merged = analyze(directory.path, measured, search=against != NONE)
-        _draw(directory.path)
+        contents = analyze(directory.path, measured, search=against != NONE)
+        _draw(contents)
     except ScopeError as error:
         return MonitorOutcome(directory.path, ended.code, None, str(error))
-    return MonitorOutcome(directory.path, ended.code, merged)
+    return MonitorOutcome(directory.path, ended.code, contents)
 
 
-def analyze(folder: Path, against: Path | None = None, search: bool = True) -> Merged:
-    """Derive everything that the profiles of a monitored run show, and write it into its folder.
+def analyze(folder: Path, against: Path | None = None, search: bool = True) -> ProfileContents:
+    """Derive everything that the profiles of a monitored run show, write it into its folder and return it.
 
     `against`: the measured run to compare with; without one the run of the last comparison, else the newest one
     that fits (`search`).
@@ -94,14 +95,14 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> M
         logger.info("writing the trace of %d calls ...", merged.events)
         written = json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False, separators=(",", ":"))
         write_text(folder / trace.TRACE, written)
-    return merged
+    return ProfileContents(folder, monitored_run.read(folder), merged, compared, found)
 
 
-def explain(folder: Path) -> Merged:
-    """Derive everything from the profiles of a monitored run and draw its report."""
-    merged = analyze(folder)
-    _draw(folder)
-    return merged
+def explain(folder: Path) -> ProfileContents:
+    """Derive everything from the profiles of a monitored run, draw its report, and return it."""
+    contents = analyze(folder)
+    _draw(contents)
+    return contents
 
 
 def import_profile(file: Path, output: Path | None = None) -> Path:
@@ -127,10 +128,10 @@ def _prepare() -> None:
     page.template()
 
 
-def _draw(folder: Path) -> None:
+def _draw(contents: ProfileContents) -> None:
     from scope.report.profile import page
 
-    page.write(folder)
+    page.write(contents)
 
 
 def _measured(against: str | None) -> Path | None:

@@ -11,9 +11,10 @@ def write(run: Path, output: Path | None = None) -> Path:
     """Write the report of a run of any kind to `output`, else into the run directory, and return its path."""
     kind = analysis.kind_of(run)
     if kind == "monitored":
+        from scope.report.profile import contents
         from scope.report.profile import page as profile_page
 
-        return profile_page.write(run, output)
+        return profile_page.write(contents.read(run), output)
     if kind == "run":
         from scope.report.run import page
 

@@ -53,7 +53,8 @@ class Groups:
         new = np.ones(len(ascending), np.int64)
         new[1:] = ascending[1:] != ascending[:-1]
         new[self._starts] = 1
-        return np.add.reduceat(new, self._starts)
+        number: Integers = np.add.reduceat(new, self._starts)
+        return number
 
     def _ascending(self, values: NDArray[Any]) -> Integers:
         """Return the rows group by group, those of a group by their values."""

@@ -52,8 +52,7 @@ def everything(run: Path, measured: Path) -> Path:
         one.event("MPI_Recv", 0.5, 1.1, partner=(one.rank - 1) % 6, direction=2)
     processes[2].state = 0
     run = synthetic.monitored(run, processes)
-    monitor.analyze(run, measured)
-    profile_page.write(run)
+    profile_page.write(monitor.analyze(run, measured))
     return run
 
 

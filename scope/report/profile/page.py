@@ -16,7 +16,6 @@ from scope.profiles.records import Calls, Merged, TraceWindow
 from scope.profiles.sites import is_about_mpi
 from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
-from scope.report.profile import contents as profile_contents
 from scope.report.profile import figures as drawn
 from scope.report.profile import functions as by_function
 from scope.report.profile import tables
@@ -67,13 +66,13 @@ class Section:
     graph: by_function.FlameGraph | None = None
 
 
-def write(folder: Path, output: Path | None = None) -> Path:
+def write(contents: ProfileContents, output: Path | None = None) -> Path:
     """Write the report of a monitored run and return its path, by default `report.html` in its folder.
 
-    Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
+    Raises ScopeError when the page cannot be written.
     """
-    target = output or RunDirectory(folder).report
-    write_text(target, render(profile_contents.read(folder)))
+    target = output or RunDirectory(contents.folder).report
+    write_text(target, render(contents))
     return target
 
 
