@@ -54,8 +54,7 @@ def scale(unit: str, magnitude: float) -> tuple[float, str]:
     if size == 0 or not math.isfinite(size):
         return (1.0, steps[0][1]) if unit == "s" else (1.0, steps[-1][1])
     # 999.95 would print as "1000": the next larger unit starts where three digits end.
-    fitting = [step for step in steps if size >= step[0] * 0.9995]
-    return fitting[0] if fitting else steps[-1]
+    return next((step for step in steps if size >= step[0] * 0.9995), steps[-1])
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -166,13 +165,9 @@ def digits(value: float) -> str:
         return "0"
     if not math.isfinite(value):
         return str(value)
-    exponent = math.floor(math.log10(abs(value)))
-    if exponent >= 7 or exponent < -4:
-        return f"{value:.2e}"
-    text = f"{value:.{max(0, 2 - exponent)}f}"
-    # Rounding may have carried over: 9.996 becomes 10.00, which has a digit too many.
-    carried = math.floor(math.log10(abs(float(text)))) > exponent
-    return f"{value:.{max(0, 1 - exponent)}f}" if carried else text
+    rounded = f"{value:.2e}"
+    exponent = int(rounded.partition("e")[2])  # after rounding: 9.996 has that of 10.0
+    return f"{value:.{max(0, 2 - exponent)}f}" if -4 <= exponent < 7 else rounded
 
 
 def parameter(name: str, value: bool | int | float | str) -> str:

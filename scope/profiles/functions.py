@@ -30,8 +30,8 @@ class _Node:
     time_s: float = 0.0
     calls: int = 0
     bytes: int = 0
-    mpi: dict[str, _Node] = field(default_factory=dict)
-    children: dict[str, _Node] = field(default_factory=dict)
+    mpi: defaultdict[str, _Node] = field(default_factory=lambda: defaultdict(_Node))
+    children: defaultdict[str, _Node] = field(default_factory=lambda: defaultdict(_Node))
 
     @cached_property
     def total_s(self) -> float:
@@ -76,15 +76,20 @@ def gather(
 
     def place(path: Sequence[str], region: int) -> _Node:
         """Return the node of a path, below that of its region where the program has regions."""
-        outermost = [names.get(region, f"region {region}") if region else OUTSIDE] if in_regions else []
-        return _below(root, [*outermost, *path])
+        node = root
+        if in_regions:
+            node = node.children[names.get(region, f"region {region}") if region else OUTSIDE]
+        for name in path:
+            node = node.children[name]
+        return node
 
     uses: dict[str, _Use] = defaultdict(lambda: _Use(np.zeros(len(profiles)), np.zeros(len(profiles))))
     for index, (one, own) in enumerate(zip(profiles, of_sites, strict=True)):
+        tick_s = one.tick_s
         for routine, number, region, calls, ticks, size in _rows(one, own):
             path = named[number] if number >= 0 else (UNKNOWN,)
-            seconds = ticks * one.tick_s
-            node = place(path, region).mpi.setdefault(one.routine(routine), _Node())
+            seconds = ticks * tick_s
+            node = place(path, region).mpi[one.routine(routine)]
             use = uses[path[-1]]
             use.mpi_s[index] += seconds
             node.time_s += seconds
@@ -133,12 +138,6 @@ def _rows(one: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, f
     for index, (routine, path, region) in enumerate(keys.T.tolist()):
         calls, ticks, size = (float(column[index]) for column in sums)
         yield routine, path, region, int(calls), ticks, int(size)
-
-
-def _below(node: _Node, path: Sequence[str]) -> _Node:
-    for name in path:
-        node = node.children.setdefault(name, _Node())
-    return node
 
 
 def _without_cycles(path: Sequence[str]) -> list[str]:

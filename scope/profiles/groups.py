@@ -37,7 +37,8 @@ class Groups:
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Add up the values of each group; those of short integers without overflow."""
         wide = np.result_type(values, np.int64) if values.dtype.itemsize < 8 else values.dtype
-        return np.add.reduceat(values[self._order], self._starts, dtype=wide)
+        sums: NDArray[Any] = np.add.reduceat(values[self._order], self._starts, dtype=wide)
+        return sums
 
     def extremes(self, values: NDArray[np.float64]) -> tuple[Integers, Integers]:
         """Return the rows with the least and with the largest value of each group, of several the first."""
@@ -45,7 +46,8 @@ class Groups:
 
     def middle(self, values: NDArray[Any]) -> Integers:
         """Return the row with the median of the values of each group, of two the upper one."""
-        return self._ascending(values)[self._starts + self._sizes // 2]
+        rows: Integers = self._ascending(values)[self._starts + self._sizes // 2]
+        return rows
 
     def distinct(self, values: NDArray[Any]) -> Integers:
         """Count the unlike values of each group."""

@@ -77,6 +77,7 @@ def by_routine(merged: Merged) -> Figure:
     ordered = sorted(sums.items(), key=lambda pair: -_time(pair[1]))
     shown = ordered[:MOST_ROUTINES]
     names = [name for name, _ in shown]
+    whole_s = merged.calls_s
     return Figure(
         key="by-routine",
         title="Time in each routine, all processes together",
@@ -99,7 +100,7 @@ def by_routine(merged: Merged) -> Figure:
                 [
                     name,
                     _s(_time(calls)),
-                    units.share(_time(calls) / merged.calls_s),
+                    units.share(_time(calls) / whole_s),
                     str(_sum(calls, "calls")),
                     _s(_time(calls) / max(_sum(calls, "calls"), 1)),
                     units.quantity(_sum(calls, "bytes"), "B"),

@@ -61,6 +61,7 @@ def routines(merged: Merged, most: int) -> Table:
     for one in merged.calls:
         sums[one.routine].append(one)
     ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
+    whole_s = merged.calls_s
     rows = []
     for name, alike in ordered:
         time_s, calls = sum(one.time_s for one in alike), sum(one.calls for one in alike)
@@ -69,7 +70,7 @@ def routines(merged: Merged, most: int) -> Table:
             [
                 "beyond the table size" if name == "none" else name,
                 units.quantity(time_s, "s"),
-                units.share(time_s / merged.calls_s),
+                units.share(time_s / whole_s),
                 str(calls),
                 units.quantity(time_s / max(calls, 1), "s"),
                 units.quantity(carried / max(calls, 1), "B"),
@@ -80,10 +81,12 @@ def routines(merged: Merged, most: int) -> Table:
 
 def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
     """Return the call sites with the most time; those alike in their innermost `frames` are one, None: in all."""
+    names = [" < ".join(one.frames[:frames]) for one in merged.sites]
     sums: dict[tuple[str, str], list[Calls]] = defaultdict(list)
     for one in merged.calls:
         if one.site is not None:
-            sums[" < ".join(merged.sites[one.site].frames[:frames]), one.routine].append(one)
+            sums[names[one.site], one.routine].append(one)
+    whole_s = merged.calls_s
     ordered = sorted(sums.items(), key=lambda pair: -sum(one.time_s for one in pair[1]))[:most]
     return Table(
         ["call site", "routine", "time", "of MPI", "calls", "processes"],
@@ -92,7 +95,7 @@ def sites(merged: Merged, most: int, frames: int | None = None) -> Table:
                 site,
                 routine,
                 units.quantity(sum(one.time_s for one in alike), "s"),
-                units.share(sum(one.time_s for one in alike) / merged.calls_s),
+                units.share(sum(one.time_s for one in alike) / whole_s),
                 str(sum(one.calls for one in alike)),
                 str(max(one.processes for one in alike)),
             ]
