@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ class Name:
         """Whether a source is known."""
         return self.where not in ("", self.module)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """`exchange (halo.c:120)`."""
         return f"{self.function} ({self.where})" if self.where else self.function
@@ -177,9 +178,14 @@ def _passes_on(frame: Name, wrappers: Sequence[str]) -> bool:
 def _inside(path: Sequence[Name]) -> Sequence[Name]:
     """Leave out what calls the program's first function; a path is never empty."""
     for place, frame in enumerate(path):
-        if place and _OUTSIDE.fullmatch(frame.function):
+        if place and _is_outside(frame.function):
             return path[:place]
     return path
+
+
+@cache
+def _is_outside(function: str) -> bool:
+    return _OUTSIDE.fullmatch(function) is not None
 
 
 def _computing(path: Sequence[Name]) -> Sequence[Name]:
