@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache, cached_property
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,13 +254,17 @@ def _symbols(asked: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], tuple[
         return {}
     raw: dict[tuple[str, int], list[tuple[str, str]]] = {}
     running = [
-        (path, addresses, _begun([tool, "-a", "-f", "-i", "-s", "-e", path]))
+        # A return address is that of the next instruction, which may belong to another line.
+        (
+            path,
+            addresses,
+            _begun([tool, "-a", "-f", "-i", "-s", "-e", path], [f"{one - 1:#x}" for one in addresses]),
+        )
         for path, addresses in asked.items()
         if path and Path(path).is_file()
     ]
     for path, addresses, process in running:
-        # A return address is that of the next instruction, which may belong to another line.
-        lines = _answer(process, "".join(f"{address - 1:#x}\n" for address in addresses))
+        lines = _answer(process)
         begins = [place for place, line in enumerate(lines) if line.startswith("0x")]
         if len(begins) != len(addresses):
             continue
@@ -280,7 +285,7 @@ def _demangled(symbols: set[str]) -> dict[str, str]:
     mangled = sorted(symbol for symbol in symbols if symbol.startswith(("_Z", "_R")))
     tool = shutil.which("c++filt")
     if mangled and tool is not None:
-        answer = _answer(_begun([tool, "-p"]), "".join(f"{symbol}\n" for symbol in mangled))
+        answer = _answer(_begun([tool, "-p"], mangled))
         if len(answer) == len(mangled):
             names |= dict(zip(mangled, answer, strict=True))
     return names
@@ -293,22 +298,30 @@ def _name(function: str, line: str, module: str) -> Name:
     return Name(function, module if where.startswith("?") else where, module)
 
 
-def _begun(command: Sequence[str]) -> subprocess.Popen[str] | None:
+def _begun(command: Sequence[str], asked: Iterable[str]) -> subprocess.Popen[str] | None:
+    """Start a tool that reads these lines: from a file, so that it works before anybody waits for its answer."""
     try:
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, errors="replace"
-        )
+        with TemporaryFile() as lines:
+            lines.write("".join(f"{line}\n" for line in asked).encode())
+            lines.seek(0)
+            return subprocess.Popen(
+                command,
+                stdin=lines,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                errors="replace",
+            )
     except OSError:
         return None
 
 
-def _answer(process: subprocess.Popen[str] | None, asked: str) -> list[str]:
+def _answer(process: subprocess.Popen[str] | None) -> list[str]:
     """Return the lines that a tool answers; none where it fails, or takes too long."""
     if process is None:
         return []
     try:
-        return process.communicate(asked, timeout=_PATIENCE_S)[0].splitlines()
+        return process.communicate(timeout=_PATIENCE_S)[0].splitlines()
     except (OSError, subprocess.TimeoutExpired):
         process.kill()
         process.communicate()
