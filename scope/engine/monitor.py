@@ -21,6 +21,7 @@ from scope.profiles.machine_comparison import FILE as MACHINE_COMPARISON
 from scope.profiles.machine_comparison import MachineComparison, compare_with_machine, newest
 from scope.profiles.merged import PROFILE, merge
 from scope.profiles.monitored_run import MONITOR, Monitored, Options
+from scope.profiles.profile import SUFFIX
 from scope.profiles.records import Merged
 from scope.report.profile.contents import ProfileContents
 from scope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
@@ -63,7 +64,7 @@ def monitor(
         _remove_empty(directory.path)
         raise
     make_latest(directory)
-    if not any((directory.path / PROFILES).iterdir()):
+    if not any((directory.path / PROFILES).glob(f"*{SUFFIX}")):
         return MonitorOutcome(directory.path, ended.code, None)
     try:
         contents = analyze(directory.path, measured, search=against != NONE)
@@ -151,7 +152,8 @@ def _fitting(folder: Path, merged: Merged) -> Path | None:
         if RunDirectory(before).statistics.is_file():
             return before
     mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None
-    return newest([Path("runs").absolute(), folder.absolute().parent], merged.hosts, mpi)
+    folders = {Path("runs").absolute(), folder.absolute().parent}  # mostly one and the same
+    return newest(sorted(folders), merged.hosts, mpi)
 
 
 def _imported(report: Path) -> Monitored:

@@ -195,7 +195,8 @@ def test_a_program_without_mpi_is_said_to_have_none(tmp_path: Path) -> None:
     words = ["monitor", "-o", "run", "--mpi", "embedded", "--", "sh", "-c"]
     answer = scope(tmp_path, *words, "echo out; exit 5")
     assert (answer.code, answer.output) == (5, "out\n")
-    assert "left a profile" in answer.errors
+    assert "no process of `" in answer.errors
+    assert "it did not call MPI_Init" in answer.errors
 
 
 def test_the_exit_code_is_the_program_s_where_the_disk_is_full(monitor: Monitor, tmp_path: Path) -> None:
