@@ -55,12 +55,13 @@ struct CallRow {
   u4 used, routine, site, communicator_size, size_class;
   i4 region;
   u8 calls, ticks, min_ticks, max_ticks, bytes;
-  u4 histogram[histogram_buckets];
-  u4 pad[8];  // to a multiple of a cache line
+  u4 histogram[histogram_buckets];  // of all calls but the latest
+  u8 last_ticks;                    // of that
+  u4 pad[6];                        // to a multiple of a cache line
   static constexpr std::string_view columns =
       "used:u4 routine:u4 site:u4 communicator_size:u4 size_class:u4 region:i4 calls:u8 ticks:u8 "
       "min_ticks:u8 "
-      "max_ticks:u8 bytes:u8 histogram:u4[40] pad:u4[8]";
+      "max_ticks:u8 bytes:u8 histogram:u4[40] last_ticks:u8 pad:u4[6]";
 };
 
 struct WaitRow {

@@ -286,6 +286,7 @@ def _read(path: Path, file: BinaryIO) -> Profile:
                 f"{path}: ends in the table {table.name}, at byte {size}: {len(raw)} of {table.rows} rows left"
             )
         tables[table.name] = _in_use(table.name, raw)
+    _add_latest(tables["calls"])
     if not len(tables["process"]):
         raise ScopeError(f"{path}: is cut at byte {size}, before anything was counted")
     return Profile(path, header, tables, tuple(warnings))
@@ -434,6 +435,17 @@ def _in_use(name: str, raw: Rows) -> Rows:
     for column in raw.dtype.names or ():
         found[column] = raw[column]
     return found
+
+
+def _add_latest(calls: Rows) -> None:
+    """Add the latest call of each row to the histogram, where the monitor has left that to the next call."""
+    if "last_ticks" not in (calls.dtype.names or ()):
+        return
+    histogram = calls["histogram"]
+    exponent = np.frexp(np.maximum(calls["last_ticks"], 1).astype(float))[1] - 1
+    rows = np.flatnonzero(calls["calls"])
+    places = np.minimum(exponent[rows], histogram.shape[1] - 1)
+    histogram[rows, places] += histogram[rows, places] < np.iinfo(histogram.dtype).max
 
 
 @cache
