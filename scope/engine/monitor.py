@@ -18,7 +18,13 @@ from scope.profiles import folder as folders
 from scope.profiles import monitored_run, mpip, trace
 from scope.profiles.folder import PROFILES
 from scope.profiles.machine_comparison import FILE as MACHINE_COMPARISON
-from scope.profiles.machine_comparison import MachineComparison, compare_with_machine, newest
+from scope.profiles.machine_comparison import (
+    MachineComparison,
+    MeasuredRun,
+    compare_with_machine,
+    measured_run,
+    newest,
+)
 from scope.profiles.merged import PROFILE, merge
 from scope.profiles.monitored_run import MONITOR, Monitored, Options
 from scope.profiles.profile import SUFFIX
@@ -82,7 +88,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
     """
     merged = merge(folder, monitored_run.wrappers(folder))
     write_text(folder / PROFILE, merged.model_dump_json(indent=1) + "\n")
-    chosen = against or (_fitting(folder, merged) if search else None)
+    chosen = measured_run(against) if against else _fitting(folder, merged) if search else None
     compared = compare_with_machine(merged, chosen) if chosen is not None else None
     if compared is not None:
         write_json(folder / MACHINE_COMPARISON, compared)
@@ -145,12 +151,12 @@ def _measured(against: str | None) -> Path | None:
     return path
 
 
-def _fitting(folder: Path, merged: Merged) -> Path | None:
+def _fitting(folder: Path, merged: Merged) -> MeasuredRun | None:
     """Return the run of the last comparison, else the newest one of these hosts and this MPI."""
     if (folder / MACHINE_COMPARISON).is_file():
         before = Path(read_json(folder / MACHINE_COMPARISON, MachineComparison).run)
         if RunDirectory(before).statistics.is_file():
-            return before
+            return measured_run(before)
     mpi = monitored_run.read(folder).mpi if monitored_run.is_monitored(folder) else None
     folders = {Path("runs").absolute(), folder.absolute().parent}  # mostly one and the same
     return newest(sorted(folders), merged.hosts, mpi)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import exp, log, log2
 from pathlib import Path
@@ -139,12 +140,27 @@ class Curve:
         return best if best is not None and best[1] * BETTER < now_s else None
 
 
-def compare_with_machine(merged: Merged, run: Path) -> MachineComparison:
-    """Compare a profile with a measured run; UsageError where `run` is none."""
-    directory = RunDirectory(run)
-    catalog = read_catalog(directory.benchmarks)
-    machine = read_json(directory.machine, Machine)
-    known = curves(read_summaries(run), catalog, spread=len(merged.hosts) > 1)
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run that a program can be compared with."""
+
+    path: Path
+    machine: Machine
+    catalog: Catalog
+    summaries: Sequence[Summary]
+
+
+def measured_run(path: Path) -> MeasuredRun:
+    """Read a measured run; UsageError where it is none."""
+    directory = RunDirectory(path)
+    catalog, machine = read_catalog(directory.benchmarks), read_json(directory.machine, Machine)
+    return MeasuredRun(path, machine, catalog, read_summaries(path))
+
+
+def compare_with_machine(merged: Merged, run: MeasuredRun) -> MachineComparison:
+    """Compare a profile with a measured run."""
+    catalog, machine = run.catalog, run.machine
+    known = curves(run.summaries, catalog, spread=len(merged.hosts) > 1)
     compared: list[RoutineComparison] = []
     without: dict[str, float] = defaultdict(float)
     epochs, part = of_epochs(merged.calls, catalog.routine_bindings)
@@ -161,7 +177,7 @@ def compare_with_machine(merged: Merged, run: Path) -> MachineComparison:
         del without[name]
     return MachineComparison(
         format=FORMAT,
-        run=str(run),
+        run=str(run.path),
         machine=", ".join(host.name for host in machine.hosts),
         library=f"{machine.build.mpi.name} {machine.build.mpi.version}" if machine.build else "",
         routines=sorted(compared, key=lambda one: -one.avoidable_s),
@@ -169,7 +185,9 @@ def compare_with_machine(merged: Merged, run: Path) -> MachineComparison:
     )
 
 
-def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation | None = None) -> Path | None:
+def newest(
+    folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation | None = None
+) -> MeasuredRun | None:
     """Return the newest run, below any of the folders, that measured routines of this MPI on these hosts.
 
     None without one. `mpi` None: any MPI.
@@ -187,18 +205,11 @@ def newest(folders: Sequence[Path], hosts: Sequence[str], mpi: MpiInstallation |
             if same and set(hosts) <= {host.name for host in machine.hosts} and not path.parent.is_symlink():
                 found.append((run.started_unix_s, path.parent))
     for _, path in sorted(found, reverse=True):
-        if _has_curves(path):
-            return path
+        with suppress(UsageError):
+            measured = measured_run(path)
+            if any(curves(measured.summaries, measured.catalog, spread=False).values()):
+                return measured
     return None
-
-
-def _has_curves(run: Path) -> bool:
-    """Say whether a run measured any routine, so that a program can be compared with it."""
-    try:
-        known = curves(read_summaries(run), read_catalog(RunDirectory(run).benchmarks), spread=False)
-    except UsageError:
-        return False
-    return any(known.values())
 
 
 def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict[str, list[Curve]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
-from scope.machine.machine import Machine
-from scope.profiles.machine_comparison import Curve, MachineComparison, compare_with_machine, newest
+from scope.machine.machine import Machine, MpiInstallation
+from scope.profiles.machine_comparison import Curve, MachineComparison, compare_with_machine, measured_run, newest
 from scope.profiles.merged import Merged, merge
 from scope.profiles.routine_sums import of_epochs
 from tests import golden_run as golden
@@ -31,7 +31,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Merged:
 
 @pytest.fixture(scope="module")
 def compared(program: Merged, golden_run: Path) -> MachineComparison:
-    return compare_with_machine(program, golden_run)
+    return compare_with_machine(program, measured_run(golden_run))
 
 
 def test_a_collective_beside_the_same_on_the_machine(compared: MachineComparison) -> None:
@@ -81,7 +81,9 @@ def test_the_root_s_bytes_of_a_scatter_are_everybody_s_blocks(golden_run: Path, 
         swapped = text.replace('"mpi.scatter"', '"mpi.other"').replace("MPI_Scatter", "MPI_Other")
         swapped = swapped.replace('"mpi.broadcast"', '"mpi.scatter"').replace('"MPI_Bcast"', '"MPI_Scatter"')
         (run / name).write_text(swapped)
-    (one,) = compare_with_machine(merge(synthetic.write(tmp_path / "program", processes)), run).routines
+    (one,) = compare_with_machine(
+        merge(synthetic.write(tmp_path / "program", processes)), measured_run(run)
+    ).routines
     assert (one.routine, one.calls, one.message_bytes) == ("MPI_Scatter", 800, 5500)
 
 
@@ -91,7 +93,12 @@ def test_what_has_no_counterpart_is_named_with_its_time(compared: MachineCompari
 
 def test_a_folder_without_a_run_is_refused(program: Merged, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"is not a run directory: it has no run\.json"):
-        compare_with_machine(program, tmp_path)
+        measured_run(tmp_path)
+
+
+def found(folder: Path, hosts: list[str], mpi: MpiInstallation | None = None) -> Path | None:
+    run = newest([folder], hosts, mpi)
+    return run.path if run is not None else None
 
 
 def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: Path) -> None:
@@ -99,22 +106,22 @@ def test_the_newest_run_of_the_same_hosts_is_found(golden_run: Path, tmp_path: P
     shutil.copytree(golden_run, tmp_path / "a")
     host = (golden_run / "machine.json").read_text()
     assert '"node1"' in host
-    assert newest([tmp_path], ["node1"]) == tmp_path / "a"
-    assert newest([tmp_path], ["elsewhere"]) is None
+    assert found(tmp_path, ["node1"]) == tmp_path / "a"
+    assert found(tmp_path, ["elsewhere"]) is None
     used = Machine.model_validate_json(host).build
     assert used is not None
-    assert newest([tmp_path], ["node1"], used.mpi) == tmp_path / "a"
-    assert newest([tmp_path], ["node1"], used.mpi.model_copy(update={"version": "0"})) is None
+    assert found(tmp_path, ["node1"], used.mpi) == tmp_path / "a"
+    assert found(tmp_path, ["node1"], used.mpi.model_copy(update={"version": "0"})) is None
     later = Path(shutil.copytree(golden_run, tmp_path / "b"))
     record = (later / "run.json").read_text()
     (later / "run.json").write_text(record.replace(f'"started_unix_s": {golden.STARTED}', '"started_unix_s": 9e9'))
-    assert newest([tmp_path], ["node1"]) == tmp_path / "b"
+    assert found(tmp_path, ["node1"]) == tmp_path / "b"
     # A newer one that failed before it measured any routine.
     failed = Path(shutil.copytree(later, tmp_path / "c"))
     (failed / "run.json").write_text((failed / "run.json").read_text().replace("9e9", "9.5e9"))
     nothing = json.loads((failed / "statistics.json").read_text()) | {"summaries": []}
     (failed / "statistics.json").write_text(json.dumps(nothing))
-    assert newest([tmp_path], ["node1"]) == tmp_path / "b"
+    assert found(tmp_path, ["node1"]) == tmp_path / "b"
 
 
 BOUND = catalog().bound_to("MPI_Bcast")[0]
@@ -209,7 +216,8 @@ def other_run(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 def test_an_epoch_is_held_against_one_call_of_its_bytes(other_run: Path, tmp_path: Path) -> None:
     processes = one_sided(4, ("MPI_Put", 0.3, 200, 2048), ("MPI_Win_fence", 0.7, 100, 0))
-    (one,) = compare_with_machine(merge(synthetic.write(tmp_path / "program", processes)), other_run).routines
+    program = merge(synthetic.write(tmp_path / "program", processes))
+    (one,) = compare_with_machine(program, measured_run(other_run)).routines
     assert (one.routine, one.call, one.calls) == ("MPI_Put with MPI_Win_fence", "MPI_Put", 400)
     assert (one.message_bytes, one.machine_s, one.mean_s) == (4096, 5e-6, pytest.approx(10e-3))
     assert one.avoidable_s == pytest.approx(4.0 - 400 * 5e-6)
@@ -220,6 +228,6 @@ def test_calls_of_files_are_held_against_one_of_the_case_s_many(other_run: Path,
     for processes in (1, 2):
         made = one_sided(processes, ("MPI_File_write_at_all", 0.1, 100, 4096))
         folder = synthetic.write(tmp_path / f"program{processes}", made)
-        (one,) = compare_with_machine(merge(folder), other_run).routines
+        (one,) = compare_with_machine(merge(folder), measured_run(other_run)).routines
         assert (one.routine, one.machine_s) == ("MPI_File_write_at_all", pytest.approx(3e-3 / 8))
         assert one.share == pytest.approx(3e-3 / 8 / 1e-3)
