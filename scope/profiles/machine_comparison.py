@@ -219,28 +219,24 @@ def curves(summaries: Sequence[Summary], catalog: Catalog, spread: bool) -> dict
 
     `spread`: the program ran on several hosts, so cases with one process on each host are preferred.
     """
+    usable: dict[tuple[str, str | None], list[Summary]] = defaultdict(list)
+    for one in summaries:
+        if one.valid and one.transport == "default" and one.definition in DEFINITIONS:
+            usable[one.benchmark, one.metric].append(one)
     found: dict[str, list[Curve]] = {}
     for routine in catalog.routines:
         bindings = [bound for level in LEVELS for bound in catalog.bound_to(routine, level)]
         for bound in bindings:
             name = calls_with(routine, bound.routine)
-            found[name] = found.get(name) or _curves(bound, catalog, summaries, spread)
+            benchmark = bound.benchmark.name
+            own = usable[benchmark, catalog.time_metric(benchmark)]
+            found[name] = found.get(name) or _curves(bound, catalog, own, spread)
     return found
 
 
 def _curves(bound: Binding, catalog: Catalog, summaries: Sequence[Summary], spread: bool) -> list[Curve]:
-    name = bound.benchmark.name
     free = [bound.routine.call_size] if bound.routine.call_size else []
-    usable = [
-        one
-        for one in summaries
-        if (one.benchmark, one.metric) == (name, catalog.time_metric(name))
-        and one.valid
-        and one.transport == "default"
-        and one.definition in DEFINITIONS
-        and one.placement.kind != "threads"
-        and bound.holds(one.parameters, free)
-    ]
+    usable = [one for one in summaries if one.placement.kind != "threads" and bound.holds(one.parameters, free)]
     preferred = [one for one in usable if one.placement.one_per_host == spread] or usable
     best = min((DEFINITIONS.index(one.definition) for one in preferred), default=0)
     points: dict[int, dict[float, float]] = defaultdict(dict)
