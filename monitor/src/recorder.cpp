@@ -147,11 +147,14 @@ void forget_recent() {
   std::fill(recent, recent + recent_capacity, Recent{});
 }
 
-CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
+[[gnu::noinline]] CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
   CallRow& row = find_row(routine_, site_of(caller_), communicator_size, size_class, current_region->number);
   recent_of(caller_, key) = {caller_, key, &row};
   return &row;
 }
+
+// The descriptions that programs need most often are `flatten`: what they call is part of them, which saves up to
+// 1 ns a call. What is rare is `noinline`.
 
 // The row in which this call is counted.
 [[gnu::always_inline]] inline void Call::find(const Meaning& meaning) {
@@ -207,7 +210,7 @@ void Call::local() {
   record({});
 }
 
-void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
+[[gnu::noinline]] void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
   if (begin_ >= trace_end || end_ < trace_begin) return;
   static u4 events = 0;
   if (events == profile.event_rows) {
@@ -242,7 +245,7 @@ void Call::concerned(const Members& members, u8 bytes) {
   record({.communicator_size = members.size, .bytes = bytes, .communicator = members.identity});
 }
 
-void Call::sent(MPI_Comm comm, int destination, int tag, u8 bytes) {
+[[gnu::flatten]] void Call::sent(MPI_Comm comm, int destination, int tag, u8 bytes) {
   const Members& members = members_of(comm);
   if (destination == MPI_PROC_NULL) [[unlikely]]
     return record({.communicator_size = members.size});
@@ -251,7 +254,7 @@ void Call::sent(MPI_Comm comm, int destination, int tag, u8 bytes) {
   record({members.size, bytes, Direction::send, partner, tag, members.identity});
 }
 
-void Call::received(MPI_Comm comm, const MPI_Status& status) {
+[[gnu::flatten]] void Call::received(MPI_Comm comm, const MPI_Status& status) {
   const Members& members = members_of(comm);
   if (status.MPI_SOURCE == MPI_PROC_NULL) [[unlikely]]
     return record({.communicator_size = members.size});
@@ -300,7 +303,8 @@ Request* Call::track(std::uint64_t key, const Meaning& meaning) {
   return request;
 }
 
-void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request) {
+[[gnu::flatten]] void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes,
+                                         MPI_Request request) {
   const Members& members = members_of(comm);
   Meaning meaning{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
   if (destination != MPI_PROC_NULL) {
@@ -324,7 +328,7 @@ void expects(Request* request, Members& members) {
 
 }  // namespace
 
-void Call::started_receive(MPI_Comm comm, MPI_Request request) {
+[[gnu::flatten]] void Call::started_receive(MPI_Comm comm, MPI_Request request) {
   Members& members = members_of(comm);
   const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};
   find(meaning);
@@ -538,7 +542,7 @@ void Call::cancelled(std::uint64_t key) {
   local();
 }
 
-void Call::completed(Request& request, u8 share, const MPI_Status& status) {
+[[gnu::flatten]] void Call::completed(Request& request, u8 share, const MPI_Status& status) {
   Meaning meaning{request.communicator_size, request.bytes, request.direction,
                   request.partner,           request.tag,   request.identity};
   const bool receives = request.direction == Direction::receive;
