@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class Groups:
@@ -22,8 +23,6 @@ class Groups:
             begins[1:] |= np.diff(column[self._order]) != 0
         self._starts = np.flatnonzero(begins)
         self._sizes = np.diff(self._starts, append=len(begins))
-        self._number = np.empty(len(begins), np.int64)
-        self._number[self._order] = np.cumsum(begins)
 
     def __iter__(self) -> Iterator[Integers]:
         """Yield the places of the rows, group by group."""
@@ -36,28 +35,37 @@ class Groups:
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Add up the values of each group; those of short integers without overflow."""
+        if (
+            values.ndim > 1
+        ):  # one by one: a copy of all columns in wide integers would double the memory of a large job
+            return np.stack([self.sum(column) for column in values.T], axis=1)
         wide = np.result_type(values, np.int64) if values.dtype.itemsize < 8 else values.dtype
         sums: NDArray[Any] = np.add.reduceat(values[self._order], self._starts, dtype=wide)
         return sums
 
-    def extremes(self, values: NDArray[np.float64]) -> tuple[Integers, Integers]:
-        """Return the rows with the least and with the largest value of each group, of several the first."""
-        return self._ascending(values)[self._starts], self._ascending(-values)[self._starts]
+    def least(self, values: Floats) -> Floats:
+        """Return the least value of each group."""
+        least: Floats = np.minimum.reduceat(values[self._order], self._starts)
+        return least
 
-    def middle(self, values: NDArray[Any]) -> Integers:
-        """Return the row with the median of the values of each group, of two the upper one."""
-        rows: Integers = self._ascending(values)[self._starts + self._sizes // 2]
-        return rows
+    def least_row(self, values: Floats) -> Integers:
+        """Return the row with the least value of each group, of several the first."""
+        rows = np.flatnonzero(values[self._order] == np.repeat(self.least(values), self._sizes))
+        first = np.searchsorted(rows, self._starts)
+        found: Integers = self._order[rows[first]]
+        return found
 
-    def distinct(self, values: NDArray[Any]) -> Integers:
-        """Count the unlike values of each group."""
-        ascending = values[self._ascending(values)]
-        new = np.ones(len(ascending), np.int64)
-        new[1:] = ascending[1:] != ascending[:-1]
+    def middle(self, values: Floats) -> Floats:
+        """Return the median of the values of each group, of two the upper one."""
+        ascending = np.lexsort((values[self._order], np.repeat(self._starts, self._sizes)))
+        middle: Floats = values[self._order[ascending[self._starts + self._sizes // 2]]]
+        return middle
+
+    def distinct(self, values: Integers) -> Integers:
+        """Count the unlike values of each group; from one row of the table to the next they never fall."""
+        ordered = values[self._order]
+        new = np.ones(len(ordered), np.int64)
+        new[1:] = ordered[1:] != ordered[:-1]
         new[self._starts] = 1
         number: Integers = np.add.reduceat(new, self._starts)
         return number
-
-    def _ascending(self, values: NDArray[Any]) -> Integers:
-        """Return the rows group by group, those of a group by their values."""
-        return np.lexsort((values, self._number))

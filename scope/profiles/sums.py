@@ -76,7 +76,7 @@ def calls(columns: Columns, ranks: Sequence[int]) -> list[Calls]:
     rows, time_s = columns.rows, columns.time_s
     keys = ("communicator_size", "size_class", "region")
     groups = Groups(columns.routine, columns.site, *(rows[name] for name in keys))
-    least, most = groups.extremes(time_s)
+    least, most = groups.least_row(time_s), groups.least_row(-time_s)
     rank = np.asarray(ranks)[columns.process]
     fields = {
         **{name: rows[name][groups.first] for name in keys},
@@ -173,9 +173,8 @@ def _times(columns: Columns, groups: Groups) -> Iterator[Times]:
     than the width of a place.
     """
     rows, ticks_s = columns.rows, columns.ticks_s
-    shortest_s, longest_s = rows["min_ticks"] * ticks_s, rows["max_ticks"] * ticks_s
-    least_s, most_s = shortest_s[groups.extremes(shortest_s)[0]], longest_s[groups.extremes(longest_s)[1]]
-    tick_s = ticks_s[groups.middle(ticks_s)]
+    least_s, most_s = groups.least(rows["min_ticks"] * ticks_s), -groups.least(-(rows["max_ticks"] * ticks_s))
+    tick_s = groups.middle(ticks_s)
     number = groups.sum(rows["calls"])
     mean_s = groups.sum(columns.time_s) / np.maximum(number, 1)
     counts = groups.sum(rows["histogram"])
