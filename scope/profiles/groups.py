@@ -35,9 +35,8 @@ class Groups:
 
     def sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Add up the values of each group; those of short integers without overflow."""
-        if (
-            values.ndim > 1
-        ):  # one by one: a copy of all columns in wide integers would double the memory of a large job
+        if values.ndim > 1:
+            # One by one: a copy of all columns in wide integers would double the memory of a large job.
             return np.stack([self.sum(column) for column in values.T], axis=1)
         wide = np.result_type(values, np.int64) if values.dtype.itemsize < 8 else values.dtype
         sums: NDArray[Any] = np.add.reduceat(values[self._order], self._starts, dtype=wide)
