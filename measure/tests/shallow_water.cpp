@@ -103,7 +103,7 @@ void a_round_trip_changes_nothing(const Communicator& world) {
       const Decomposition decomposition(resolution, world, 0, {});
       const Quadrature quadrature = gauss_legendre(resolution.latitudes);
       const LegendreTransform table(quadrature, resolution.truncation, decomposition.wavenumbers(),
-                                    decomposition.pairs(), width);
+                                    {decomposition.pairs()}, width);
       LongitudeTransform longitudes(decomposition, quadrature, values, width, exchange);
       LatitudeTransform latitudes(decomposition, table, values, exchange);
       const Range all = decomposition.all_wavenumbers();

@@ -42,9 +42,11 @@ std::vector<int> LatitudeTransform::tabulated_wavenumbers(const Decomposition& d
   return {all.begin() + own.begin, all.begin() + own.end};
 }
 
-Range LatitudeTransform::tabulated_pairs(const Decomposition& decomposition) {
-  if (decomposition.methods().legendre != LegendreMethod::transposition) return decomposition.pairs();
-  return {0, decomposition.resolution().pairs()};
+std::vector<Range> LatitudeTransform::tabulated_bands(const Decomposition& decomposition) {
+  if (decomposition.methods().legendre != LegendreMethod::transposition) return {decomposition.pairs()};
+  std::vector<Range> bands;
+  for (int row = 0; row < decomposition.column().size(); ++row) bands.push_back(decomposition.pairs(row));
+  return bands;
 }
 
 double LatitudeTransform::flops(const Resolution& resolution, int values) {

@@ -24,9 +24,9 @@ class LatitudeTransform {
   void analyse(const double* fourier, double* spectral);
   void synthesise(const double* spectral, double* fourier);
 
-  // What a `LegendreTransform` for these methods needs: wave numbers and pairs of latitudes.
+  // What a `LegendreTransform` for these methods needs: wave numbers and bands of latitudes.
   static std::vector<int> tabulated_wavenumbers(const Decomposition& decomposition);
-  static Range tabulated_pairs(const Decomposition& decomposition);
+  static std::vector<Range> tabulated_bands(const Decomposition& decomposition);
 
   // Floating point operations of either, of all processes together.
   static double flops(const Resolution& resolution, int values);

@@ -16,13 +16,21 @@ using npb::store;
 // denormal numbers.
 constexpr double negligible = 1e-100;
 
-// Steps of a sum of outer products whose values stay in registers.
-constexpr int steps_together = 4;
-// Four rows of the result in two or three vectors each: eight independent sums hide the latency of additions, and
-// twelve fill sixteen registers with what they are made of, where a product needs none of its own.
-constexpr int rows_together = 4;
+// Four pairs in two or three vectors each: eight independent sums hide the latency of additions, and twelve fill sixteen
+// registers with what they are made of, where a product needs none of its own.
+constexpr int pairs_together = 4;
 template <int lanes>
 constexpr int vectors_together = lanes > 2 ? 3 : 2;
+
+// Calls job<pairs>(first) for groups of all `count` pairs. The functions of a group stand side by side.
+template <class Job>
+SCOPE_INLINE inline void in_groups(int count, Job&& job) {
+  int pair = 0;
+  for (; pair + pairs_together <= count; pair += pairs_together)
+    job.template operator()<pairs_together>(pair);
+  for (; pair + 2 <= count; pair += 2) job.template operator()<2>(pair);
+  for (; pair < count; ++pair) job.template operator()<1>(pair);
+}
 
 // Calls job<vectors, Real>(first column) for blocks of all columns. The last vector of all ends with the columns, and may
 // overlap the one before; both are in one block, which adds to their columns once. Vectors of two do not overlap:
@@ -43,101 +51,75 @@ SCOPE_INLINE inline void in_vectors(int columns, Job&& job) {
   if (left == 1) job.template operator()<1, Real>(column);
 }
 
-// `rows` x `columns` = a b. Rows of a product, whose elements are `width` apart or more:
-// result[row][column] = sum over k of a[row * inner + k] b[k * b_step + column].
-struct Product {
-  const double* a;
-  const double* b;
-  std::ptrdiff_t b_step;
-  double* result;
-  std::ptrdiff_t result_row;
-  int inner;
-
-  template <int rows, int vectors, class Real>
-  SCOPE_INLINE void block(int row, int first, int columns) const {
-    constexpr int lanes = npb::lanes_of<Real>;
-    int column[vectors];
-    each<vectors>([&](auto v) SCOPE_INLINE { column[v] = std::min(first + v * lanes, columns - lanes); });
-    double* const to = result + row * result_row;
-    Real sums[rows][vectors] = {};
-    const double* left = a + static_cast<std::ptrdiff_t>(row) * inner;
-    const double* right = b;
-    for (int k = 0; k < inner; ++k, ++left, right += b_step) {
-      Real values[vectors];
-      each<vectors>([&](auto v) SCOPE_INLINE { values[v] = load<Real>(right + column[v]); });
-      each<rows>([&](auto r) SCOPE_INLINE {
-        const double factor = left[static_cast<std::ptrdiff_t>(r) * inner];
-        each<vectors>([&](auto v) SCOPE_INLINE { sums[r][v] += factor * values[v]; });
-      });
-    }
-    each<rows>([&](auto r) SCOPE_INLINE {
-      each<vectors>([&](auto v) SCOPE_INLINE { store(to + r * result_row + column[v], sums[r][v]); });
-    });
-  }
-
-  template <int rows, int lanes>
-  SCOPE_INLINE void band(int row, int columns) const {
-    in_vectors<lanes>(columns, [&]<int vectors, class Real>(int first)
-                                   SCOPE_INLINE { block<rows, vectors, Real>(row, first, columns); });
-  }
-
-  template <int lanes>
-  SCOPE_INLINE void run(int rows, int columns) const {
-    int row = 0;
-    for (; row + rows_together <= rows; row += rows_together) band<rows_together, lanes>(row, columns);
-    for (; row + 2 <= rows; row += 2) band<2, lanes>(row, columns);
-    for (; row < rows; ++row) band<1, lanes>(row, columns);
-  }
-};
-
-// result[row][column] += sum over k of a[k * rows + row] b[k * columns + column]: a sum of outer products. Some steps at
-// a time, whose values of b stay in registers, so that a, which is long, is read once and in its order.
-struct OuterProducts {
-  const double* a;
-  const double* b;
-  double* result;
-  std::ptrdiff_t result_row;
-  int rows;
+// Some pairs of latitudes, and one parity of a wave number: functions P_n at the pairs, and `columns` values of each pair
+// and, `spectral_row` apart, of each n. The functions of a group of pairs are read once and in their order.
+template <class Fourier, class Spectral>
+struct Band {
+  const double* functions;
+  int degrees;
+  Fourier* fourier;
+  Spectral* spectral;
+  std::ptrdiff_t spectral_row;
   int columns;
 
-  template <int steps, int vectors, class Real>
-  SCOPE_INLINE void block(int k, int first) const {
-    constexpr int lanes = npb::lanes_of<Real>;
-    Real values[steps][vectors];
-    int column[vectors];
+  template <int lanes, int vectors>
+  SCOPE_INLINE void find_columns(int first, int (&column)[vectors]) const {
     each<vectors>([&](auto v) SCOPE_INLINE { column[v] = std::min(first + v * lanes, columns - lanes); });
-    each<steps>([&](auto s) SCOPE_INLINE {
-      const double* const right = b + static_cast<std::ptrdiff_t>(k + s) * columns;
-      each<vectors>([&](auto v) SCOPE_INLINE { values[s][v] = load<Real>(right + column[v]); });
+  }
+
+  // fourier[pair] = sum over n of P_n spectral[n]
+  template <int pairs, int vectors, class Real>
+  SCOPE_INLINE void synthesise(int pair, int first) const {
+    int column[vectors];
+    find_columns<npb::lanes_of<Real>>(first, column);
+    Real sums[pairs][vectors] = {};
+    const double* function = functions + static_cast<std::ptrdiff_t>(pair) * degrees;
+    const double* from = spectral;
+    for (int n = 0; n < degrees; ++n, function += pairs, from += spectral_row) {
+      Real values[vectors];
+      each<vectors>([&](auto v) SCOPE_INLINE { values[v] = load<Real>(from + column[v]); });
+      each<pairs>([&](auto p) SCOPE_INLINE {
+        each<vectors>([&](auto v) SCOPE_INLINE { sums[p][v] += function[p] * values[v]; });
+      });
+    }
+    double* const to = fourier + static_cast<std::ptrdiff_t>(pair) * columns;
+    each<pairs>([&](auto p) SCOPE_INLINE {
+      each<vectors>([&](auto v) SCOPE_INLINE { store(to + p * columns + column[v], sums[p][v]); });
     });
-    const double* left = a + static_cast<std::ptrdiff_t>(k) * rows;
-    double* to = result;
-    for (int row = 0; row < rows; ++row, ++left, to += result_row) {
+  }
+
+  // spectral[n] += sum over pairs of P_n fourier[pair]
+  template <int pairs, int vectors, class Real>
+  SCOPE_INLINE void analyse(int pair, int first) const {
+    int column[vectors];
+    find_columns<npb::lanes_of<Real>>(first, column);
+    Real values[pairs][vectors];
+    const double* const from = fourier + static_cast<std::ptrdiff_t>(pair) * columns;
+    each<pairs>([&](auto p) SCOPE_INLINE {
+      each<vectors>([&](auto v) SCOPE_INLINE { values[p][v] = load<Real>(from + p * columns + column[v]); });
+    });
+    const double* function = functions + static_cast<std::ptrdiff_t>(pair) * degrees;
+    double* to = spectral;
+    for (int n = 0; n < degrees; ++n, function += pairs, to += spectral_row) {
       Real sums[vectors];
       each<vectors>([&](auto v) SCOPE_INLINE { sums[v] = load<Real>(to + column[v]); });
-      each<steps>([&](auto s) SCOPE_INLINE {
-        const double factor = left[static_cast<std::ptrdiff_t>(s) * rows];
-        each<vectors>([&](auto v) SCOPE_INLINE { sums[v] += factor * values[s][v]; });
+      each<pairs>([&](auto p) SCOPE_INLINE {
+        each<vectors>([&](auto v) SCOPE_INLINE { sums[v] += function[p] * values[p][v]; });
       });
       each<vectors>([&](auto v) SCOPE_INLINE { store(to + column[v], sums[v]); });
     }
-  }
-
-  template <int lanes>
-  SCOPE_INLINE void run(int inner) const {
-    in_vectors<lanes>(columns, [&]<int vectors, class Real>(int first) SCOPE_INLINE {
-      int k = 0;
-      for (; k + steps_together <= inner; k += steps_together) block<steps_together, vectors, Real>(k, first);
-      for (; k < inner; ++k) block<1, vectors, Real>(k, first);
-    });
   }
 };
 
 }  // namespace
 
 LegendreTransform::LegendreTransform(const Quadrature& quadrature, int truncation,
-                                     std::vector<int> wavenumbers, Range pairs, npb::Width width)
-    : truncation_(truncation), wavenumbers_(std::move(wavenumbers)), pairs_(pairs), width_(width) {
+                                     std::vector<int> wavenumbers, const std::vector<Range>& bands,
+                                     npb::Width width)
+    : truncation_(truncation),
+      wavenumbers_(std::move(wavenumbers)),
+      pairs_{bands.front().begin, bands.back().end},
+      width_(width) {
   coefficients_before_.push_back(0);
   std::ptrdiff_t size = 0;
   for (std::size_t index = 0; index < wavenumbers_.size(); ++index) {
@@ -145,53 +127,70 @@ LegendreTransform::LegendreTransform(const Quadrature& quadrature, int truncatio
     coefficients_before_.push_back(coefficients_before_.back() + degrees(i));
     for (const int parity : {0, 1}) {
       begins_.push_back(size);
-      size += static_cast<std::ptrdiff_t>(rows(i, parity)) * pairs_.size();
+      size += static_cast<std::ptrdiff_t>(degrees(i, parity)) * pairs_.size();
     }
   }
   functions_.resize(size);
   for (std::size_t index = 0; index < wavenumbers_.size(); ++index) {
-    const auto i = static_cast<int>(index);
-    for (int pair = pairs_.begin; pair < pairs_.end; ++pair) {
-      const auto values = legendre_functions(wavenumbers_[i], truncation_ + 1, quadrature.nodes[pair]);
-      for (const int parity : {0, 1}) {
-        auto* to = functions_.data() + (functions(i, parity, pair) - functions_.data());
-        for (std::size_t n = parity; n < values.size(); n += 2)
-          *to++ = std::abs(values[n]) < negligible ? 0 : values[n];
-      }
+    for (const Range& band : bands) {
+      in_groups(band.size(), [&]<int pairs>(int first) {
+        for (int pair = 0; pair < pairs; ++pair)
+          tabulate(static_cast<int>(index), quadrature.nodes[band.begin + first + pair], pairs,
+                   band.begin + first, pair);
+      });
     }
   }
 }
 
-void LegendreTransform::analyse(Range indices, Range pairs, const double* fourier, double* spectral,
+void LegendreTransform::tabulate(int index, double node, int pairs, int first, int pair) {
+  const auto values = legendre_functions(wavenumbers_[index], truncation_ + 1, node);
+  for (const int parity : {0, 1}) {
+    double* to = functions_.data() + begin(index, parity, first) + pair;
+    for (std::size_t n = parity; n < values.size(); n += 2, to += pairs)
+      *to = std::abs(values[n]) < negligible ? 0 : values[n];
+  }
+}
+
+void LegendreTransform::analyse(Range indices, Range band, const double* fourier, double* spectral,
                                 int width) const {
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
     for (int index = indices.begin; index < indices.end; ++index) {
       for (const int parity : {0, 1}) {
-        const int rows = this->rows(index, parity);
-        const OuterProducts sum{functions(index, parity, pairs.begin),  fourier, spectral + parity * width,
-                                2 * static_cast<std::ptrdiff_t>(width), rows,    width};
-        sum.run<lanes>(pairs.size());
-        fourier += static_cast<std::ptrdiff_t>(pairs.size()) * width;
+        const Band<const double, double> here{functions_.data() + begin(index, parity, band.begin),
+                                              degrees(index, parity),
+                                              fourier,
+                                              spectral + parity * width,
+                                              2 * static_cast<std::ptrdiff_t>(width),
+                                              width};
+        in_groups(band.size(), [&]<int pairs>(int pair) SCOPE_INLINE {
+          in_vectors<lanes>(width, [&]<int vectors, class Real>(int first) SCOPE_INLINE {
+            here.template analyse<pairs, vectors, Real>(pair, first);
+          });
+        });
+        fourier += static_cast<std::ptrdiff_t>(band.size()) * width;
       }
       spectral += static_cast<std::ptrdiff_t>(degrees(index)) * width;
     }
   });
 }
 
-void LegendreTransform::synthesise(Range indices, Range pairs, const double* spectral, double* fourier,
+void LegendreTransform::synthesise(Range indices, Range band, const double* spectral, double* fourier,
                                    int width) const {
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
     for (int index = indices.begin; index < indices.end; ++index) {
       for (const int parity : {0, 1}) {
-        const int rows = this->rows(index, parity);
-        const Product product{functions(index, parity, pairs.begin),
-                              spectral + parity * width,
-                              2 * static_cast<std::ptrdiff_t>(width),
-                              fourier,
-                              width,
-                              rows};
-        product.run<lanes>(pairs.size(), width);
-        fourier += static_cast<std::ptrdiff_t>(pairs.size()) * width;
+        const Band<double, const double> here{functions_.data() + begin(index, parity, band.begin),
+                                              degrees(index, parity),
+                                              fourier,
+                                              spectral + parity * width,
+                                              2 * static_cast<std::ptrdiff_t>(width),
+                                              width};
+        in_groups(band.size(), [&]<int pairs>(int pair) SCOPE_INLINE {
+          in_vectors<lanes>(width, [&]<int vectors, class Real>(int first) SCOPE_INLINE {
+            here.template synthesise<pairs, vectors, Real>(pair, first);
+          });
+        });
+        fourier += static_cast<std::ptrdiff_t>(band.size()) * width;
       }
       spectral += static_cast<std::ptrdiff_t>(degrees(index)) * width;
     }

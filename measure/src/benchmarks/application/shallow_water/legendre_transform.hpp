@@ -27,9 +27,10 @@ struct Range {
 //   doubles.
 class LegendreTransform {
  public:
-  // Of all `wavenumbers`, on the pairs of latitudes in `pairs`.
-  LegendreTransform(const Quadrature& quadrature, int truncation, std::vector<int> wavenumbers, Range pairs,
-                    npb::Width width);
+  // Of all `wavenumbers`, on the pairs of latitudes in `bands`, which follow one another: those that are transformed
+  // together.
+  LegendreTransform(const Quadrature& quadrature, int truncation, std::vector<int> wavenumbers,
+                    const std::vector<Range>& bands, npb::Width width);
 
   const std::vector<int>& wavenumbers() const { return wavenumbers_; }
   int degrees(int index) const { return truncation_ + 2 - wavenumbers_[index]; }
@@ -41,13 +42,13 @@ class LegendreTransform {
     return 2 * static_cast<std::ptrdiff_t>(indices.size()) * pairs.size() * width;
   }
 
-  // Adds the contribution of `pairs` to the spectral coefficients of the wave numbers in `indices`:
+  // Adds the contribution of one of the bands to the spectral coefficients of the wave numbers in `indices`:
   // S_n += sum over pairs of P_n (sum or difference of both hemispheres), which are to be weighted already.
-  // `fourier` and `spectral` begin with the first of `indices`, and have nothing of other pairs.
-  void analyse(Range indices, Range pairs, const double* fourier, double* spectral, int width) const;
+  // `fourier` and `spectral` begin with the first of `indices`, and have nothing of other bands.
+  void analyse(Range indices, Range band, const double* fourier, double* spectral, int width) const;
 
   // F = sum over n of S_n P_n, the even and the odd part of each pair of latitudes.
-  void synthesise(Range indices, Range pairs, const double* spectral, double* fourier, int width) const;
+  void synthesise(Range indices, Range band, const double* spectral, double* fourier, int width) const;
 
   // Multiplications and additions of one of these.
   double flops(Range indices, Range pairs, int width) const {
@@ -57,12 +58,14 @@ class LegendreTransform {
   std::size_t bytes() const { return functions_.size() * sizeof(double); }
 
  private:
-  int rows(int index, int parity) const { return (degrees(index) + 1 - parity) / 2; }
-  // P_n of n = m + parity, m + parity + 2, ... at a pair of latitudes.
-  const double* functions(int index, int parity, int pair) const {
-    return functions_.data() + begins_[2 * static_cast<std::size_t>(index) + parity] +
-           static_cast<std::ptrdiff_t>(pair - pairs_.begin) * rows(index, parity);
+  int degrees(int index, int parity) const { return (degrees(index) + 1 - parity) / 2; }
+  // Where P_n of n = m + parity, m + parity + 2, ... begin in `functions_`, at the first pair of a band or of a group.
+  std::ptrdiff_t begin(int index, int parity, int pair) const {
+    return begins_[2 * static_cast<std::size_t>(index) + parity] +
+           static_cast<std::ptrdiff_t>(pair - pairs_.begin) * degrees(index, parity);
   }
+  // Of one pair in a group of `pairs`, which begins with `first`.
+  void tabulate(int index, double node, int pairs, int first, int pair);
 
   int truncation_;
   std::vector<int> wavenumbers_;
@@ -70,6 +73,7 @@ class LegendreTransform {
   npb::Width width_;
   std::vector<std::ptrdiff_t> coefficients_before_;  // of each wave number
   std::vector<std::ptrdiff_t> begins_;               // of each wave number and parity, in `functions_`
+  // Of each wave number, parity and group of up to four pairs: for each n, the values at all pairs of the group.
   std::vector<double> functions_;
 };
 

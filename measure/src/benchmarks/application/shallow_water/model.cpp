@@ -50,7 +50,7 @@ Model::Model(const Decomposition& decomposition, const TestCase& test_case, int 
       quadrature_(gauss_legendre(decomposition.resolution().latitudes)),
       table_(quadrature_, decomposition.resolution().truncation,
              LatitudeTransform::tabulated_wavenumbers(decomposition),
-             LatitudeTransform::tabulated_pairs(decomposition), width),
+             LatitudeTransform::tabulated_bands(decomposition), width),
       longitude_read_(decomposition, quadrature_, read_fields * levels, width, exchange),
       latitude_read_(decomposition, table_, read_fields * levels, exchange),
       longitude_written_(decomposition, quadrature_, written_fields * levels, width, exchange),
