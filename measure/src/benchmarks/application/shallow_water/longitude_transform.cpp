@@ -32,7 +32,8 @@ LongitudeTransform::LongitudeTransform(const Decomposition& decomposition, const
           decomposition.row().size() == 1 || decomposition.methods().fourier == FourierMethod::transposition
               ? decomposition.resolution().longitudes
               : longitudes_.size(),
-          values, width) {
+          values, width),
+      spectrum_(transform_.points() * element()) {
   const Line& row = decomposition_.row();
   if (row.size() == 1) return;
   const auto own_wavenumbers = static_cast<std::ptrdiff_t>(decomposition_.wavenumbers().size());
@@ -42,7 +43,6 @@ LongitudeTransform::LongitudeTransform(const Decomposition& decomposition, const
     const std::ptrdiff_t most = std::max(own_wavenumbers, theirs) * pairs_.size() * element();
     for (auto* buffer : {&positive_, &negative_, &mirrored_}) buffer->resize(most);
     received_.resize(pairs_.size() * longitudes_.size() * element());
-    line_.resize(longitudes_.size() * element());
     return;
   }
   const std::ptrdiff_t own_pairs = decomposition_.transposed_pairs(row.place()).size();
@@ -73,16 +73,24 @@ double LongitudeTransform::flops(const Resolution& resolution, int values) {
   return resolution.pairs() * (whole.flops() + flops_of_split * values * (resolution.truncation + 1));
 }
 
-void LongitudeTransform::analyse(double* grid, double* fourier) {
-  const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
-  if (distributed && decomposition_.row().size() > 1) return analyse_distributed(grid, fourier);
-  analyse_transposed(grid, fourier);
+std::vector<Range> LongitudeTransform::bands(const Decomposition& decomposition) {
+  const int pairs = decomposition.pairs().size();
+  if (decomposition.row().size() > 1) return {{0, pairs}};
+  std::vector<Range> bands;
+  for (int pair = 0; pair < pairs; ++pair) bands.push_back({pair, pair + 1});
+  return bands;
 }
 
-void LongitudeTransform::synthesise(const double* fourier, double* grid) {
+void LongitudeTransform::analyse(Range band, double* grid, double* fourier) {
+  if (decomposition_.row().size() == 1) return analyse_alone(band, grid, fourier);
   const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
-  if (distributed && decomposition_.row().size() > 1) return synthesise_distributed(fourier, grid);
-  synthesise_transposed(fourier, grid);
+  distributed ? analyse_distributed(grid, fourier) : analyse_transposed(grid, fourier);
+}
+
+void LongitudeTransform::synthesise(Range band, const double* fourier, double* grid) {
+  if (decomposition_.row().size() == 1) return synthesise_alone(band, fourier, grid);
+  const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
+  distributed ? synthesise_distributed(fourier, grid) : synthesise_transposed(fourier, grid);
 }
 
 double LongitudeTransform::weight(int pair) const {
@@ -130,36 +138,60 @@ SCOPE_INLINE inline void LongitudeTransform::join(const double* even, const doub
   });
 }
 
+void LongitudeTransform::split(const double* line, const std::vector<int>& wavenumbers, double weight,
+                               double* even, std::ptrdiff_t apart) const {
+  const int points = transform_.points();
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (const int m : wavenumbers) {
+      split<lanes>(line + m * element(), line + (points - m) % points * element(), weight, even,
+                   even + apart);
+      even += 2 * apart;
+    }
+  });
+}
+
+void LongitudeTransform::join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers,
+                              double* line) const {
+  const int points = transform_.points();
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (const int m : wavenumbers) {
+      join<lanes>(even, even + apart, line + m * element(), line + (points - m) % points * element());
+      even += 2 * apart;
+    }
+  });
+}
+
+void LongitudeTransform::analyse_alone(Range band, const double* grid, double* fourier) {
+  for (int pair = band.begin; pair < band.end; ++pair, grid += longitudes_.size() * element())
+    split(transform_.forward(grid), decomposition_.wavenumbers(), weight(pair), even_of(fourier, 0, pair),
+          to_odd());
+}
+
+void LongitudeTransform::synthesise_alone(Range band, const double* fourier, double* grid) {
+  for (int pair = band.begin; pair < band.end; ++pair, grid += longitudes_.size() * element()) {
+    join(even_of(fourier, 0, pair), to_odd(), decomposition_.wavenumbers(), spectrum_.data());
+    copy(transform_.backward(spectrum_.data()), longitudes_.size() * element(), grid);
+  }
+}
+
 void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
   const Line& row = decomposition_.row();
-  const int points = decomposition_.resolution().longitudes;
-  const bool alone = row.size() == 1;
   const Range mine = decomposition_.transposed_pairs(row.place());
-  if (!alone) lines_out_->run(exchange_, grid, lines_.data(), nothing, nothing);
+  lines_out_->run(exchange_, grid, lines_.data(), nothing, nothing);
   for (int pair = 0; pair < mine.size(); ++pair) {
-    const double* line = grid + pair * points * element();
-    for (int column = 0; !alone && column < row.size(); ++column) {
+    for (int column = 0; column < row.size(); ++column) {
       const Range part = decomposition_.longitudes(column);
       const double* const slab = column == row.place() ? grid + lines_out_->sent_begin(column)
                                                        : lines_.data() + lines_out_->received_begin(column);
       const std::ptrdiff_t size = part.size() * element();
       copy(slab + pair * size, size, line_.data() + part.begin * element());
-      line = line_.data();
     }
-    const double* const found = transform_.forward(line);
-    npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-      for (int column = 0; column < row.size(); ++column) {
-        double* to =
-            (alone ? fourier : packed_.data() + coefficients_out_->sent_begin(column)) + pair * element();
-        for (const int m : decomposition_.wavenumbers(column)) {
-          split<lanes>(found + m * element(), found + (points - m) % points * element(),
-                       weight(mine.begin + pair), to, to + mine.size() * element());
-          to += 2 * mine.size() * element();
-        }
-      }
-    });
+    const double* const found = transform_.forward(line_.data());
+    for (int column = 0; column < row.size(); ++column)
+      split(found, decomposition_.wavenumbers(column), weight(mine.begin + pair),
+            packed_.data() + coefficients_out_->sent_begin(column) + pair * element(),
+            mine.size() * element());
   }
-  if (alone) return;
   coefficients_out_->run(
       exchange_, packed_.data(), received_.data(), nothing, [&](int column, const double* slab) {
         const Range theirs = decomposition_.transposed_pairs(column);
@@ -171,50 +203,34 @@ void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
 
 void LongitudeTransform::synthesise_transposed(const double* fourier, double* grid) {
   const Line& row = decomposition_.row();
-  const int points = decomposition_.resolution().longitudes;
-  const bool alone = row.size() == 1;
   const Range mine = decomposition_.transposed_pairs(row.place());
-  if (!alone) {
-    // Each process of the row gets its pairs of latitudes.
-    double* const sent = received_.data();
-    coefficients_in_->run(
-        exchange_, sent, packed_.data(),
-        [&](int column) {
-          const Range theirs = decomposition_.transposed_pairs(column);
-          const std::ptrdiff_t size = theirs.size() * element();
-          double* const slab = sent + coefficients_in_->sent_begin(column);
-          for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
-            copy(fourier + (part * pairs_.size() + theirs.begin) * element(), size, slab + part * size);
-        },
-        nothing);
-  }
-  line_.resize(points * element());
+  // Each process of the row gets its pairs of latitudes.
+  double* const sent = received_.data();
+  coefficients_in_->run(
+      exchange_, sent, packed_.data(),
+      [&](int column) {
+        const Range theirs = decomposition_.transposed_pairs(column);
+        const std::ptrdiff_t size = theirs.size() * element();
+        double* const slab = sent + coefficients_in_->sent_begin(column);
+        for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
+          copy(fourier + (part * pairs_.size() + theirs.begin) * element(), size, slab + part * size);
+      },
+      nothing);
   for (int pair = 0; pair < mine.size(); ++pair) {
-    std::fill(line_.begin(), line_.end(), 0.0);
-    npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-      for (int column = 0; column < row.size(); ++column) {
-        const double* slab = fourier;
-        if (!alone) {
-          slab = column == row.place() ? received_.data() + coefficients_in_->sent_begin(column)
-                                       : packed_.data() + coefficients_in_->received_begin(column);
-        }
-        const double* even = slab + pair * element();
-        for (const int m : decomposition_.wavenumbers(column)) {
-          join<lanes>(even, even + mine.size() * element(), line_.data() + m * element(),
-                      line_.data() + (points - m) % points * element());
-          even += 2 * mine.size() * element();
-        }
-      }
-    });
-    const double* const found = transform_.backward(line_.data());
+    for (int column = 0; column < row.size(); ++column) {
+      const double* const slab = column == row.place()
+                                     ? sent + coefficients_in_->sent_begin(column)
+                                     : packed_.data() + coefficients_in_->received_begin(column);
+      join(slab + pair * element(), mine.size() * element(), decomposition_.wavenumbers(column),
+           spectrum_.data());
+    }
+    const double* const found = transform_.backward(spectrum_.data());
     for (int column = 0; column < row.size(); ++column) {
       const Range part = decomposition_.longitudes(column);
       const std::ptrdiff_t size = part.size() * element();
-      double* const to = alone ? grid : lines_.data() + lines_in_->sent_begin(column);
-      copy(found + part.begin * element(), size, to + pair * size);
+      copy(found + part.begin * element(), size, lines_.data() + lines_in_->sent_begin(column) + pair * size);
     }
   }
-  if (alone) return;
   lines_in_->run(exchange_, lines_.data(), grid, nothing, [&](int column, const double* slab) {
     if (column != row.place()) return;  // all others have arrived in their place
     copy(slab, mine.size() * longitudes_.size() * element(), grid + lines_in_->received_begin(column));
@@ -286,19 +302,18 @@ void LongitudeTransform::synthesise_distributed(const double* fourier, double* g
     exchange_.pass();
   }
   for (int pair = 0; pair < pairs_.size(); ++pair) {
-    std::fill(line_.begin(), line_.end(), 0.0);
     const double* from = negative + pair * element();
     for (const int m : theirs) {
-      copy(from, element(), line_.data() + (points - m) % points / columns * element());
+      copy(from, element(), spectrum_.data() + (points - m) % points / columns * element());
       from += each;
     }
     // After these: the coefficient of m = 0 is its own mirror image.
     from = positive_.data() + pair * element();
     for (const int m : own) {
-      copy(from, element(), line_.data() + m / columns * element());
+      copy(from, element(), spectrum_.data() + m / columns * element());
       from += each;
     }
-    const double* const found = transform_.backward(line_.data());
+    const double* const found = transform_.backward(spectrum_.data());
     copy(found, longitudes_.size() * element(), grid + pair * longitudes_.size() * element());
   }
   for (int distance = 1; distance < columns; distance *= 2) butterfly(grid, distance, false);

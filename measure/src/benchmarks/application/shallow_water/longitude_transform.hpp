@@ -23,16 +23,26 @@ class LongitudeTransform {
   LongitudeTransform(const Decomposition& decomposition, const Quadrature& quadrature, int values,
                      npb::Width width, Exchange& exchange);
 
-  // Fourier coefficients times the quadrature's weight of each latitude. Overwrites the grid.
-  void analyse(double* grid, double* fourier);
-  void synthesise(const double* fourier, double* grid);
+  // The own pairs of latitudes that are transformed together: one after another, which stay in the cache, where this
+  // process has whole lines; otherwise all, so that few messages carry them.
+  static std::vector<Range> bands(const Decomposition& decomposition);
+
+  // Fourier coefficients, those of one of the bands, times the quadrature's weight of each latitude. Overwrites the grid,
+  // which has nothing of other bands.
+  void analyse(Range band, double* grid, double* fourier);
+  void synthesise(Range band, const double* fourier, double* grid);
 
   // Floating point operations of either, of all processes together, where no work is distributed.
   static double flops(const Resolution& resolution, int values);
 
  private:
-  // The Fourier coefficients of one wave number m, made of both hemispheres, from and to those of m and -m of
-  // a complex transform of northern latitude + i southern latitude.
+  // The Fourier coefficients of some wave numbers of a pair of latitudes, even parts `apart` doubles from odd ones, from and
+  // to a complex transform of northern latitude + i southern latitude.
+  void split(const double* line, const std::vector<int>& wavenumbers, double weight, double* even,
+             std::ptrdiff_t apart) const;
+  void join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers,
+            double* line) const;
+  // Those of one wave number m, from and to those of m and -m.
   template <int lanes>
   void split(const double* positive, const double* negative, double weight, double* even, double* odd) const;
   template <int lanes>
@@ -48,6 +58,8 @@ class LongitudeTransform {
   std::ptrdiff_t to_odd() const { return pairs_.size() * element(); }
   double weight(int pair) const;  // of own pair
 
+  void analyse_alone(Range band, const double* grid, double* fourier);
+  void synthesise_alone(Range band, const double* fourier, double* grid);
   void analyse_transposed(double* grid, double* fourier);
   void synthesise_transposed(const double* fourier, double* grid);
   void analyse_distributed(double* grid, double* fourier);
@@ -66,6 +78,7 @@ class LongitudeTransform {
   Range pairs_;
   Range longitudes_;
   FourierTransform transform_;
+  std::vector<double> spectrum_;  // of a line, in which those beyond the truncation stay 0
   // Transposition: lines between processes, and Fourier coefficients between processes.
   std::optional<Transposition> lines_out_;
   std::optional<Transposition> lines_in_;

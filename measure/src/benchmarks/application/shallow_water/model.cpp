@@ -51,6 +51,7 @@ Model::Model(const Decomposition& decomposition, const TestCase& test_case, int 
       table_(quadrature_, decomposition.resolution().truncation,
              LatitudeTransform::tabulated_wavenumbers(decomposition),
              LatitudeTransform::tabulated_bands(decomposition), width),
+      bands_(LongitudeTransform::bands(decomposition)),
       longitude_read_(decomposition, quadrature_, read_fields * levels, width, exchange),
       latitude_read_(decomposition, table_, read_fields * levels, exchange),
       longitude_written_(decomposition, quadrature_, written_fields * levels, width, exchange),
@@ -102,13 +103,14 @@ void Model::make_grid() {
   before_ = now_;
   spectral_read_.assign(coefficients * 2 * read_fields * levels_, 0);
   spectral_written_.assign(coefficients * 2 * written_fields * levels_, 0);
-  fourier_.resize(LegendreTransform::fourier_size(decomposition_.all_wavenumbers(), pairs_,
-                                                  2 * written_fields * levels_));
-  read_.resize(points * read_fields * levels_);
-  written_.resize(points * written_fields * levels_);
+  const Range all = decomposition_.all_wavenumbers();
+  fourier_read_.resize(LegendreTransform::fourier_size(all, pairs_, 2 * read_fields * levels_));
+  fourier_written_.resize(LegendreTransform::fourier_size(all, pairs_, 2 * written_fields * levels_));
+  const std::size_t of_band = number_of_first_point(bands_.front().end) * levels_;
+  read_.resize(of_band * read_fields);
+  written_.resize(of_band * written_fields);
   coriolis_.resize(points);
   ground_.resize(points);
-  if (test_case_.forced()) sources_.resize(points);
   std::size_t at = 0;
   for (int pair = 0; pair < pairs_.size(); ++pair) {
     for (int point = 0; point < longitudes_.size(); ++point) {
@@ -131,20 +133,23 @@ double Model::longitude(int point) const {
 
 // As a step does with E, A and B: zeta = T(-V, U) and delta = T(-U, -V).
 void Model::start() {
-  double* to = written_.data();
-  for (int pair = 0; pair < pairs_.size(); ++pair) {
-    const double factor = 1 / (a * (1 - square(quadrature_.nodes[pairs_.begin + pair])));
-    for (int point = 0; point < longitudes_.size(); ++point) {
-      for (const int hemisphere : {0, 1}) {
-        const double north = latitude(pair, hemisphere);
-        const Flow flow = test_case_.flow(longitude(point), north, 0);
-        const double of_fields[] = {flow.geopotential, -flow.v * std::cos(north) * factor,
-                                    flow.u * std::cos(north) * factor, 0, 0};
-        for (const double value : of_fields) to = std::fill_n(to, levels_, value);
+  for (const Range& band : bands_) {
+    double* to = written_.data();
+    for (int pair = band.begin; pair < band.end; ++pair) {
+      const double factor = 1 / (a * (1 - square(quadrature_.nodes[pairs_.begin + pair])));
+      for (int point = 0; point < longitudes_.size(); ++point) {
+        for (const int hemisphere : {0, 1}) {
+          const double north = latitude(pair, hemisphere);
+          const Flow flow = test_case_.flow(longitude(point), north, 0);
+          const double of_fields[] = {flow.geopotential, -flow.v * std::cos(north) * factor,
+                                      flow.u * std::cos(north) * factor, 0, 0};
+          for (const double value : of_fields) to = std::fill_n(to, levels_, value);
+        }
       }
     }
+    longitude_written_.analyse(band, written_.data(), fourier_written_.data());
   }
-  write_grid();
+  analyse_latitudes();
   for (std::size_t k = 0; k < harmonics_.size(); ++k) {
     const Written fields = written(k);
     double* const state = now_.data() + k * state_width();
@@ -173,20 +178,21 @@ void Model::start() {
 }
 
 void Model::step() {
-  read_grid();
-  if (test_case_.forced()) {
-    forced_products();
-  } else {
-    products();
+  synthesise_latitudes();
+  for (const Range& band : bands_) {
+    longitude_read_.synthesise(band, fourier_read_.data(), read_.data());
+    products(band);
+    if (test_case_.forced()) add_sources(band);
+    longitude_written_.analyse(band, written_.data(), fourier_written_.data());
   }
-  write_grid();
+  analyse_latitudes();
   // The first step begins with half a step forwards, so that it needs no earlier state.
   advance(steps_ == 0 ? time_step_s_ / 2 : time_step_s_, steps_ == 0);
   ++steps_;
 }
 
-// zeta, Phi, U and V on the grid.
-void Model::read_grid() {
+// zeta, Phi, U and V on latitudes.
+void Model::synthesise_latitudes() {
   const std::ptrdiff_t width = 2 * read_fields * static_cast<std::ptrdiff_t>(levels_);
   const std::ptrdiff_t wide = state_width();
   for (std::size_t k = 0; k < harmonics_.size(); ++k) {
@@ -211,23 +217,22 @@ void Model::read_grid() {
         *to++ = turn * here[other_zeta + level] - up * above[delta + level] + h.down * below[delta + level];
     }
   }
-  latitude_read_.synthesise(spectral_read_.data() + width, fourier_.data());
-  longitude_read_.synthesise(fourier_.data(), read_.data());
+  latitude_read_.synthesise(spectral_read_.data() + width, fourier_read_.data());
 }
 
-void Model::write_grid() {
-  longitude_written_.analyse(written_.data(), fourier_.data());
+void Model::analyse_latitudes() {
   latitude_written_.analyse(
-      fourier_.data(), spectral_written_.data() + 2 * written_fields * static_cast<std::ptrdiff_t>(levels_));
+      fourier_written_.data(),
+      spectral_written_.data() + 2 * written_fields * static_cast<std::ptrdiff_t>(levels_));
 }
 
 // E, A, B, C and D; the last four over a (1 - mu^2).
-void Model::products() {
+void Model::products(Range band) {
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
     const double* from = read_.data();
     double* to = written_.data();
-    std::size_t number = 0;
-    for (int pair = 0; pair < pairs_.size(); ++pair) {
+    std::size_t number = number_of_first_point(band.begin);
+    for (int pair = band.begin; pair < band.end; ++pair) {
       const double factor = 1 / (a * (1 - square(quadrature_.nodes[pairs_.begin + pair])));
       const double half = factor * a / 2;
       for (int point = 0; point < 2 * longitudes_.size(); ++point, ++number) {
@@ -254,11 +259,10 @@ void Model::products() {
   });
 }
 
-void Model::forced_products() {
-  products();
+void Model::add_sources(Range band) {
   std::vector<Sources> of_latitude(longitudes_.size());
   const double spacing = 2 * std::numbers::pi / decomposition_.resolution().longitudes;
-  for (int pair = 0; pair < pairs_.size(); ++pair) {
+  for (int pair = band.begin; pair < band.end; ++pair) {
     const double factor = 1 / (a * (1 - square(quadrature_.nodes[pairs_.begin + pair])));
     for (const int hemisphere : {0, 1}) {
       test_case_.sources(latitude(pair, hemisphere), longitude(0), spacing, longitudes_.size(), time_s(),
@@ -267,9 +271,9 @@ void Model::forced_products() {
         const Sources& from = of_latitude[point];
         const double added[] = {from.energy, factor * from.a, factor * from.b, factor * from.c,
                                 factor * from.d};
-        double* to = written_.data() +
-                     (2 * (static_cast<std::ptrdiff_t>(pair) * longitudes_.size() + point) + hemisphere) *
-                         written_fields * levels_;
+        double* to = written_.data() + (number_of_first_point(pair) - number_of_first_point(band.begin) +
+                                        2 * point + hemisphere) *
+                                           written_fields * levels_;
         for (const double value : added) {
           for (int level = 0; level < levels_; ++level) *to++ += value;
         }
@@ -327,35 +331,38 @@ void Model::advance(double span_s, bool first) {
 }
 
 Diagnosis Model::diagnose() {
-  read_grid();
+  synthesise_latitudes();
   // Mean squares of error and solution, of geopotential and wind; then integrals.
   std::array<double, 7> sums{};
-  const double* from = read_.data();
   std::size_t number = 0;
-  for (int pair = 0; pair < pairs_.size(); ++pair) {
-    const double weight =
-        quadrature_.weights[pairs_.begin + pair] / (2.0 * decomposition_.resolution().longitudes);
-    for (int point = 0; point < longitudes_.size(); ++point) {
-      for (const int hemisphere : {0, 1}) {
-        const double north = latitude(pair, hemisphere);
-        const double cosine = std::cos(north);
-        const double phi = mean_ + from[levels_];
-        const double u = from[2 * levels_] / cosine;
-        const double v = from[3 * levels_] / cosine;
-        if (test_case_.has_solution() || steps_ == 0) {
-          const Flow right = test_case_.flow(longitude(point), north, time_s());
-          sums[0] += weight * square(phi - right.geopotential);
-          sums[1] += weight * square(right.geopotential);
-          sums[2] += weight * (square(u - right.u) + square(v - right.v));
-          sums[3] += weight * (square(right.u) + square(right.v));
+  for (const Range& band : bands_) {
+    longitude_read_.synthesise(band, fourier_read_.data(), read_.data());
+    const double* from = read_.data();
+    for (int pair = band.begin; pair < band.end; ++pair) {
+      const double weight =
+          quadrature_.weights[pairs_.begin + pair] / (2.0 * decomposition_.resolution().longitudes);
+      for (int point = 0; point < longitudes_.size(); ++point) {
+        for (const int hemisphere : {0, 1}) {
+          const double north = latitude(pair, hemisphere);
+          const double cosine = std::cos(north);
+          const double phi = mean_ + from[levels_];
+          const double u = from[2 * levels_] / cosine;
+          const double v = from[3 * levels_] / cosine;
+          if (test_case_.has_solution() || steps_ == 0) {
+            const Flow right = test_case_.flow(longitude(point), north, time_s());
+            sums[0] += weight * square(phi - right.geopotential);
+            sums[1] += weight * square(right.geopotential);
+            sums[2] += weight * (square(u - right.u) + square(v - right.v));
+            sums[3] += weight * (square(right.u) + square(right.v));
+          }
+          const double eta = from[0] + coriolis_[number];
+          sums[4] += weight * phi;
+          sums[5] += weight * (phi * (u * u + v * v) / 2 + phi * phi / 2 + phi * ground_[number]);
+          // Where the depth may be 0, it has no enstrophy.
+          if (!test_case_.only_advects()) sums[6] += weight * eta * eta / (2 * phi);
+          ++number;
+          from += read_fields * levels_;
         }
-        const double eta = from[0] + coriolis_[number];
-        sums[4] += weight * phi;
-        sums[5] += weight * (phi * (u * u + v * v) / 2 + phi * phi / 2 + phi * ground_[number]);
-        // Where the depth may be 0, it has no enstrophy.
-        if (!test_case_.only_advects()) sums[6] += weight * eta * eta / (2 * phi);
-        ++number;
-        from += read_fields * levels_;
       }
     }
   }

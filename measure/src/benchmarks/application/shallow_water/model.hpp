@@ -113,12 +113,18 @@ class Model {
   static std::int64_t bytes_of(const Resolution& resolution, std::int64_t points, int levels);
   void make_harmonics();
   void make_grid();
-  void read_grid();
-  void write_grid();
-  void products();
-  void forced_products();
+  // Between spectral and Fourier coefficients of all fields.
+  void synthesise_latitudes();
+  void analyse_latitudes();
+  // On the grid of a band of latitudes.
+  void products(Range band);
+  void add_sources(Range band);
   void advance(double span_s, bool first);
 
+  // Of a pair of latitudes, in what has all points of this process.
+  std::size_t number_of_first_point(int pair) const {
+    return 2 * static_cast<std::size_t>(pair) * longitudes_.size();
+  }
   double latitude(int pair, int hemisphere) const;
   double longitude(int point) const;
 
@@ -133,6 +139,7 @@ class Model {
   bool diffuses_;
   Quadrature quadrature_;
   LegendreTransform table_;
+  std::vector<Range> bands_;  // whose grids are there in turn
   LongitudeTransform longitude_read_;
   LatitudeTransform latitude_read_;
   LongitudeTransform longitude_written_;
@@ -142,16 +149,16 @@ class Model {
   std::int64_t steps_ = 0;
   std::vector<double> now_;
   std::vector<double> before_;
-  // Spectral coefficients for the transforms, Fourier coefficients and grids.
+  // Spectral coefficients for the transforms, Fourier coefficients, and grids of a band.
   std::vector<double> spectral_read_;
   std::vector<double> spectral_written_;
-  std::vector<double> fourier_;
+  std::vector<double> fourier_read_;
+  std::vector<double> fourier_written_;
   std::vector<double> read_;
   std::vector<double> written_;
-  // For each point: f, the ground, and what a forced case adds.
+  // For each point: f and the ground.
   std::vector<double> coriolis_;
   std::vector<double> ground_;
-  std::vector<Sources> sources_;
 };
 
 }  // namespace scope::shallow_water
