@@ -41,12 +41,15 @@ constexpr int lanes_of = static_cast<int>(sizeof(Real) / sizeof(double));
 // compile.
 template <int count, class Action>
 SCOPE_INLINE inline void each(Action&& action) {
-  static_assert(count <= 5);
+  static_assert(count <= 8);
   if constexpr (count > 0) action(std::integral_constant<int, 0>{});
   if constexpr (count > 1) action(std::integral_constant<int, 1>{});
   if constexpr (count > 2) action(std::integral_constant<int, 2>{});
   if constexpr (count > 3) action(std::integral_constant<int, 3>{});
   if constexpr (count > 4) action(std::integral_constant<int, 4>{});
+  if constexpr (count > 5) action(std::integral_constant<int, 5>{});
+  if constexpr (count > 6) action(std::integral_constant<int, 6>{});
+  if constexpr (count > 7) action(std::integral_constant<int, 7>{});
 }
 
 // Neighbours in memory.

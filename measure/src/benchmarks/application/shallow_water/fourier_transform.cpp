@@ -34,7 +34,7 @@ SCOPE_INLINE inline Complex<Real> turned(const Complex<Real>& a) {
   return {a.im, -a.re};
 }
 
-// Transforms of 2, 3, 4 and 5 points, in place (Temperton 1983, J. Comput. Phys. 52, 1-23). `flops`: of a
+// Transforms of 2, 3, 4, 5 and 8 points, in place (Temperton 1983, J. Comput. Phys. 52, 1-23). `flops`: of a
 // transform of one complex line.
 template <int radix>
 struct Butterfly;
@@ -105,6 +105,26 @@ struct Butterfly<5> {
   }
 };
 
+template <>
+struct Butterfly<8> {
+  static constexpr int flops = 2 * Butterfly<4>::flops + 8 + 16;
+  template <class Values>
+  SCOPE_INLINE static void apply(Values* x) {
+    constexpr double root = std::numbers::sqrt2 / 2;
+    Values even[4] = {x[0], x[2], x[4], x[6]};
+    Values odd[4] = {x[1], x[3], x[5], x[7]};
+    Butterfly<4>::apply(even);
+    Butterfly<4>::apply(odd);
+    odd[1] = root * (odd[1] + turned(odd[1]));
+    odd[2] = turned(odd[2]);
+    odd[3] = root * (turned(odd[3]) - odd[3]);
+    npb::each<4>([&](auto k) SCOPE_INLINE {
+      x[k] = even[k] + odd[k];
+      x[k + 4] = even[k] - odd[k];
+    });
+  }
+};
+
 // One pass of Stockham's method, after which the transforms are `radix` times as long (Van Loan 1992,
 // Computational Frameworks for the Fast Fourier Transform, section 1.7). `roots`: of this transform.
 struct Pass {
@@ -156,8 +176,10 @@ int butterfly_flops(int radix) {
       return Butterfly<3>::flops;
     case 4:
       return Butterfly<4>::flops;
-    default:
+    case 5:
       return Butterfly<5>::flops;
+    default:
+      return Butterfly<8>::flops;
   }
 }
 
@@ -171,7 +193,7 @@ FourierTransform::FourierTransform(int points, int lines, npb::Width width)
       one_(2 * static_cast<std::size_t>(points) * lines),
       other_(one_.size()) {
   int left = points;
-  for (const int radix : {4, 2, 3, 5}) {
+  for (const int radix : {8, 4, 2, 3, 5}) {
     for (; left % radix == 0; left /= radix) radices_.push_back(radix);
   }
   if (points < 1 || left != 1)
@@ -202,6 +224,7 @@ const double* FourierTransform::transform(const double* from, int re, int im) {
       if (radix == 3) pass.template run<lanes, 3>(roots_.data());
       if (radix == 4) pass.template run<lanes, 4>(roots_.data());
       if (radix == 5) pass.template run<lanes, 5>(roots_.data());
+      if (radix == 8) pass.template run<lanes, 8>(roots_.data());
       done *= radix;
       from = to;
       std::swap(to, next);

@@ -1,4 +1,4 @@
-// Complex Fourier transforms of many lines side by side, with 2, 3, 4 and 5 as radices.
+// Complex Fourier transforms of many lines side by side, with 2, 3, 4, 5 and 8 as radices.
 //
 // Two real lines are one complex one: here a latitude and its mirror image in the other hemisphere, which the
 // Legendre transform combines anyway. So no transform of real data is needed.
