@@ -92,8 +92,8 @@ class Transposition {
   std::ptrdiff_t received_size() const { return received_begins_.back(); }
 
   // `make(place)` fills the slab for a process; `take(place, slab)` uses the one that came from it. This
-  // process's own slab is not sent: `take` finds it where `make` put it. The order of both is the same for
-  // either kind of message.
+  // process's own slab is not sent: `make` may put it where it belongs, or among those that are sent, where `take`
+  // finds it. The order of both is the same for either kind of message.
   template <class Make, class Take>
   void run(Exchange& exchange, const double* sent, double* received, Make make, Take take) {
     const int size = line_.size();

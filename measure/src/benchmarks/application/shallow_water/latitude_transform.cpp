@@ -103,14 +103,11 @@ void LatitudeTransform::synthesise_transposed(const double* spectral, double* fo
   from_latitudes_->run(
       exchange_, sent, fourier,
       [&](int row) {
-        table_.synthesise(own, decomposition_.pairs(row), spectral, sent + from_latitudes_->sent_begin(row),
-                          width_);
+        double* const slab = row == here ? fourier + from_latitudes_->received_begin(row)
+                                         : sent + from_latitudes_->sent_begin(row);
+        table_.synthesise(own, decomposition_.pairs(row), spectral, slab, width_);
       },
-      [&](int row, const double* slab) {
-        if (row != here) return;  // all others have arrived in their place
-        std::copy_n(slab, LegendreTransform::fourier_size(own, pairs_, width_),
-                    fourier + from_latitudes_->received_begin(row));
-      });
+      [](auto...) {});
 }
 
 void LatitudeTransform::analyse_at_once(const double* fourier, double* spectral) {

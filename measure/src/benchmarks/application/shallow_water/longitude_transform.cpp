@@ -187,13 +187,17 @@ void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
       copy(slab + pair * size, size, line_.data() + part.begin * element());
     }
     const double* const found = transform_.forward(line_.data());
-    for (int column = 0; column < row.size(); ++column)
-      split(found, decomposition_.wavenumbers(column), weight(mine.begin + pair),
-            packed_.data() + coefficients_out_->sent_begin(column) + pair * element(),
-            mine.size() * element());
+    for (int column = 0; column < row.size(); ++column) {
+      const bool own = column == row.place();
+      double* const even = own ? even_of(fourier, 0, mine.begin + pair)
+                               : packed_.data() + coefficients_out_->sent_begin(column) + pair * element();
+      split(found, decomposition_.wavenumbers(column), weight(mine.begin + pair), even,
+            own ? to_odd() : mine.size() * element());
+    }
   }
   coefficients_out_->run(
       exchange_, packed_.data(), received_.data(), nothing, [&](int column, const double* slab) {
+        if (column == row.place()) return;
         const Range theirs = decomposition_.transposed_pairs(column);
         const std::ptrdiff_t size = theirs.size() * element();
         for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
@@ -209,6 +213,7 @@ void LongitudeTransform::synthesise_transposed(const double* fourier, double* gr
   coefficients_in_->run(
       exchange_, sent, packed_.data(),
       [&](int column) {
+        if (column == row.place()) return;
         const Range theirs = decomposition_.transposed_pairs(column);
         const std::ptrdiff_t size = theirs.size() * element();
         double* const slab = sent + coefficients_in_->sent_begin(column);
@@ -218,23 +223,23 @@ void LongitudeTransform::synthesise_transposed(const double* fourier, double* gr
       nothing);
   for (int pair = 0; pair < mine.size(); ++pair) {
     for (int column = 0; column < row.size(); ++column) {
-      const double* const slab = column == row.place()
-                                     ? sent + coefficients_in_->sent_begin(column)
-                                     : packed_.data() + coefficients_in_->received_begin(column);
-      join(slab + pair * element(), mine.size() * element(), decomposition_.wavenumbers(column),
+      const bool own = column == row.place();
+      const double* const even =
+          own ? even_of(fourier, 0, mine.begin + pair)
+              : packed_.data() + coefficients_in_->received_begin(column) + pair * element();
+      join(even, own ? to_odd() : mine.size() * element(), decomposition_.wavenumbers(column),
            spectrum_.data());
     }
     const double* const found = transform_.backward(spectrum_.data());
     for (int column = 0; column < row.size(); ++column) {
       const Range part = decomposition_.longitudes(column);
       const std::ptrdiff_t size = part.size() * element();
-      copy(found + part.begin * element(), size, lines_.data() + lines_in_->sent_begin(column) + pair * size);
+      double* const slab = column == row.place() ? grid + lines_in_->received_begin(column)
+                                                 : lines_.data() + lines_in_->sent_begin(column);
+      copy(found + part.begin * element(), size, slab + pair * size);
     }
   }
-  lines_in_->run(exchange_, lines_.data(), grid, nothing, [&](int column, const double* slab) {
-    if (column != row.place()) return;  // all others have arrived in their place
-    copy(slab, mine.size() * longitudes_.size() * element(), grid + lines_in_->received_begin(column));
-  });
+  lines_in_->run(exchange_, lines_.data(), grid, nothing, nothing);
 }
 
 void LongitudeTransform::analyse_distributed(double* grid, double* fourier) {
