@@ -156,9 +156,11 @@ void Model::start() {
     const bool kept = harmonics_[k].n <= decomposition_.resolution().truncation;
     for (const int part : {0, 1}) {
       for (int level = 0; level < levels_; ++level) {
-        state[(2 * vorticity + part) * levels_ + level] = kept ? fields.flux(1, 1, 2, part, level) : 0;
-        state[(2 * divergence + part) * levels_ + level] = kept ? fields.flux(-1, 2, 1, part, level) : 0;
-        state[(2 * depth + part) * levels_ + level] = kept ? fields.field(0, part, level) : 0;
+        state[(2 * vorticity + part) * levels_ + level] =
+            kept ? fields.flux<double>(1, 1, 2, part, level) : 0;
+        state[(2 * divergence + part) * levels_ + level] =
+            kept ? fields.flux<double>(-1, 2, 1, part, level) : 0;
+        state[(2 * depth + part) * levels_ + level] = kept ? fields.field<double>(0, part, level) : 0;
       }
     }
   }
@@ -195,28 +197,36 @@ void Model::step() {
 void Model::synthesise_latitudes() {
   const std::ptrdiff_t width = 2 * read_fields * static_cast<std::ptrdiff_t>(levels_);
   const std::ptrdiff_t wide = state_width();
-  for (std::size_t k = 0; k < harmonics_.size(); ++k) {
-    const Harmonic& h = harmonics_[k];
-    const double* const here = now_.data() + k * wide;
-    // Where there is no such neighbour, the factor is 0.
-    const double* const above = k + 1 < harmonics_.size() ? here + wide : here;
-    const double* const below = k > 0 ? here - wide : here;
-    const double up = h.n < decomposition_.resolution().truncation ? h.up : 0;
-    double* to = spectral_read_.data() + (k + 1) * width;
-    for (const int part : {0, 1}) {
-      const std::ptrdiff_t zeta = (2 * vorticity + part) * levels_;
-      const std::ptrdiff_t delta = (2 * divergence + part) * levels_;
-      const std::ptrdiff_t other_zeta = (2 * vorticity + 1 - part) * levels_;
-      const std::ptrdiff_t other_delta = (2 * divergence + 1 - part) * levels_;
-      const double turn = part == 0 ? h.turn : -h.turn;  // -i m times the other part
-      to = std::copy_n(here + zeta, levels_, to);
-      to = std::copy_n(here + (2 * depth + part) * levels_, levels_, to);
-      for (int level = 0; level < levels_; ++level)
-        *to++ = turn * here[other_delta + level] + up * above[zeta + level] - h.down * below[zeta + level];
-      for (int level = 0; level < levels_; ++level)
-        *to++ = turn * here[other_zeta + level] - up * above[delta + level] + h.down * below[delta + level];
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (std::size_t k = 0; k < harmonics_.size(); ++k) {
+      const Harmonic& h = harmonics_[k];
+      const double* const here = now_.data() + k * wide;
+      // Where there is no such neighbour, the factor is 0.
+      const double* const above = k + 1 < harmonics_.size() ? here + wide : here;
+      const double* const below = k > 0 ? here - wide : here;
+      const double up = h.n < decomposition_.resolution().truncation ? h.up : 0;
+      double* to = spectral_read_.data() + (k + 1) * width;
+      for (const int part : {0, 1}) {
+        const std::ptrdiff_t zeta = (2 * vorticity + part) * levels_;
+        const std::ptrdiff_t delta = (2 * divergence + part) * levels_;
+        const std::ptrdiff_t phi = (2 * depth + part) * levels_;
+        const std::ptrdiff_t other_zeta = (2 * vorticity + 1 - part) * levels_;
+        const std::ptrdiff_t other_delta = (2 * divergence + 1 - part) * levels_;
+        const double turn = part == 0 ? h.turn : -h.turn;  // -i m times the other part
+        npb::in_runs<lanes>(0, levels_, [&](auto run, int level) SCOPE_INLINE {
+          using Real = typename decltype(run)::Real;
+          const auto at = [&](const double* from) SCOPE_INLINE { return npb::load<Real>(from + level); };
+          npb::store<Real>(to + level, at(here + zeta));
+          npb::store<Real>(to + levels_ + level, at(here + phi));
+          npb::store<Real>(to + 2 * levels_ + level,
+                           turn * at(here + other_delta) + up * at(above + zeta) - h.down * at(below + zeta));
+          npb::store<Real>(to + 3 * levels_ + level, turn * at(here + other_zeta) - up * at(above + delta) +
+                                                         h.down * at(below + delta));
+        });
+        to += read_fields * levels_;
+      }
     }
-  }
+  });
   latitude_read_.synthesise(spectral_read_.data() + width, fourier_read_.data());
 }
 
@@ -288,46 +298,51 @@ void Model::add_sources(Range band) {
 void Model::advance(double span_s, bool first) {
   const bool advects = test_case_.only_advects();
   const double two = 2 * span_s;
-  for (std::size_t k = 0; k < harmonics_.size(); ++k) {
-    const Harmonic& h = harmonics_[k];
-    if (h.n > decomposition_.resolution().truncation) continue;
-    const Written fields = written(k);
-    double* const now = now_.data() + k * state_width();
-    double* const before = before_.data() + k * state_width();
-    const double implicit = 1 / (1 + square(span_s) * h.laplacian * mean_);
-    const double kept_wind = 1 / (1 + two * h.damping_of_wind);
-    const double kept_depth = 1 / (1 + two * h.damping_of_depth);
-    for (const int part : {0, 1}) {
-      for (int level = 0; level < levels_; ++level) {
-        const auto flux = [&](double sign, int x, int y) { return fields.flux(sign, x, y, part, level); };
-        const std::ptrdiff_t zeta = (2 * vorticity + part) * levels_ + level;
-        const std::ptrdiff_t delta = (2 * divergence + part) * levels_ + level;
-        const std::ptrdiff_t phi = (2 * depth + part) * levels_ + level;
-        double zeta_after = before[zeta];
-        double delta_after = before[delta];
-        double phi_after = before[phi] + two * flux(1, 3, 4);
-        if (!advects) {
-          zeta_after += two * flux(1, 1, 2);
-          const double explicit_delta =
-              before[delta] + two * (flux(-1, 2, 1) + h.laplacian * fields.field(0, part, level));
-          delta_after =
-              implicit * (explicit_delta +
-                          span_s * h.laplacian * (before[phi] + phi_after - span_s * mean_ * before[delta]));
-          phi_after -= span_s * mean_ * (before[delta] + delta_after);
-        }
-        zeta_after *= kept_wind;
-        delta_after *= kept_wind;
-        phi_after *= kept_depth;
-        const auto shift = [&](std::ptrdiff_t field, double after) {
-          before[field] = now[field] + (first ? 0 : filter * (before[field] - 2 * now[field] + after));
-          now[field] = after;
-        };
-        shift(zeta, zeta_after);
-        shift(delta, delta_after);
-        shift(phi, phi_after);
+  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
+    for (std::size_t k = 0; k < harmonics_.size(); ++k) {
+      const Harmonic& h = harmonics_[k];
+      if (h.n > decomposition_.resolution().truncation) continue;
+      const Written fields = written(k);
+      double* const now = now_.data() + k * state_width();
+      double* const before = before_.data() + k * state_width();
+      const double implicit = 1 / (1 + square(span_s) * h.laplacian * mean_);
+      const double kept_wind = 1 / (1 + two * h.damping_of_wind);
+      const double kept_depth = 1 / (1 + two * h.damping_of_depth);
+      for (const int part : {0, 1}) {
+        npb::in_runs<lanes>(0, levels_, [&](auto run, int level) SCOPE_INLINE {
+          using Real = typename decltype(run)::Real;
+          const auto flux = [&](double sign, int x, int y)
+                                SCOPE_INLINE { return fields.flux<Real>(sign, x, y, part, level); };
+          const std::ptrdiff_t zeta = (2 * vorticity + part) * levels_ + level;
+          const std::ptrdiff_t delta = (2 * divergence + part) * levels_ + level;
+          const std::ptrdiff_t phi = (2 * depth + part) * levels_ + level;
+          const Real delta_before = npb::load<Real>(before + delta);
+          const Real phi_before = npb::load<Real>(before + phi);
+          Real zeta_after = npb::load<Real>(before + zeta);
+          Real delta_after = delta_before;
+          Real phi_after = phi_before + two * flux(1, 3, 4);
+          if (!advects) {
+            zeta_after += two * flux(1, 1, 2);
+            const Real explicit_delta =
+                delta_before + two * (flux(-1, 2, 1) + h.laplacian * fields.field<Real>(0, part, level));
+            delta_after =
+                implicit * (explicit_delta +
+                            span_s * h.laplacian * (phi_before + phi_after - span_s * mean_ * delta_before));
+            phi_after -= span_s * mean_ * (delta_before + delta_after);
+          }
+          const auto shift = [&](std::ptrdiff_t field, const Real& after) SCOPE_INLINE {
+            const Real here = npb::load<Real>(now + field);
+            const Real earlier = npb::load<Real>(before + field);
+            npb::store<Real>(before + field, first ? here : here + filter * (earlier - 2 * here + after));
+            npb::store<Real>(now + field, after);
+          };
+          shift(zeta, kept_wind * zeta_after);
+          shift(delta, kept_wind * delta_after);
+          shift(phi, kept_depth * phi_after);
+        });
       }
     }
-  }
+  });
 }
 
 Diagnosis Model::diagnose() {

@@ -89,14 +89,19 @@ class Model {
     std::ptrdiff_t width;  // to the next degree
     int levels;
 
-    // `part`: 0 the real, 1 the imaginary one.
-    double field(int number, int part, int level) const { return here[place(number, part, level)]; }
+    // In one or several levels. `part`: 0 the real, 1 the imaginary one.
+    template <class Real>
+    SCOPE_INLINE Real field(int number, int part, int level) const {
+      return npb::load<Real>(here + place(number, part, level));
+    }
     // T(sign X, Y) of two fields.
-    double flux(double sign, int x, int y, int part, int level) const {
+    template <class Real>
+    SCOPE_INLINE Real flux(double sign, int x, int y, int part, int level) const {
       const double turn = part == 0 ? harmonic.m : -harmonic.m;  // -i m times the other part
-      const std::ptrdiff_t of_y = place(y, part, level);
-      return sign * turn * field(x, 1 - part, level) + harmonic.flux_down * here[of_y - width] -
-             harmonic.flux_up * here[of_y + width];
+      const double* const of_y = here + place(y, part, level);
+      return sign * turn * field<Real>(x, 1 - part, level) +
+             harmonic.flux_down * npb::load<Real>(of_y - width) -
+             harmonic.flux_up * npb::load<Real>(of_y + width);
     }
 
    private:
