@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "benchmarks/application/npb/vectors.hpp"
+#include "memory/large_pages.hpp"
 
 namespace scope::shallow_water {
 
@@ -40,8 +41,8 @@ class FourierTransform {
   npb::Width width_;
   std::vector<int> radices_;
   std::vector<Root> roots_;  // exp(-2 pi i k / points)
-  std::vector<double> one_;
-  std::vector<double> other_;
+  LargeArray one_;
+  LargeArray other_;
   double flops_ = 0;
 };
 

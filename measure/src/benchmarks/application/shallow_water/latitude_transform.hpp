@@ -10,6 +10,7 @@
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"
+#include "memory/large_pages.hpp"
 
 namespace scope::shallow_water {
 
@@ -49,7 +50,7 @@ class LatitudeTransform {
   Range pairs_;
   std::optional<Transposition> to_latitudes_;    // Fourier coefficients of own wave numbers on all latitudes
   std::optional<Transposition> from_latitudes_;  // and back
-  std::vector<double> on_all_latitudes_;
+  LargeArray on_all_latitudes_;
   std::vector<double> travelling_;  // the blocks of a ring
   std::vector<double> arriving_;
   std::vector<double> share_;  // of this process in the sums of a block

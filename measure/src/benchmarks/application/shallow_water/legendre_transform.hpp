@@ -10,6 +10,7 @@
 
 #include "benchmarks/application/npb/vectors.hpp"
 #include "benchmarks/application/shallow_water/quadrature.hpp"
+#include "memory/large_pages.hpp"
 
 namespace scope::shallow_water {
 
@@ -74,7 +75,7 @@ class LegendreTransform {
   std::vector<std::ptrdiff_t> coefficients_before_;  // of each wave number
   std::vector<std::ptrdiff_t> begins_;               // of each wave number and parity, in `functions_`
   // Of each wave number, parity and group of up to four pairs: for each n, the values at all pairs of the group.
-  std::vector<double> functions_;
+  LargeArray functions_;
 };
 
 }  // namespace scope::shallow_water

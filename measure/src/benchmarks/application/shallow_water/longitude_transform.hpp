@@ -10,6 +10,7 @@
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/fourier_transform.hpp"
 #include "benchmarks/application/shallow_water/quadrature.hpp"
+#include "memory/large_pages.hpp"
 
 namespace scope::shallow_water {
 
@@ -78,16 +79,16 @@ class LongitudeTransform {
   Range pairs_;
   Range longitudes_;
   FourierTransform transform_;
-  std::vector<double> spectrum_;  // of a line, in which those beyond the truncation stay 0
+  LargeArray spectrum_;  // of a line, in which those beyond the truncation stay 0
   // Transposition: lines between processes, and Fourier coefficients between processes.
   std::optional<Transposition> lines_out_;
   std::optional<Transposition> lines_in_;
   std::optional<Transposition> coefficients_out_;
   std::optional<Transposition> coefficients_in_;
-  std::vector<double> lines_;
+  LargeArray lines_;
   std::vector<double> line_;
-  std::vector<double> packed_;
-  std::vector<double> received_;
+  LargeArray packed_;
+  LargeArray received_;
   // Distributed transforms.
   std::vector<double> positive_;  // coefficients of m, for each own wave number and pair
   std::vector<double> negative_;  // of -m, to or from the mirrored column

@@ -20,6 +20,7 @@
 #include "benchmarks/application/shallow_water/longitude_transform.hpp"
 #include "benchmarks/application/shallow_water/quadrature.hpp"
 #include "benchmarks/application/shallow_water/test_case.hpp"
+#include "memory/large_pages.hpp"
 
 namespace scope::shallow_water {
 
@@ -155,12 +156,12 @@ class Model {
   std::vector<double> now_;
   std::vector<double> before_;
   // Spectral coefficients for the transforms, Fourier coefficients, and grids of a band.
-  std::vector<double> spectral_read_;
-  std::vector<double> spectral_written_;
-  std::vector<double> fourier_read_;
-  std::vector<double> fourier_written_;
-  std::vector<double> read_;
-  std::vector<double> written_;
+  LargeArray spectral_read_;
+  LargeArray spectral_written_;
+  LargeArray fourier_read_;
+  LargeArray fourier_written_;
+  LargeArray read_;
+  LargeArray written_;
   // For each point: f and the ground.
   std::vector<double> coriolis_;
   std::vector<double> ground_;
