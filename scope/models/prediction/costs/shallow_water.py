@@ -266,8 +266,10 @@ def _flops(sharing: Sharing, at: Process, levels: int) -> float:
         stages = ceil_log2(sharing.columns)
         added = stages * longitudes * (FLOPS_OF_BUTTERFLY * pairs * values + 2 * FLOPS_OF_TURN)
     if sharing.columns > 1:
-        copied = 4 * sharing.wavenumbers(at.column) * pairs
-        copied += 0 if sharing.shares_lines else 2 * sharing.lines_of(at) * points
+        copied = 4.0 * sharing.wavenumbers(at.column) * pairs
+        if not sharing.shares_lines:
+            # What stays at its process is not packed.
+            copied = copied * (sharing.columns - 1) / sharing.columns + 2 * sharing.lines_of(at) * points
         added += FLOPS_OF_COPY * copied * values
     line = FLOPS_OF_FOURIER * points * log2(max(points, 2)) + FLOPS_OF_SPLIT * wavenumbers
     own = None if sharing.legendre == "allreduce" else at.row

@@ -16,8 +16,8 @@ using npb::store;
 // denormal numbers.
 constexpr double negligible = 1e-100;
 
-// Four pairs in two or three vectors each: eight independent sums hide the latency of additions, and twelve fill sixteen
-// registers with what they are made of, where a product needs none of its own.
+// Four pairs in two or three vectors each: eight independent sums hide the latency of additions, and twelve
+// fill sixteen registers with what they are made of, where a product needs none of its own.
 constexpr int pairs_together = 4;
 template <int lanes>
 constexpr int vectors_together = lanes > 2 ? 3 : 2;
@@ -32,9 +32,9 @@ SCOPE_INLINE inline void in_groups(int count, Job&& job) {
   for (; pair < count; ++pair) job.template operator()<1>(pair);
 }
 
-// Calls job<vectors, Real>(first column) for blocks of all columns. The last vector of all ends with the columns, and may
-// overlap the one before; both are in one block, which adds to their columns once. Vectors of two do not overlap:
-// columns are real and imaginary parts.
+// Calls job<vectors, Real>(first column) for blocks of all columns. The last vector of all ends with the
+// columns, and may overlap the one before; both are in one block, which adds to their columns once. Vectors of
+// two do not overlap: columns are real and imaginary parts.
 template <int lanes, class Job>
 SCOPE_INLINE inline void in_vectors(int columns, Job&& job) {
   using Real = typename npb::Vector<lanes>::Type;
@@ -51,8 +51,8 @@ SCOPE_INLINE inline void in_vectors(int columns, Job&& job) {
   if (left == 1) job.template operator()<1, Real>(column);
 }
 
-// Some pairs of latitudes, and one parity of a wave number: functions P_n at the pairs, and `columns` values of each pair
-// and, `spectral_row` apart, of each n. The functions of a group of pairs are read once and in their order.
+// Some pairs of latitudes, and one parity of a wave number: functions P_n at the pairs, and `columns` values of
+// each pair and, `spectral_row` apart, of each n. Functions are read in their order.
 template <class Fourier, class Spectral>
 struct Band {
   const double* functions;

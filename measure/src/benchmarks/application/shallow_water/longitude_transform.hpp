@@ -28,8 +28,8 @@ class LongitudeTransform {
   // process has whole lines; otherwise all, so that few messages carry them.
   static std::vector<Range> bands(const Decomposition& decomposition);
 
-  // Fourier coefficients, those of one of the bands, times the quadrature's weight of each latitude. Overwrites the grid,
-  // which has nothing of other bands.
+  // Fourier coefficients, those of one of the bands, times the quadrature's weight of each latitude. Overwrites
+  // the grid, which has nothing of other bands.
   void analyse(Range band, double* grid, double* fourier);
   void synthesise(Range band, const double* fourier, double* grid);
 
@@ -37,8 +37,8 @@ class LongitudeTransform {
   static double flops(const Resolution& resolution, int values);
 
  private:
-  // The Fourier coefficients of some wave numbers of a pair of latitudes, even parts `apart` doubles from odd ones, from and
-  // to a complex transform of northern latitude + i southern latitude.
+  // The Fourier coefficients of some wave numbers of a pair of latitudes, even parts `apart` doubles from odd
+  // ones, from and to a complex transform of northern latitude + i southern latitude.
   void split(const double* line, const std::vector<int>& wavenumbers, double weight, double* even,
              std::ptrdiff_t apart) const;
   void join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers,
