@@ -16,7 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto longest_sleep = std::chrono::milliseconds(10);
-constexpr auto switched = std::chrono::microseconds(3);  // a yield that takes longer gave the processor away
+// A yield that takes longer gave the processor away; one that takes much longer gave it to a process that computes.
+constexpr auto switched = std::chrono::microseconds(1), computed = std::chrono::microseconds(3);
 
 CompletionQueue& queue_of(fid_cq* queue) {
   return object<CompletionQueue>(queue);
@@ -60,9 +61,10 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
     // progress.
     if (count == 0 || queue.entries.size() < count)
       for (Endpoint* endpoint : queue.endpoints) {
-        endpoint->share_processor(queue.crowded);
+        endpoint->share_processor(queue.switched);
         idle = !endpoint->progress() || idle;
       }
+    queue.switched = false;
     const ssize_t taken = take(queue, buffer, count, sources);
     guard.unlock();
     // Not every MPI library yields, and the peer may wait for this processor. As long as somebody does, it gets the
@@ -70,7 +72,9 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
     if ((idle || queue.crowded) && taken == -FI_EAGAIN) {
       const auto before = Clock::now();
       sched_yield();
-      queue.crowded = Clock::now() - before > switched;
+      const auto away = Clock::now() - before;
+      queue.switched = away > switched;
+      queue.crowded = away > computed;
     }
     return static_cast<int>(taken);
   });

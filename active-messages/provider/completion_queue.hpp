@@ -28,7 +28,8 @@ struct CompletionQueue : fid_cq {
   std::string cause;                 // of the error that was read last: its reader looks at it
   std::vector<Endpoint*> endpoints;  // one entry per binding
   bool signalled = false;
-  bool crowded = false;  // whether the last yield gave the processor away
+  // Whether the last yield gave the processor to another process, and to one that computes.
+  bool switched = false, crowded = false;
 };
 
 int open_completion_queue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** result, void* context);

@@ -22,7 +22,7 @@ constexpr auto acknowledgement_delay = microseconds(50);
 constexpr auto pause =
     milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
 // A processor counts as shared while this was seen in more than one of so many calls, and for at most so many afterwards.
-constexpr int calls_per_sight = 100, calls_remembered = 10'000;
+constexpr int calls_per_sight = 1000, calls_remembered = 100'000;
 constexpr std::uint64_t fewest_lost_together = 64;  // before it is asked why
 constexpr std::size_t longest_bit_map = Incoming::window / 8;
 
