@@ -43,6 +43,9 @@ class Outgoing {
   std::size_t room_of_requests() const;
   void grant(std::uint64_t limit) { granted_ = std::max(granted_, limit); }
 
+  // Frames that neither arrived nor count as lost.
+  std::size_t in_flight() const { return next_ - oldest_ - arrived_count_ - lost_count_; }
+
   // The frame next() went out.
   void sent(Time now);
   void repeated(SentFrame& frame, Time now);
@@ -64,8 +67,6 @@ class Outgoing {
   void find_lost();
   void lose(SentFrame& frame);
   void adapt(double fresh, bool used);
-  // Frames that neither arrived nor count as lost.
-  std::size_t in_flight() const { return next_ - oldest_ - arrived_count_ - lost_count_; }
 
   std::vector<SentFrame> frames_;  // made with the first frame
   std::size_t window_;

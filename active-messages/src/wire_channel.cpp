@@ -18,6 +18,8 @@ constexpr std::size_t window = 1024;    // frames under way to a peer: 12 ms on 
 constexpr std::size_t smallest_share = 16;
 constexpr std::size_t reserved_for_messages = 8;  // a put leaves them so many frames of the window
 constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowledged together
+// Where memory is the slowest link: more would no longer be in a cache when the kernel copies the next bytes to it.
+constexpr std::size_t cached_bytes = 192 << 10;
 constexpr auto acknowledgement_delay = microseconds(50);
 constexpr auto pause =
     milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
@@ -387,11 +389,18 @@ void WireChannel::watch(Time now, Sink& sink) {
   }
 }
 
+// Whether enough of a put is under way: the peer, on a processor of its own, works on it, and no link holds it up.
+bool WireChannel::fills_caches(const Remote& remote) const {
+  const std::size_t enough = std::max<std::size_t>(cached_bytes / body_limit_, 2 * owed_limit);
+  return !wire_->shaped() && shared_lately_ == 0 && remote.outgoing.in_flight() >= enough;
+}
+
 void WireChannel::push_puts(Time now, Remote& remote) {
   while (!remote.puts.empty()) {
     const Put& put = remote.puts.front().put;
     const std::size_t room = remote.outgoing.room_of_requests();
     if (remote.put_bytes_sent < put.source.size()) {
+      if (fills_caches(remote)) return;
       if (room <= reserved_for_messages || !send_part(now, remote)) {
         remote.waits_for_grant |= room <= reserved_for_messages;
         return;

@@ -56,6 +56,7 @@ class WireChannel final : public Channel {
   void serve(Time now, Sink& sink, Remote& remote);
   void watch(Time now, Sink& sink);
   void push_puts(Time now, Remote& remote);
+  bool fills_caches(const Remote& remote) const;
   void complete_puts(Remote& remote);
   void bury(Sink& sink, Remote& remote, bool farewell, std::string how);
 
