@@ -19,8 +19,7 @@ from scope.mpi.implementation import Conditions
 from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
 
 SETTINGS = ("FI_SCOPE_WIRE", "FI_SCOPE_PEER_TIMEOUT_S", "FI_SCOPE_EAGER_BYTES", "FI_SCOPE_PROGRESS")
-"""What the user may set for the provider. A launcher takes the variables of this process to other hosts only when it
-is told to."""
+"""What the user may set for the provider. A launcher takes variables to other hosts only when it is told to."""
 
 
 def check(transports: Iterable[str], site: Site) -> None:
