@@ -10,7 +10,8 @@ import pytest
 
 from scope.lab import relay
 from tests.active_messages.conftest import needs_root
-from tests.active_messages.two_hosts import TwoHosts, run, two_hosts
+from tests.active_messages.two_hosts import TwoHosts, run, running, two_hosts, written
+from tests.patience import PATIENCE_S
 
 WIRES = {"packet": "AF_PACKET on eth0", "xdp": "AF_XDP (copy) on eth0"}
 
@@ -86,6 +87,18 @@ def test_frames_that_left_together_arrive_when_they_are_cut(program: Path) -> No
         assert answers["corrupt"] == answers["foreign"] == 0
         _, _, packets = sent_by(cut)
         assert packets >= 3000
+
+
+def test_cut_packets_have_right_checksums(program: Path) -> None:
+    needs_root()
+    script = Path(__file__).with_name("packet_sums.py")
+    limit = "ip link set eth0 gso_max_size 1500 && echo ready && cat"
+    with two_hosts(program) as cut:
+        cut.sum_packets_here(1)
+        with running(cut.inside(0, sys.executable, str(script), "eth0", "1000")) as reader:
+            assert written(reader.stdout).readline() == "ready\n"
+            sent_by(cut, meanwhile=("sh", "-c", limit))
+            assert reader.communicate(timeout=PATIENCE_S)[0] == "1000 0\n"
 
 
 def test_frames_travel_alone_past_a_filter_that_drops_them_together(program: Path) -> None:
