@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -96,9 +97,13 @@ std::string shaping(const Interface& interface) {
 std::size_t longest_offload(const Interface& interface) {
   ifinfomsg about{};
   about.ifi_index = static_cast<int>(interface.index);
+  constexpr unsigned short of_ipv4 = 63;  // IFLA_GSO_IPV4_MAX_SIZE, since Linux 6.3
   std::uint32_t found = 0;
   ask(RTM_GETLINK, 0, about, [&](const ifinfomsg&, const rtattr& attribute) {
-    if (attribute.rta_type == IFLA_GSO_MAX_SIZE) std::memcpy(&found, RTA_DATA(&attribute), sizeof found);
+    if (attribute.rta_type != IFLA_GSO_MAX_SIZE && attribute.rta_type != of_ipv4) return;
+    std::uint32_t bytes;
+    std::memcpy(&bytes, RTA_DATA(&attribute), sizeof bytes);
+    found = found == 0 ? bytes : std::min(found, bytes);
   });
   return found > ethernet_bytes ? found - ethernet_bytes - 1 : 0;
 }

@@ -28,7 +28,9 @@ namespace {
 constexpr std::size_t least_ring_bytes = 4 << 20;
 constexpr std::size_t fewest_slots = 128;
 constexpr std::size_t batch_frames = 64;
-// So few frames gain less than the further headers cost, and the receiver's kernel, which takes them for its own.
+// A packet is for one process: its port follows the Ethernet header.
+constexpr std::size_t destination_bytes = ethernet_bytes + sizeof(FrameHeader::destination_port);
+// Fewer save less than their headers cost, and the receiver's IP stack before it drops them.
 constexpr std::size_t fewest_together = 3;
 constexpr int refusals_limit = 64;          // of packets in a row whose frames passed one by one
 constexpr int send_buffer_bytes = 1 << 20;  // the kernel's own account: some 400 frames of 1500 bytes
@@ -48,16 +50,19 @@ std::vector<sock_filter> filter_of(std::uint16_t port, double loss) {
   // Jumps count the instructions that they leave out.
   return {
       BPF_STMT(half, ancillary(SKF_AD_PKTTYPE)),
-      BPF_JUMP(equal, PACKET_HOST, 0, 16),
+      BPF_JUMP(equal, PACKET_HOST, 0, 18),
       BPF_STMT(half, type_at),
       BPF_JUMP(equal, ethertype, 0, 2),
       BPF_STMT(half, ethernet_bytes),
-      BPF_STMT(BPF_JMP | BPF_JA, 8),
-      BPF_JUMP(equal, ETH_P_IP, 0, 11),
+      BPF_STMT(BPF_JMP | BPF_JA, 10),
+      BPF_JUMP(equal, ETH_P_IP, 0, 13),
       BPF_STMT(byte, ip_at),
-      BPF_JUMP(equal, 0x45, 0, 9),  // version 4, no options
+      BPF_JUMP(equal, 0x45, 0, 11),  // version 4, no options
       BPF_STMT(byte, ip_at + offsetof(iphdr, protocol)),
-      BPF_JUMP(equal, IPPROTO_UDP, 0, 7),
+      BPF_JUMP(equal, IPPROTO_UDP, 0, 9),
+      // Who has only sockets cannot send to it and to our Ethernet address.
+      BPF_STMT(word, ip_at + offsetof(iphdr, daddr)),
+      BPF_JUMP(equal, segments_address, 0, 7),
       BPF_STMT(half, udp_at + offsetof(udphdr, dest)),
       BPF_JUMP(equal, segments_port, 0, 5),
       BPF_STMT(half, segment_head_bytes),
@@ -130,8 +135,8 @@ class PacketWire final : public EthernetWire {
       const std::size_t together = run_from(done);
       const std::size_t sent =
           together > 0 ? send_together(done, together) : send_alone(done, alone_from(done));
-      if (sent == 0) break;
       done += sent;
+      if (sent < together || sent == 0) break;  // the queue is full
     }
     // The unsent stay in front. Their bytes are moved: this happens only when the interface is congested.
     for (std::size_t index = done; index < waiting_.size(); ++index) {
@@ -160,9 +165,8 @@ class PacketWire final : public EthernetWire {
       std::span packet(reinterpret_cast<std::byte*>(here) + here->tp_mac, here->tp_snaplen);
       // What is longer than a slot waits whole at the socket.
       if (status & TP_STATUS_COPY)
-        if (const ssize_t bytes = ::recv(socket_.get(), long_packet_.data(), long_packet_.size(), 0);
-            bytes > 0)
-          packet = std::span(long_packet_).first(static_cast<std::size_t>(bytes));
+        if (const std::size_t bytes = receive_long(); bytes > 0)
+          packet = std::span(long_packet_).first(bytes);
       if (packet.size() < ethernet_bytes) continue;
       constexpr std::array<std::byte, 2> own = {std::byte{ethertype >> 8}, std::byte{ethertype & 0xFF}};
       if (std::equal(own.begin(), own.end(), packet.begin() + 2 * sizeof(Ethernet))) return packet;
@@ -214,7 +218,7 @@ class PacketWire final : public EthernetWire {
     for (; end < std::min(waiting_.size(), first + most); ++end) {
       const Waiting& next = waiting_[end];
       if (!next.together || next.bytes() > front.bytes() || waiting_[end - 1].bytes() < front.bytes() ||
-          std::memcmp(next.pieces[0].iov_base, front.pieces[0].iov_base, ethernet_bytes) != 0)
+          std::memcmp(next.pieces[0].iov_base, front.pieces[0].iov_base, destination_bytes) != 0)
         break;
     }
     return end - first < fewest_together ? 0 : end - first;
@@ -257,6 +261,15 @@ class PacketWire final : public EthernetWire {
                                 : ::sendmmsg(socket_.get(), messages, static_cast<unsigned>(count), 0);
     if (sent > 0) return static_cast<std::size_t>(sent);
     return lost(errno) ? 1 : 0;
+  }
+
+  // An error of the interface is told once, in place of no packet.
+  std::size_t receive_long() {
+    for (;;) {
+      const ssize_t bytes = ::recv(socket_.get(), long_packet_.data(), long_packet_.size(), 0);
+      if (bytes >= 0) return static_cast<std::size_t>(bytes);
+      if (errno == EAGAIN) return 0;
+    }
   }
 
   // The frame's own header takes the place of the last bytes before it, which were read already.

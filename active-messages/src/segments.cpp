@@ -63,7 +63,7 @@ Head head_of(Bytes ethernet, std::size_t bytes, std::size_t frame_bytes) {
   ip.tot_len = network(sizeof ip + sizeof(udphdr) + bytes);
   ip.ttl = 1;
   ip.protocol = IPPROTO_UDP;
-  ip.daddr = __builtin_bswap32(0xE00000FE);  // 224.0.0.254; the source stays 0.0.0.0
+  ip.daddr = __builtin_bswap32(segments_address);  // the source stays 0.0.0.0
   ip.check = static_cast<std::uint16_t>(~sum_of(&ip, sizeof ip));
   head.ip = ip;
 

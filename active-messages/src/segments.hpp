@@ -16,8 +16,9 @@ namespace scope::active_messages {
 
 // Ethernet, IPv4 without options and UDP, before the first frame.
 inline constexpr std::size_t segment_head_bytes = ethernet_bytes + 20 + 8;
-// What the filter of the receiver looks for. The destination is a multicast address for experiments on one link
-// (RFC 3692, 224.0.0.254): nobody routes such packets or answers them.
+// What the filter of the receiver looks for. The destination, 224.0.0.254, is the multicast address for experiments on one
+// link (RFC 4727): nobody routes such packets or answers them.
+inline constexpr std::uint32_t segments_address = 0xE00000FE;
 inline constexpr std::uint16_t segments_port = ethertype;
 inline constexpr std::size_t longest_packet = 65'535;  // of IPv4, without the Ethernet header
 

@@ -26,6 +26,7 @@ constexpr auto pause =
 // A processor counts as shared while this was seen in more than one of so many calls, and for at most so many afterwards.
 constexpr int calls_per_sight = 1000, calls_remembered = 100'000;
 constexpr std::uint64_t fewest_lost_together = 64;  // before it is asked why
+constexpr std::uint64_t frames_remembered = 1 << 15;
 constexpr std::size_t longest_bit_map = Incoming::window / 8;
 
 std::uint64_t place(const Ethernet& address, std::uint16_t port) {
@@ -389,7 +390,8 @@ void WireChannel::watch(Time now, Sink& sink) {
   }
 }
 
-// Whether enough of a put is under way: the peer, on a processor of its own, works on it, and no link holds it up.
+// Whether enough of a put is under way: more only fills caches, where no queue discipline limits the rate and this
+// processor is not shared.
 bool WireChannel::fills_caches(const Remote& remote) const {
   const std::size_t enough = std::max<std::size_t>(cached_bytes / body_limit_, 2 * owed_limit);
   return !wire_->shaped() && shared_lately_ == 0 && remote.outgoing.in_flight() >= enough;
@@ -432,6 +434,7 @@ void WireChannel::bury(Sink& sink, Remote& remote, bool farewell, std::string ho
     finished_.push_back({put.completion, put.context, Outcome::peer_dead});
   remote.endings.clear();
   remote.puts.clear();
+  wire_->flush();  // what still waits there refers to the frames that end here
   remote.outgoing = Outgoing(window, options_.flow_control);
   remote.dead = true;
   sink.died(remote.peer, farewell, std::move(how));
@@ -526,6 +529,11 @@ bool WireChannel::send_fresh(Time now, Remote& remote) {
       remote.together() && ethernet_bytes + frame_bytes(frame.header) <= wire_->longest_together();
   if (!transmit(remote, frame, remote.outgoing.next(), frame.together)) return false;
   remote.sent_together += frame.together;
+  // What is long ago counts less, and what was given up is tried again.
+  if (remote.outgoing.next() % frames_remembered == 0) {
+    remote.sent_together /= 2;
+    remote.lost_together /= 2;
+  }
   remote.outgoing.sent(now);
   make_busy(remote);
   return true;

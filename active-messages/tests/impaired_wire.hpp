@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <random>
 #include <utility>
@@ -103,14 +104,24 @@ class ImpairedWire final : public EthernetWire {
   std::size_t longest_frame() const override { return ethernet_bytes + 1500; }
   std::size_t longest_together() const override { return together_ ? longest_frame() - 28 : 0; }
   std::size_t receive_slots() const override { return medium_.impairment().slots; }
+  // As a real wire does, refers to the body of a frame that may travel with others until flush().
   bool send(Bytes head, Bytes body, bool together) override {
-    std::vector<std::byte> frame(head.begin(), head.end());
-    frame.insert(frame.end(), body.begin(), body.end());
-    frame.resize(std::max(frame.size(), shortest_frame));
-    medium_.send(std::move(frame), together);
+    Waiting& frame = waiting_.emplace_back(Waiting{{head.begin(), head.end()}, {}, body, together});
+    if (!together) {
+      frame.copy.assign(body.begin(), body.end());
+      frame.body = frame.copy;
+    }
     return true;
   }
-  void flush() override {}
+  void flush() override {
+    for (const Waiting& each : waiting_) {
+      std::vector<std::byte> frame = each.head;
+      frame.insert(frame.end(), each.body.begin(), each.body.end());
+      frame.resize(std::max(frame.size(), shortest_frame));
+      medium_.send(std::move(frame), each.together);
+    }
+    waiting_.clear();
+  }
   Bytes receive() override {
     held_ = medium_.receive(address_);
     return held_;
@@ -118,9 +129,15 @@ class ImpairedWire final : public EthernetWire {
   int descriptor() const override { return -1; }
 
  private:
+  struct Waiting {
+    std::vector<std::byte> head, copy;
+    Bytes body;
+    bool together;
+  };
   Medium& medium_;
   Ethernet address_;
   bool together_;
+  std::deque<Waiting> waiting_;
   std::vector<std::byte> held_;
 };
 

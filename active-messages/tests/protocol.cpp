@@ -284,6 +284,29 @@ void farewell() {
   expect(two.received.size() == 11 && two.received.back().source == 1, "a successor is another peer");
 }
 
+// A reply that waits to leave when its peer's farewell arrives in the same poll leaves as it was.
+void last_reply() {
+  Medium medium({.together = true}, 15);
+  Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
+  const Peer peer = one.add(two.address);
+  two.answer = true;
+  const auto settle = [&] {
+    for (int step = 0; step < 50; ++step) one.poll(), two.poll(), medium.pass(tick);
+  };
+  one.send(peer, 0, {});
+  settle();
+  const std::vector<std::byte> question = pattern(1000, 16);
+  one.send(peer, 0, question);
+  one.channel->farewell(medium.now());
+  medium.pass(tick);
+  medium.record = true;
+  two.poll();
+  const auto answers = std::ranges::count_if(medium.recorded, [&](const std::vector<std::byte>& frame) {
+    return std::ranges::search(frame, question).size() == question.size();
+  });
+  expect(two.dead.size() == 1 && answers == 1, "the answer to a request before a farewell leaves whole");
+}
+
 void truth_of_regions() {
   Medium medium({}, 8);
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
@@ -324,6 +347,7 @@ int main() {
   nobody();
   absence();
   farewell();
+  last_reply();
   truth_of_regions();
   return failures == 0 ? 0 : 1;
 }

@@ -1,7 +1,9 @@
 """Send UDP packets that look like frames travelling together, until the input ends.
 
 Random bytes, good headers with wrong lengths, packets that end within a header.
-usage: python hostile_packets.py INTERFACE ADDRESS: 24 bytes in hexadecimal digits, as scope-exchange prints them
+usage: python hostile_packets.py INTERFACE|HOST ADDRESS
+ADDRESS: 24 bytes in hexadecimal digits, as scope-exchange prints them. To a HOST, as 10.9.8.1, goes what an
+ordinary socket can send.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import select
 import socket
 import struct
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 
 SEGMENTS_PORT = 0x88B5
 FRAME_HEADER = struct.Struct("<HHBBHIIHHII")
@@ -18,18 +22,32 @@ FRAME_HEADER = struct.Struct("<HHBBHIIHHII")
 
 def main() -> None:
     """Send until somebody closes the input."""
-    interface, digits = sys.argv[1:]
+    target, digits = sys.argv[1:]
     address = bytes.fromhex(digits)
     ethernet, (port,) = address[:6], struct.unpack("<H", address[6:8])
     chance = random.Random(1)
+    if "." in target:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ordinary:
+            until_closed(lambda: ordinary.sendto(contents(chance, port), (target, SEGMENTS_PORT)))
+        return
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as wire:
-        wire.bind((interface, 0))
-        own = wire.getsockname()[4]
-        print("ready", flush=True)
-        while not select.select([sys.stdin], [], [], 0)[0]:
-            for _ in range(20):
-                packet = ethernet + own + b"\x08\x00" + internet(contents(chance, port))
-                wire.send(packet[: chance.randint(20, len(packet))] if chance.random() < 0.2 else packet)
+        wire.bind((target, 0))
+        before = ethernet + wire.getsockname()[4] + b"\x08\x00"
+
+        def send() -> None:
+            packet = before + internet(contents(chance, port))
+            wire.send(packet[: chance.randint(20, len(packet))] if chance.random() < 0.2 else packet)
+
+        until_closed(send)
+
+
+def until_closed(send: Callable[[], object]) -> None:
+    """Say "ready", and call until somebody closes the input."""
+    print("ready", flush=True)
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        for _ in range(20):
+            with suppress(ConnectionRefusedError):
+                send()
 
 
 def contents(chance: random.Random, port: int) -> bytes:

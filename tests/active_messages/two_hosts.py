@@ -86,6 +86,12 @@ class TwoHosts:
         for host in (0, 1):
             run(*self.inside(host, "ip", "link", "set", INTERFACE, *cut))
 
+    def drop_ip(self, host: int) -> None:
+        """Let a host send no IP packets: into an interface that is down, for which no kernel needs a module."""
+        dropped = "protocol ip u32 match u32 0 0 action mirred egress redirect dev lo"
+        for words in ("qdisc add dev eth0 clsact", f"filter add dev eth0 egress {dropped}"):
+            run(*self.inside(host, "tc", *words.split()))
+
     def sum_packets_here(self, host: int) -> None:
         """Let the kernel of a host finish the checksums of its packets, which it leaves to the card."""
         run(*self.inside(host, sys.executable, "-c", SUM_HERE, INTERFACE))
