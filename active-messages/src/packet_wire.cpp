@@ -263,13 +263,14 @@ class PacketWire final : public EthernetWire {
     return lost(errno) ? 1 : 0;
   }
 
-  // An error of the interface is told once, in place of no packet.
+  // An error of the interface is told once, in place of no packet: then the packet is asked for again.
   std::size_t receive_long() {
-    for (;;) {
+    for (const int attempt : {1, 2}) {
       const ssize_t bytes = ::recv(socket_.get(), long_packet_.data(), long_packet_.size(), 0);
-      if (bytes >= 0) return static_cast<std::size_t>(bytes);
-      if (errno == EAGAIN) return 0;
+      if (bytes > 0) return static_cast<std::size_t>(bytes);
+      if (bytes == 0 || errno == EAGAIN || attempt == 2) break;
     }
+    return 0;
   }
 
   // The frame's own header takes the place of the last bytes before it, which were read already.
