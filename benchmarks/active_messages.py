@@ -160,23 +160,14 @@ ROWS = [
     ),
     *(
         Row(
-            f"16 MiB, frames of {mtu} B, AF_PACKET over TCP in the same frames",
+            f"16 MiB, frames of {mtu} B, AF_PACKET over TCP {how}",
             lambda bench: bench.active("put", LONG, 5, "packet"),
             lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
             1 / 0.95,
             mtu=mtu,
-            offload=False,
+            offload=offload,
         )
-        for mtu in (1500, 9000, 65535)
-    ),
-    *(
-        Row(
-            f"16 MiB, frames of {mtu} B, AF_PACKET over TCP with segmentation offload",
-            lambda bench: bench.active("put", LONG, 5, "packet"),
-            lambda bench: bench.bare("tcp", "stream", LONG, 5) / 5,
-            1 / 0.95,
-            mtu=mtu,
-        )
+        for offload, how in ((False, "in the same frames"), (True, "with segmentation offload"))
         for mtu in (1500, 9000, 65535)
     ),
 ]
