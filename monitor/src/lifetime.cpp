@@ -111,16 +111,16 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   if (options.sample_hz > 0) begin_computation_samples(options.sample_hz);
 }
 
-void finish(State state) {
+void finish(State state, u8 now) {
   end_computation_samples();
   profile.process->state = static_cast<u4>(state);
-  end_sampling(ticks_now());
+  end_sampling(now);
   recording = counting = false;
 }
 
 // Ended without MPI_Finalize.
 __attribute__((destructor)) void leave() {
-  if (recording && observed == getpid()) finish(State::left);
+  if (recording && observed == getpid()) finish(State::left, ticks_now());
 }
 
 void learn_constants() {
@@ -172,7 +172,7 @@ u8 ending() {
   profile.process->finalize_tick = now;
   profile.process->in_since_tick = now;
   profile.process->in_routine = routine::Finalize;
-  finish(State::running);
+  finish(State::running, now);
   return now;
 }
 
@@ -194,7 +194,7 @@ void aborting(int code) {
   if (!recording) return;
   profile.process->abort_code = code;
   profile.process->in_routine = routine::Abort;
-  finish(State::aborted);
+  finish(State::aborted, ticks_now());
 }
 
 void control(int level) {

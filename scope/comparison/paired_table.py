@@ -30,7 +30,8 @@ def _heading(comparison: PairedComparison) -> Iterator[Text]:
     yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
     for factor in comparison.factors:
         yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
-    yield Text(f"{comparison.rounds} rounds, A and B in turn, in {comparison.elapsed_s:.0f} s\n")
+    rounds = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
+    yield Text(f"{rounds}, A and B in turn, in {comparison.elapsed_s:.0f} s\n")
 
 
 def _cases(comparison: PairedComparison) -> Table:

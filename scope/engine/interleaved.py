@@ -143,7 +143,7 @@ def measure_sides(
     threshold: float,
     stage: Stage,
 ) -> Interleaved:
-    """Measure these pairs of cases in turn until all are decided or the time is over."""
+    """Measure these pairs of cases in turn, at least once, until all are decided or the time is over."""
     if not 0 < time_s < 30 * 86400:
         raise UsageError(f"--time {time_s:g}: must be more than 0 seconds and at most 30 days")
     began_s = time.monotonic()
@@ -154,7 +154,7 @@ def measure_sides(
     rounds = 0
     slowest_s = 0.0
     chance = random.Random(0)
-    while rounds < LOOKS[-1] and time.monotonic() - began_s + slowest_s < time_s:
+    while rounds == 0 or (rounds < LOOKS[-1] and time.monotonic() - began_s + slowest_s < time_s):
         stage(f"round {rounds + 1} of at most {LOOKS[-1]}")
         before_s = time.monotonic()
         for number, group in enumerate(groups):
@@ -170,6 +170,7 @@ def measure_sides(
                 break
     if rounds not in LOOKS:
         cases = _judged(runs, pairs, len(groups), threshold)
+    undecided = rounds < 2 or any(case.verdict == "inconclusive" for case in cases)
     comparison = PairedComparison(
         format=FORMAT,
         a=sides[0].name,
@@ -180,7 +181,7 @@ def measure_sides(
         factors=_factors(*sides),
         rounds=rounds,
         elapsed_s=time.monotonic() - began_s,
-        out_of_time=rounds < LOOKS[-1] and any(case.verdict == "inconclusive" for case in cases),
+        out_of_time=rounds < LOOKS[-1] and undecided,
         cases=paired.worst_first(cases),
     )
     write_json(path / MEASURED, comparison)

@@ -56,6 +56,17 @@ def test_both_sides_are_runs_of_their_own(in_turn):
         assert {row["parameters"]["message_bytes"] for row in rows} == {size}
 
 
+def test_one_round_is_measured_however_short_the_time(tmp_path):
+    (tmp_path / "one.toml").write_text(CASE.format(8))
+    answer = scope(tmp_path, "compare", "--measure", "one.toml", "one.toml", "--time", "0.001", "-o", "out")
+    assert answer.code == 0, answer
+    said = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert (said["rounds"], said["out_of_time"]) == (1, True)
+    (case,) = said["cases"]
+    assert case["verdict"] == "incomparable"
+    assert case["reason"] == "has no two rounds with results"
+
+
 def test_a_regression_that_was_none_is_not_confirmed(in_turn, tmp_path):
     """The times of the second run are ten times as long; measured again, both are alike."""
     for name, time_s in (("before", 1e-6), ("slower", 1e-5)):
