@@ -229,14 +229,19 @@ std::vector<Step> costs() {
     Text settings;
     Text sides;  // on which a block has neighbours
     Text face;   // cells of a face between blocks
+    Text half;   // bytes of the cells of one colour on it, as they are sent
     Text cells;  // of a block
   };
   const std::string depth = "(depth+n*(1-min(depth,1)))";
   const Cut cuts[] = {
-      {"partition=slabs case=beltrami,taylor_green,cavity", "2", "n^2", kept("n^2*ceil(" + depth + "/p)")},
-      {"partition=slabs case=ethier_steinman", "min(p-1,2)", "n^2", kept("n^2*ceil(" + depth + "/p)")},
-      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", kept("n^2*" + depth + "/p")},
-      {"partition=blocks", "2*min(1+floor(p/4),2+floor(p/8),3)", "n^2/p^(2/3)", kept("n^2*" + depth + "/p")},
+      {"partition=slabs case=beltrami,taylor_green,cavity", "2", "n^2", "4*n^2+32*(n-1)",
+       kept("n^2*ceil(" + depth + "/p)")},
+      {"partition=slabs case=ethier_steinman", "min(p-1,2)", "n^2", "4*n^2+32*(n-1)",
+       kept("n^2*ceil(" + depth + "/p)")},
+      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", "4*n^2/sqrt(p)",
+       kept("n^2*" + depth + "/p")},
+      {"partition=blocks", "2*min(1+floor(p/4),2+floor(p/8),3)", "n^2/p^(2/3)", "4*n^2/p^(2/3)",
+       kept("n^2*" + depth + "/p")},
   };
   std::vector<Step> steps;
   for (const Cut& cut : cuts) {
@@ -250,8 +255,8 @@ std::vector<Step> costs() {
     steps.push_back({"exchange", Step::Kind::messages, "", times("steps/2", cut.sides), times("8", cut.face),
                      "p", false, cut.settings});
     for (const bool hidden : {false, true}) {
-      steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides),
-                       times("4", cut.face), "p", hidden, settings(hidden ? "overlapped" : "blocking")});
+      steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p",
+                       hidden, settings(hidden ? "overlapped" : "blocking")});
     }
     steps.push_back(
         {"exchange", Step::Kind::collective, "MPI_Allreduce", "iterations/4", "8", "p", false, cut.settings});

@@ -71,6 +71,10 @@ class Field {
   // The cell (0, y, z); those along x follow.
   double* at(Index y, Index z) { return first_ + y * row_ + z * plane_; }
   const double* at(Index y, Index z) const { return first_ + y * row_ + z * plane_; }
+  // The cells of a layer across z, with those between its rows.
+  std::span<double> plane(Index z) {
+    return {at(0, z), static_cast<std::size_t>(at(size_[1] - 1, z) + size_[0] - at(0, z))};
+  }
   // The distance of neighbours along each dimension.
   std::array<Index, 3> strides() const { return {1, row_, plane_}; }
   const Extents& size() const { return size_; }

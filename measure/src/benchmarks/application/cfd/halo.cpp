@@ -163,31 +163,46 @@ void Halo::start(Field& field, int colour) {
   enter(Phase::exchange);
   for (int i = 0; i < 6; ++i) {
     Message& face = faces_[i];
-    const int d = i / 2;
-    const int last = block_.size()[d] - 1;
-    const auto room = static_cast<std::size_t>(block_.size()[(d + 1) % 3]) * block_.size()[(d + 2) % 3];
     if (face.from != MPI_PROC_NULL) {
-      face.received.resize(room);  // about twice what comes
-      MPI_Irecv(face.received.data(), static_cast<int>(room), MPI_DOUBLE, face.from, face.tag,
+      const std::span<double> received = halo(i);
+      MPI_Irecv(received.data(), static_cast<int>(received.size()), MPI_DOUBLE, face.from, face.tag,
                 communicator_.handle(), &requests_[i]);
     }
     if (face.to == MPI_PROC_NULL) continue;
-    face.sent.clear();
-    each_row_of_colour(field, colour, d, i % 2 == 0 ? 0 : last, into(face.sent));
-    MPI_Isend(face.sent.data(), static_cast<int>(face.sent.size()), MPI_DOUBLE, face.to, face.tag,
+    const std::span<const double> sent = surface(i);
+    MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
               communicator_.handle(), &requests_[6 + i]);
     ++messages_;
-    bytes_ += static_cast<std::int64_t>(face.sent.size() * sizeof(double));
+    bytes_ += static_cast<std::int64_t>(sent.size_bytes());
   }
   if (phases_ != nullptr) phases_->offer();
   enter(Phase::compute);
+}
+
+// Layers across z are sent from where they are, and received where they belong; others are collected first.
+std::span<const double> Halo::surface(int i) {
+  const int d = i / 2;
+  const int layer = i % 2 == 0 ? 0 : block_.size()[d] - 1;
+  if (d == 2) return under_way_->plane(layer);
+  std::vector<double>& sent = faces_[i].sent;
+  sent.clear();
+  each_row_of_colour(*under_way_, colour_, d, layer, into(sent));
+  return sent;
+}
+
+std::span<double> Halo::halo(int i) {
+  const int d = i / 2;
+  if (d == 2) return under_way_->plane(i % 2 == 0 ? block_.size()[2] : -1);
+  const auto room = static_cast<std::size_t>(block_.size()[(d + 1) % 3]) * block_.size()[(d + 2) % 3];
+  faces_[i].received.resize(room);  // about twice what comes
+  return faces_[i].received;
 }
 
 void Halo::finish() {
   if (communicator_.size() == 1) return;
   meet(neighbours_);
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 4; ++i) {
     if (faces_[i].from == MPI_PROC_NULL) continue;
     const int d = i / 2;
     const double* from = faces_[i].received.data();

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "benchmarks/application/cfd/block.hpp"
@@ -50,6 +51,9 @@ class Halo {
   void swap(Message& message, const Partners& partners);
   template <class Visit>
   void each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
+  // What is sent of the field under way to the i-th neighbour, and where that from the opposite one arrives.
+  std::span<const double> surface(int i);
+  std::span<double> halo(int i);
 
   const Communicator& communicator_;
   const Block& block_;
