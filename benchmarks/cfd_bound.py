@@ -7,6 +7,7 @@ the same pinned launches, in turn. Wanted for variant=tuned: at least 0.7 of the
 efficiency of at least 0.9 on two cores at 64 cells per side. Where a field stays in a cache, arithmetic may be
 the limit: its rate is printed, too. "Copies share" is the efficiency that the bound itself has when all cores copy
 their parts at once: what several cores lose to a memory that they share.
+Variables of the MPI in the environment count, such as OMPI_MCA_btl_vader_eager_limit=65536.
 usage: python benchmarks/cfd_bound.py [--mpi NAME] [--launches N] [--steps N] [--sizes 32,64,128]
 """
 

@@ -5,6 +5,7 @@ the Legendre transforms, at the rate of node.matrix_multiply or, where that take
 tabulated functions for each direction at the bandwidth of node.stream; of the products, one reading and writing of
 all fields at that bandwidth. All in turn, pinned. Wanted for variant=tuned: at least 0.7 of the bound, and an
 efficiency of at least 0.9 on two cores at T85.
+Variables of the MPI in the environment count, such as OMPI_MCA_btl_vader_single_copy_mechanism=none.
 usage: python benchmarks/shallow_water_bound.py [--mpi NAME] [--launches N] [--resolutions T42,T85] [--levels 1,4]
 """
 
