@@ -56,6 +56,20 @@ class Measurements:
                 if (one.benchmark, one.metric) == (bound.benchmark.name, metric) and bound.holds(one.parameters):
                     yield one
 
+    def back_to_back(self, one: Summary) -> Summary:
+        """Return the same result of operations back to back; itself where that was not measured.
+
+        An operation with a root, which may run ahead of the others, has none that a program would pay.
+        """
+        if self.catalog[one.benchmark].parameter.get("root"):
+            return one
+        return self._back_to_back.get((one.samples_key, one.metric), one)
+
+    @cached_property
+    def _back_to_back(self) -> dict[tuple[object, str], Summary]:
+        found = [one for one in self.summaries if one.definition == "streaming" and one.valid and one.median]
+        return {(one.samples_key, one.metric): one for one in found}
+
     def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
         """Return the results of a benchmark's metric with these parameters, where the benchmark has them."""
         wanted = settings or {}

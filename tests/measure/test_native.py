@@ -210,12 +210,25 @@ def test_samples_are_raw_in_order_and_labelled(measure: Measure) -> None:
     assert [series.cadence for series in case.series] == ["isolated", "streaming", "barrier_loop"]
     isolated, streaming, _ = case.series
     assert isolated.operations == 1
-    assert streaming.operations >= 1
+    assert streaming.operations >= 4
     assert isolated.warmup >= 1
     assert isolated.entry_s is not None
     for series in case.series:
         assert series.ranks_kept == [0, 1]
         assert len({len(times) for times in series.elapsed_s}) == 1
+        assert len(series.elapsed_s[0]) > series.warmup
+
+
+def test_long_operations_back_to_back_are_several_and_take_a_quarter_of_the_operations(measure: Measure) -> None:
+    line = f"mpi.alltoall message_bytes={1 << 22} sampling.budget_s=0.2 sampling.precision=1e-9"
+    case = only_case(measure(2, [line], action="run"))
+    assert case.verification is not None
+    assert case.verification.passed
+    assert [series.operations for series in case.series] == [1, 4, 4]
+    isolated, *others = case.series
+    repetitions = len(isolated.elapsed_s[0])
+    for series in others:
+        assert len(series.elapsed_s[0]) == -(-repetitions // 16)
         assert len(series.elapsed_s[0]) > series.warmup
 
 

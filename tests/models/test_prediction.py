@@ -353,6 +353,34 @@ def test_messages_between_hosts_are_asked_for_only_where_they_were_measured() ->
         below.messages(Messages("exchange", 1, 8), outside=True)
 
 
+def test_two_ranks_are_on_two_hosts_where_the_run_had_none_on_one() -> None:
+    record = golden.launch_record(1, 2, "default", 0.0)
+    for rank, process in enumerate(record["processes"]):
+        process["host"] = f"host{rank}"
+    apart = [LaunchRecord.model_validate(record)]
+    messages = measured(ping_pong(np.random.default_rng(8)), apart)
+    assert MeasuredCosts(messages, "default").between_hosts(2)
+    assert not MeasuredCosts(messages, "default").between_hosts(1)
+    both = MeasuredCosts(measured(ping_pong(np.random.default_rng(8)), apart + LAUNCHES), "default")
+    assert not both.between_hosts(2)
+    assert both.between_hosts(17)
+
+
+def test_a_collective_without_a_root_costs_what_it_does_back_to_back() -> None:
+    """The first one waits for the latest process; those behind it begin before all have ended."""
+    random = np.random.default_rng(1)
+    for benchmark, routine, factor in (("mpi.alltoallv", "MPI_Alltoallv", 3), ("mpi.broadcast", "MPI_Bcast", 5)):
+        made = [
+            summary(noisy(random, times * 1e-5), benchmark, "time_s", definition, ranks=4, message_bytes=4096)
+            for definition, times in (("global", 5), ("streaming", 3))
+        ]
+        made[1] = made[1].model_copy(update={"primary": False})
+        step = Collective("exchange", routine, 2, 4096, 4, messages=3)
+        costs = MeasuredCosts(measured([*ping_pong(random), *made], LAUNCHES), "default")
+        time_s, _, _ = costs.collective(step, outside=False)
+        assert time_s[0] == pytest.approx(2 * factor * 1e-5, rel=0.05)
+
+
 CELL_S = 3e-9
 """A cell of a flow through all iterations of a run."""
 ITERATIONS = 40

@@ -58,8 +58,8 @@ class Repetition {
         operations_(operations) {}
 
   // Times `operations()` calls of `operation`, between its first and its last event on this rank; one that takes
-  // a number is told which call of the repetition it is. Where the calls are looped and synchronise themselves,
-  // one call before them is not timed.
+  // a number is told which call of the repetition it is. Where the calls are looped and synchronise themselves, or
+  // are timed back to back, one call before them is not timed.
   template <class Operation>
   void time(Operation&& operation) {
     const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);
@@ -89,7 +89,8 @@ class Repetition {
   std::int64_t operations() const { return operations_; }
   // With the one that is not timed.
   std::int64_t calls() const {
-    return operations_ + (synchronization_ == Synchronization::none && operations_ > 1 ? 1 : 0);
+    const bool leads = synchronization_ == Synchronization::none || cadence_ == Cadence::streaming;
+    return operations_ + (leads && operations_ > 1 ? 1 : 0);
   }
   Cadence cadence() const { return cadence_; }
   const TickClock& ticks() const { return setting_.ticks; }
@@ -113,7 +114,7 @@ class Repetition {
       }
     };
     synchronise();
-    // An exchange that synchronises itself has done so after one round: what follows is like any other round.
+    // After one operation ranks are in each other's rhythm, also those of an exchange that synchronises itself.
     if (calls() > operations_) call(operations_);
     const Ticks start = setting_.ticks.now();
     if (barriers) {

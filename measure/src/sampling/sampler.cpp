@@ -25,6 +25,9 @@ constexpr double shortest_repetition_s = 5e-6;
 // A loop has at least this many operations, so that the costs of every n-th operation (credits returned,
 // queues wrapped) affect all repetitions alike.
 constexpr std::int64_t fewest_looped = 32;
+// What is timed back to back are at least so many operations: each of them may begin before the one before it has
+// ended everywhere.
+constexpr std::int64_t fewest_back_to_back = 4;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
@@ -32,7 +35,7 @@ constexpr int fewest_on_same_data = 4;
 constexpr double tolerated_late_share = 0.1;
 // With filling and verifying, a case lasts at most so many budgets, unless it has too few repetitions by then.
 constexpr double longest_stay = 4;
-constexpr double one_definition_s = 1;
+constexpr double one_definition_s = 0.25;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -164,7 +167,7 @@ class Sampling {
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
     repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
-    if (!loops() || of_seconds()) return;
+    if (!loops() || is_long()) return;
     begin_group();
     // The first operation connects, maps and misses every cache: it says little of the next.
     const auto elapsed_of = [this](std::int64_t operations) {
@@ -199,16 +202,19 @@ class Sampling {
                       .synchronization = synchronization_,
                       .operations = isolated_operations});
     if (isolated_operations == 1) series.front().append(first);
-    if (collective() && loops() && !of_seconds()) {
+    if (collective() && loops() && !is_long()) {
+      const std::int64_t fewest =
+          std::clamp<std::int64_t>(benchmark_.most_operations(), 1, fewest_back_to_back);
       for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
-        series.push_back(
-            {.cadence = cadence, .synchronization = synchronization_, .operations = operations_});
+        series.push_back({.cadence = cadence,
+                          .synchronization = synchronization_,
+                          .operations = std::max(operations_, fewest)});
       }
     }
   }
 
   // Whether one operation takes so long that its start is negligible: all definitions would agree.
-  bool of_seconds() const { return repetition_s_ > one_definition_s; }
+  bool is_long() const { return repetition_s_ > one_definition_s; }
 
   void begin_group() {
     const auto start = std::chrono::steady_clock::now();
@@ -247,14 +253,21 @@ class Sampling {
   void sample_group(int size) {
     begin_group();
     for (auto& series : outcome_.series) {
-      // The other cadences get a quarter of the repetitions, spread over the whole case.
-      const int count = series.cadence == Cadence::isolated ? size : (size + 3) / 4;
+      const int count = series.cadence == Cadence::isolated ? size : due(series);
       for (int repetition = 0; repetition < count; ++repetition) {
         series.append(repeat(series.cadence, series.operations));
       }
-      verify();
+      if (count > 0) verify();
     }
     collect_headline(size);
+  }
+
+  // The other cadences get a quarter of the operations, or of the repetitions that are loops, spread over the whole
+  // case.
+  int due(const Series& series) const {
+    const auto isolated = static_cast<std::int64_t>(outcome_.series.front().size());
+    const std::int64_t share = 4 * (series.operations / operations_);
+    return static_cast<int>((isolated + share - 1) / share - static_cast<std::int64_t>(series.size()));
   }
 
   // Gathers the headline times of the last `size` repetitions on the root.

@@ -64,9 +64,14 @@ class MeasuredCosts:
         self._curves: dict[tuple[object, ...], SizeCurve | None] = {}
 
     def between_hosts(self, ranks: int) -> bool:
-        """Return whether this number of processes needs several hosts of a cluster made of the measured ones."""
-        several = any(not path.inside for path in self._paths)
-        return several and self.host_room is not None and ranks > self.host_room
+        """Return whether this number of processes needs several hosts of a cluster made of the measured ones.
+
+        Two already do where no two processes of the run were on one host.
+        """
+        if not any(not path.inside for path in self._paths):
+            return False
+        apart = not any(path.inside for path in self._paths)
+        return (apart and ranks > 1) or (self.host_room is not None and ranks > self.host_room)
 
     def beyond_a_host(self, ranks: int) -> str:
         """Return the assumption where processes outnumber a host's processors and no other host was measured."""
@@ -132,7 +137,9 @@ class MeasuredCosts:
             spread = [one for one in found if one.placement.one_per_host]
             packed = [one for one in found if not one.placement.one_per_host]
             chosen = (spread if outside else packed) or found
-            self._curves[key] = self._curve(f"{found[0].benchmark} on {ranks} ranks" if found else "", chosen)
+            # A program calls it again and again: a process may begin before the last call has ended on all others.
+            repeated = [self._measurements.back_to_back(one) for one in chosen]
+            self._curves[key] = self._curve(f"{found[0].benchmark} on {ranks} ranks" if found else "", repeated)
         return self._curves[key]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:

@@ -114,8 +114,8 @@ class Predictor:
     def seconds(self, problem: Problem, outside: bool | None = None) -> Seconds:
         """Evaluate the formulas; raises NotMeasuredError where the run lacks a parameter.
 
-        `outside`: whether messages go between hosts; by default they do where the processes outnumber the
-        processors of one host and such a path was measured.
+        `outside`: whether messages go between hosts; by default they do where such a path was measured, and the
+        processes outnumber the processors of one host or no path inside a host was measured.
         """
         if outside is None:
             outside = self._below.between_hosts(problem.ranks)

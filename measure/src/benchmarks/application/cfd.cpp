@@ -250,14 +250,17 @@ std::vector<Step> costs() {
       return kept(std::string(cut.settings) + " exchange=" + exchange);
     };
     steps.push_back({"compute", Step::Kind::work, "", cut.cells, "0", "p", false, cut.settings});
-    steps.push_back({"exchange", Step::Kind::messages, "", times("steps", cut.sides), times("24", cut.face),
-                     "p", false, cut.settings});
-    steps.push_back({"exchange", Step::Kind::messages, "", times("steps/2", cut.sides), times("8", cut.face),
-                     "p", false, cut.settings});
-    for (const bool hidden : {false, true}) {
-      steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p",
-                       hidden, settings(hidden ? "overlapped" : "blocking")});
-    }
+    // Messages cross others on their way, as in an all-to-all of two processes.
+    const auto crossing = [&](Text count, Text bytes, Text choices) {
+      steps.push_back(
+          {"exchange", Step::Kind::collective, "MPI_Alltoallv", count, bytes, "2", false, choices});
+    };
+    const Text pressures = times("2*iterations", cut.sides);
+    crossing(times("steps", cut.sides), times("24", cut.face), cut.settings);
+    crossing(times("steps/2", cut.sides), times("8", cut.face), cut.settings);
+    crossing(pressures, cut.half, settings("blocking"));
+    steps.push_back(
+        {"exchange", Step::Kind::messages, "", pressures, cut.half, "p", true, settings("overlapped")});
     steps.push_back(
         {"exchange", Step::Kind::collective, "MPI_Allreduce", "iterations/4", "8", "p", false, cut.settings});
   }
