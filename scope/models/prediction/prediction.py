@@ -128,9 +128,9 @@ class Predictor:
             if isinstance(step, Work):
                 time_s, far = self._one.time(step, problem)
                 name = f"{self._costs.benchmark} on one process"
+            elif step.count <= 0:
+                continue
             elif isinstance(step, Messages):
-                if step.count <= 0:
-                    continue
                 time_s, name, far = self._below.messages(step, outside)
             else:
                 time_s, name, far = self._below.collective(step, outside)

@@ -23,6 +23,7 @@ from scope.models.prediction.costs.steps import (
     Step,
     Work,
     ceil_log2,
+    crossing,
     refuse_grid,
 )
 
@@ -198,12 +199,12 @@ def _row(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages |
             if _nonblocking(problem):  # in halves
                 yield Messages("exchange", 2 * stages, bytes_ / 2, hidden=True)
             else:
-                yield _crossing(stages, bytes_)
+                yield crossing("exchange", stages, bytes_)
         mirrored = sharing.mirrored(at.column)
         if mirrored != at.column:
             theirs = sharing.wavenumbers(mirrored)
-            yield _crossing(_steps(problem), DOUBLE_BYTES * theirs * pairs * written)
-            yield _crossing(_steps(problem), DOUBLE_BYTES * own * pairs * read)
+            yield crossing("exchange", _steps(problem), DOUBLE_BYTES * theirs * pairs * written)
+            yield crossing("exchange", _steps(problem), DOUBLE_BYTES * own * pairs * read)
         return
     lines = sharing.lines_of(at)
     all_to_all = [
@@ -234,17 +235,12 @@ def _column(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Message
             if _nonblocking(problem):
                 yield Messages("exchange", steps * (rows - 1), bytes_, hidden=True)
             else:
-                yield _crossing(steps * (rows - 1), bytes_)
+                yield crossing("exchange", steps * (rows - 1), bytes_)
     elif _nonblocking(problem):
         bytes_ = DOUBLE_BYTES * everyones * written / rows
         yield Collective("exchange", "MPI_Iallreduce", steps * rows, bytes_, rows)
     else:
         yield Collective("exchange", "MPI_Allreduce", steps, DOUBLE_BYTES * everyones * written, rows)
-
-
-def _crossing(count: int, bytes_: float) -> Collective:
-    """Return messages that are sent while others are received: what an all-to-all of two processes is."""
-    return Collective("exchange", "MPI_Alltoallv", count, bytes_, 2, messages=1)
 
 
 def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | Collective:

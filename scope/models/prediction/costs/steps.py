@@ -72,6 +72,11 @@ class Collective:
 Step = Work | Messages | Collective
 
 
+def crossing(phase: Phase, count: float, bytes_: float) -> Collective:
+    """Return messages that are sent while others are received: what an all-to-all of two processes is."""
+    return Collective(phase, "MPI_Alltoallv", count, bytes_, 2, messages=1)
+
+
 @dataclass(frozen=True)
 class Problem:
     """The problem to predict."""
