@@ -19,6 +19,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from quartiles import quartiles
+
 from scope.build import active_messages
 from scope.build.compiler import system_compiler
 from tests.active_messages.two_hosts import INTERFACE, TwoHosts, run, running, two_hosts, written
@@ -228,7 +230,7 @@ def measure(row: Row, program: Path, plain: Path, launches: int) -> None:
                 both[side] = (row.ours, row.other)[side](bench)
             pairs.append((both[0], both[1]))
     ours, other = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))
-    low, _, high = statistics.quantiles([a / b for a, b in pairs], n=4)
+    low, _, high = quartiles([a / b for a, b in pairs])
     verdict = "" if ours / other <= row.limit else "   above the limit"
     figures = f"{ours * 1e6:>11.2f}{other * 1e6:>11.2f}{ours / other:>8.3f}{row.limit:>7.2f}"
     print(f"{row.name:<72}{figures}   {low:.3f} to {high:.3f}{verdict}", flush=True)

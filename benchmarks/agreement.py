@@ -10,6 +10,7 @@ import argparse
 import statistics
 
 from launches import Pair, seconds
+from quartiles import quartiles
 
 SIZES = {0: (50, 1000), 1024: (25, 1000), 65536: (2, 500), 4194304: (1, 60)}
 """Iterations in a loop, and loops. A loop lasts about as long as one of Scope's repetitions, so that the medians
@@ -46,10 +47,10 @@ def row(
         for measure in both if launch % 2 else reversed(both):
             measure()
     ratio = statistics.median(ours) / statistics.median(plain)
-    quartiles = statistics.quantiles([one / other for one, other in zip(ours, plain, strict=True)], n=4)
+    low, _, high = quartiles([one / other for one, other in zip(ours, plain, strict=True)])
     print(
         f"{benchmark:<14}{size:>9}{statistics.median(ours) * 1e6:>12.3f}{statistics.median(plain) * 1e6:>12.3f}"
-        f"{ratio:>8.3f}   {quartiles[0]:.3f} to {quartiles[2]:.3f}",
+        f"{ratio:>8.3f}   {low:.3f} to {high:.3f}",
         flush=True,
     )
 

@@ -11,6 +11,7 @@ import statistics
 from pathlib import Path
 
 from collectives_jobs import Timer, folder
+from quartiles import quartiles
 
 OPERATIONS = ("broadcast", "allreduce", "barrier", "alltoall")
 TOPOLOGY = """
@@ -60,11 +61,11 @@ def row(timer: Timer, operation: str, ranks: int, size: int, pairs: int, topolog
             seconds = timer.seconds(operation, size, ranks, 20, loop, settings)
             (preloaded if with_library else own).append(seconds)
     ratios = [one / other for one, other in zip(preloaded, own, strict=True)]
-    quartiles = statistics.quantiles(ratios, n=4)
+    low, middle, high = quartiles(ratios)
     print(
         f"{operation:<11}{ranks:>6}{size:>9}{statistics.median(own) * 1e6:>11.3f}"
-        f"{statistics.median(preloaded) * 1e6:>14.3f}{statistics.median(ratios):>8.3f}"
-        f"   {quartiles[0]:.3f} to {quartiles[2]:.3f}",
+        f"{statistics.median(preloaded) * 1e6:>14.3f}{middle:>8.3f}"
+        f"   {low:.3f} to {high:.3f}",
         flush=True,
     )
 

@@ -17,6 +17,7 @@ import statistics
 from pathlib import Path
 
 from launches import Pair, of_slowest
+from quartiles import quartiles
 
 HPL_DAT = """HPL.dat of benchmarks/linpack_speed.py
 one line that is not read
@@ -78,7 +79,7 @@ def main() -> None:
             mine = max(ours, key=lambda block: statistics.median(ours[block]))
             other = max(theirs, key=lambda block: statistics.median(theirs[block]))
             ratios = [a / b for a, b in zip(ours[mine], theirs[other], strict=True)]
-            low, _, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
+            low, _, high = quartiles(ratios)
             a, b = statistics.median(ours[mine]), statistics.median(theirs[other])
             row = f"{ranks:>5}{size:>7}{a:>9.2f}{mine:>5}{b:>9.2f}{other:>5}{a / b:>7.3f}"
             print(f"{row} {low:.3f} to {high:.3f}", flush=True)

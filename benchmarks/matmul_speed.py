@@ -13,6 +13,7 @@ import os
 import statistics
 
 from launches import Pair, of_slowest
+from quartiles import quartiles
 
 ALGORITHMS = ("cannon", "striped")
 
@@ -35,9 +36,9 @@ def main() -> None:
         blas, ratios = measured(pair, size, asked)
         for name in ALGORITHMS:
             solved, total = zip(*ratios[name], strict=True)
-            low, _, high = statistics.quantiles(solved, n=4)
+            low, middle, high = quartiles(solved)
             print(
-                f"{size:>5} {name:<9}{statistics.median(blas) / 1e9:>13.1f}{statistics.median(solved):>12.3f}"
+                f"{size:>5} {name:<9}{statistics.median(blas) / 1e9:>13.1f}{middle:>12.3f}"
                 f" {f'{low:.3f} to {high:.3f}':<15}{statistics.median(total):>12.3f}",
                 flush=True,
             )

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from quartiles import quartiles
+
 LAB = "gamma"
 KERNELS = "bt,cg,ft,is,lu,mg,sp"
 TRANSPORTS = ("tcp", "active-messages")
@@ -45,7 +47,7 @@ def main() -> None:
                 found[transport].append(median_s(case, ranks, transport, asked.mpi))
         tcp, active = (statistics.median(found[transport]) for transport in TRANSPORTS)
         pairs = [ours / theirs for theirs, ours in zip(*found.values(), strict=True)]
-        low, _, high = statistics.quantiles(pairs, n=4) if len(pairs) > 1 else (pairs[0],) * 3
+        low, _, high = quartiles(pairs)
         figures = f"{tcp * 1e3:>10.1f}{active * 1e3:>10.1f}{active / tcp:>8.2f}"
         print(f"{size:<7}{ranks:>5}  {kernel.upper():<8}{figures}   {low:.2f} to {high:.2f}", flush=True)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from launches import Pair
+from quartiles import quartiles
 
 REPETITIONS = 6
 """Of each launch; the first is left out on both sides, since it also opens connections and touches memory."""
@@ -101,7 +102,7 @@ class Agreement:
                 for name, values in (ours, other)[side]().items():
                     rows.setdefault(name, ([], []))[side].append(self._figure(values[1:], lower))
         for name, both in rows.items():
-            low, middle, high = statistics.quantiles([one / two for one, two in zip(*both, strict=True)], n=4)
+            low, middle, high = quartiles([one / two for one, two in zip(*both, strict=True)])
             medians = "".join(f"{statistics.median(side):>12.4g}" for side in both)
             print(f"{name:<34}{medians}{middle:>8.3f}   {low:.3f} to {high:.3f}", flush=True)
 

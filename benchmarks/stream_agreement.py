@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable
 
 from launches import Pair, seconds
+from quartiles import quartiles
 
 from scope.build import blas
 
@@ -62,10 +63,10 @@ def row(pair: Pair, line: str, size: int, plain: Callable[[], float], launches: 
         for measure in both if launch % 2 else reversed(both):
             measure()
     ratio = statistics.median(ours) / statistics.median(theirs)
-    quartiles = statistics.quantiles([one / other for one, other in zip(ours, theirs, strict=True)], n=4)
+    low, _, high = quartiles([one / other for one, other in zip(ours, theirs, strict=True)])
     print(
         f"{line.split()[0]:<20}{size:>10}{statistics.median(ours) * 1e6:>12.3f}"
-        f"{statistics.median(theirs) * 1e6:>12.3f}{ratio:>8.3f}   {quartiles[0]:.3f} to {quartiles[2]:.3f}",
+        f"{statistics.median(theirs) * 1e6:>12.3f}{ratio:>8.3f}   {low:.3f} to {high:.3f}",
         flush=True,
     )
 

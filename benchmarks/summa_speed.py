@@ -13,6 +13,7 @@ import argparse
 import statistics
 
 from launches import Pair, of_slowest
+from quartiles import quartiles
 
 OURS, THEIRS = "algorithm.summa", "algorithm.scalapack_pdgemm"
 ONCE = "sampling.budget_s=0.01 sampling.maximum_repetitions=3"
@@ -41,7 +42,7 @@ def main() -> None:
 
 def quartered(ratios: list[float]) -> str:
     """Return median and quartiles."""
-    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else ratios * 3
+    low, middle, high = quartiles(ratios)
     return f"{middle:.3f} {low:.3f} to {high:.3f}"
 
 

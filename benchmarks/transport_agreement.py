@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 from launches import HERE, Pair, seconds
+from quartiles import quartiles
 
 ROWS = [
     ("tcp", "latency", 1, 0.03),
@@ -71,10 +72,10 @@ def row(pair: Pair, plain: str, protocol: str, exchange: str, size: int, allowed
         for measure in both if launch % 2 else reversed(both):
             measure()
     ratio = statistics.median(ours) / statistics.median(theirs)
-    quartiles = statistics.quantiles([one / other for one, other in zip(ours, theirs, strict=True)], n=4)
+    low, _, high = quartiles([one / other for one, other in zip(ours, theirs, strict=True)])
     print(
         f"{protocol:<10}{exchange:<10}{size:>9}{statistics.median(ours) * 1e6:>12.3f}"
-        f"{statistics.median(theirs) * 1e6:>12.3f}{ratio:>8.3f}   {quartiles[0]:.3f} to {quartiles[2]:.3f}"
+        f"{statistics.median(theirs) * 1e6:>12.3f}{ratio:>8.3f}   {low:.3f} to {high:.3f}"
         f"   {'within' if ratio <= 1 + allowed else 'above'} {1 + allowed:.2f}",
         flush=True,
     )
