@@ -57,7 +57,10 @@ class Declared:
                 yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
             else:
                 ranks = int(evaluate(one.ranks, names))
-                yield Collective(one.phase, one.routine, count, evaluate(one.bytes, names), ranks)
+                messages = ranks - 1 if one.routine.startswith("MPI_Alltoall") else 0
+                yield Collective(
+                    one.phase, one.routine, count, evaluate(one.bytes, names), ranks, messages=messages
+                )
 
     def _of(self, problem: Problem) -> list[Declaration]:
         return [one for one in self._steps if one.belongs_to(problem.parameters)]

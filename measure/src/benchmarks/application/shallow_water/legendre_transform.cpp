@@ -151,20 +151,22 @@ void LegendreTransform::tabulate(int index, double node, int pairs, int first, i
   }
 }
 
-void LegendreTransform::analyse(Range indices, Range band, const double* fourier, double* spectral,
-                                int width) const {
+// `work` is called as work<pairs, vectors, Real>(Band of a wave number and parity, pair, first column).
+template <class Fourier, class Spectral, class Work>
+void LegendreTransform::in_bands(Range indices, Range band, Fourier* fourier, Spectral* spectral, int width,
+                                 Work work) const {
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
     for (int index = indices.begin; index < indices.end; ++index) {
       for (const int parity : {0, 1}) {
-        const Band<const double, double> here{functions_.data() + begin(index, parity, band.begin),
-                                              degrees(index, parity),
-                                              fourier,
-                                              spectral + parity * width,
-                                              2 * static_cast<std::ptrdiff_t>(width),
-                                              width};
+        const Band<Fourier, Spectral> here{functions_.data() + begin(index, parity, band.begin),
+                                           degrees(index, parity),
+                                           fourier,
+                                           spectral + parity * width,
+                                           2 * static_cast<std::ptrdiff_t>(width),
+                                           width};
         in_groups(band.size(), [&]<int pairs>(int pair) SCOPE_INLINE {
           in_vectors<lanes>(width, [&]<int vectors, class Real>(int first) SCOPE_INLINE {
-            here.template analyse<pairs, vectors, Real>(pair, first);
+            work.template operator()<pairs, vectors, Real>(here, pair, first);
           });
         });
         fourier += static_cast<std::ptrdiff_t>(band.size()) * width;
@@ -174,27 +176,18 @@ void LegendreTransform::analyse(Range indices, Range band, const double* fourier
   });
 }
 
+void LegendreTransform::analyse(Range indices, Range band, const double* fourier, double* spectral,
+                                int width) const {
+  in_bands(indices, band, fourier, spectral, width,
+           []<int pairs, int vectors, class Real>(const auto& here, int pair, int first)
+               SCOPE_INLINE { here.template analyse<pairs, vectors, Real>(pair, first); });
+}
+
 void LegendreTransform::synthesise(Range indices, Range band, const double* spectral, double* fourier,
                                    int width) const {
-  npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-    for (int index = indices.begin; index < indices.end; ++index) {
-      for (const int parity : {0, 1}) {
-        const Band<double, const double> here{functions_.data() + begin(index, parity, band.begin),
-                                              degrees(index, parity),
-                                              fourier,
-                                              spectral + parity * width,
-                                              2 * static_cast<std::ptrdiff_t>(width),
-                                              width};
-        in_groups(band.size(), [&]<int pairs>(int pair) SCOPE_INLINE {
-          in_vectors<lanes>(width, [&]<int vectors, class Real>(int first) SCOPE_INLINE {
-            here.template synthesise<pairs, vectors, Real>(pair, first);
-          });
-        });
-        fourier += static_cast<std::ptrdiff_t>(band.size()) * width;
-      }
-      spectral += static_cast<std::ptrdiff_t>(degrees(index)) * width;
-    }
-  });
+  in_bands(indices, band, fourier, spectral, width,
+           []<int pairs, int vectors, class Real>(const auto& here, int pair, int first)
+               SCOPE_INLINE { here.template synthesise<pairs, vectors, Real>(pair, first); });
 }
 
 }  // namespace scope::shallow_water

@@ -65,6 +65,9 @@ class LegendreTransform {
     return begins_[2 * static_cast<std::size_t>(index) + parity] +
            static_cast<std::ptrdiff_t>(pair - pairs_.begin) * degrees(index, parity);
   }
+  // Does some work on every wave number and parity in one of the bands.
+  template <class Fourier, class Spectral, class Work>
+  void in_bands(Range indices, Range band, Fourier* fourier, Spectral* spectral, int width, Work work) const;
   // Of one pair in a group of `pairs`, which begins with `first`.
   void tabulate(int index, double node, int pairs, int first, int pair);
 
