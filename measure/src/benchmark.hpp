@@ -51,6 +51,10 @@ class Parameters {
   Choices choices_;
 };
 
+// What is timed back to back are at least so many operations, where there is room for them: each may begin before the
+// last one has ended on every rank.
+inline constexpr std::int64_t operations_back_to_back = 4;
+
 // One case of a benchmark on one rank. The constructor prepares (allocates, connects; collective), the
 // destructor releases.
 class Benchmark {

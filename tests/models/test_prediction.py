@@ -12,7 +12,7 @@ from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.models.fitting.draws import draw
 from scope.models.prediction.costs import relaxation
-from scope.models.prediction.costs.steps import Collective, Messages, Problem
+from scope.models.prediction.costs.steps import Collective, Messages, Problem, crossing
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
 from scope.samples.records import LaunchRecord
@@ -365,6 +365,10 @@ def test_two_ranks_are_on_two_hosts_where_the_run_had_none_on_one() -> None:
     both = MeasuredCosts(measured(ping_pong(np.random.default_rng(8)), apart + LAUNCHES), "default")
     assert not both.between_hosts(2)
     assert both.between_hosts(17)
+    four = [one for one in LAUNCHES if one.ranks == 4]  # of a program, on one host
+    assert not MeasuredCosts(measured(ping_pong(np.random.default_rng(8)), apart + four), "default").between_hosts(
+        4
+    )
 
 
 def test_a_collective_without_a_root_costs_what_it_does_back_to_back() -> None:
@@ -496,6 +500,22 @@ def test_an_all_to_all_costs_exchanges_of_pairs_where_these_were_measured() -> N
         made = [*below, *(of_ranks[ranks] for ranks in known)]
         time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(all_to_all, outside=False)
         assert time_s[0] == pytest.approx(2 * factor * message(4096), rel=0.05)
+
+
+def test_messages_that_cross_take_the_all_to_all_of_two_that_has_more_sizes() -> None:
+    random = np.random.default_rng(1)
+    made = ping_pong(random)
+    for benchmark, sizes, factor in (
+        ("mpi.alltoallv", (1024, 65536), 2),
+        ("mpi.alltoall", (8, 1024, 4096, 65536), 4),
+    ):
+        for size in sizes:
+            times = noisy(random, factor * message(size))
+            made.append(summary(times, benchmark, "time_s", "global", ranks=2, message_bytes=size))
+    time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(
+        crossing("exchange", 3, 4096), False
+    )
+    assert time_s[0] == pytest.approx(3 * 4 * message(4096), rel=0.05)
 
 
 def test_runs_of_an_emulated_cluster_are_predicted_like_others() -> None:

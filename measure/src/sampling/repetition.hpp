@@ -58,8 +58,8 @@ class Repetition {
         operations_(operations) {}
 
   // Times `operations()` calls of `operation`, between its first and its last event on this rank; one that takes
-  // a number is told which call of the repetition it is. Where the calls are looped and synchronise themselves, or
-  // are timed back to back, one call before them is not timed.
+  // a number is told which call of the repetition it is. Where calls are looped and synchronise themselves, or
+  // stream, one call before them is not timed.
   template <class Operation>
   void time(Operation&& operation) {
     const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);

@@ -25,9 +25,6 @@ constexpr double shortest_repetition_s = 5e-6;
 // A loop has at least this many operations, so that the costs of every n-th operation (credits returned,
 // queues wrapped) affect all repetitions alike.
 constexpr std::int64_t fewest_looped = 32;
-// What is timed back to back are at least so many operations: each of them may begin before the one before it has
-// ended everywhere.
-constexpr std::int64_t fewest_back_to_back = 4;
 constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
@@ -35,7 +32,9 @@ constexpr int fewest_on_same_data = 4;
 constexpr double tolerated_late_share = 0.1;
 // With filling and verifying, a case lasts at most so many budgets, unless it has too few repetitions by then.
 constexpr double longest_stay = 4;
-constexpr double one_definition_s = 0.25;
+constexpr double one_definition_s = 1;
+// Loops of operations back to back may take as long as the budget, or this.
+constexpr double shortest_budget_of_loops_s = 0.1;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -45,6 +44,12 @@ double largest_over_ranks(const Communicator& world, double value) {
   double largest = 0;
   MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, world.handle());
   return largest;
+}
+
+// A root may have room for fewer operations than the others: all do as many.
+std::int64_t most_on_every_rank(const Communicator& world, std::int64_t operations) {
+  MPI_Allreduce(MPI_IN_PLACE, &operations, 1, MPI_INT64_T, MPI_MIN, world.handle());
+  return std::max<std::int64_t>(1, operations);
 }
 
 // Sampling of one case; its state lives as long as the case.
@@ -81,6 +86,7 @@ class Sampling {
       sample_group(size);
       size = decide(seconds_since(start));
     }
+    add_missing_loops();
     outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
     outcome_.work = benchmark_.work();
@@ -167,7 +173,9 @@ class Sampling {
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
     repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
-    if (!loops() || is_long()) return;
+    if (!loops() || of_seconds()) return;
+    const std::int64_t most_operations = most_on_every_rank(setting_.world, benchmark_.most_operations());
+    back_to_back_ = std::min(most_operations, operations_back_to_back);
     begin_group();
     // The first operation connects, maps and misses every cache: it says little of the next.
     const auto elapsed_of = [this](std::int64_t operations) {
@@ -177,7 +185,6 @@ class Sampling {
       return largest_over_ranks(setting_.world, elapsed_s);
     };
     double elapsed_s = elapsed_of(1);
-    const std::int64_t most_operations = std::max<std::int64_t>(1, benchmark_.most_operations());
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
@@ -202,19 +209,18 @@ class Sampling {
                       .synchronization = synchronization_,
                       .operations = isolated_operations});
     if (isolated_operations == 1) series.front().append(first);
-    if (collective() && loops() && !is_long()) {
-      const std::int64_t fewest =
-          std::clamp<std::int64_t>(benchmark_.most_operations(), 1, fewest_back_to_back);
-      for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop}) {
-        series.push_back({.cadence = cadence,
-                          .synchronization = synchronization_,
-                          .operations = std::max(operations_, fewest)});
-      }
-    }
+    if (!collective() || !loops() || of_seconds()) return;
+    const std::int64_t looped = std::max(operations_, back_to_back_);
+    // One repetition of each, and the operation before the first.
+    const double loops_s =
+        static_cast<double>(2 * looped + 1) * repetition_s_ / static_cast<double>(operations_);
+    if (loops_s > std::max(policy_.budget_s, shortest_budget_of_loops_s)) return;
+    for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop})
+      series.push_back({.cadence = cadence, .synchronization = synchronization_, .operations = looped});
   }
 
-  // Whether one operation takes so long that its start is negligible: all definitions would agree.
-  bool is_long() const { return repetition_s_ > one_definition_s; }
+  // Whether one operation takes so long that its start is negligible, and that loops of it would take seconds.
+  bool of_seconds() const { return repetition_s_ > one_definition_s; }
 
   void begin_group() {
     const auto start = std::chrono::steady_clock::now();
@@ -253,8 +259,8 @@ class Sampling {
   void sample_group(int size) {
     begin_group();
     for (auto& series : outcome_.series) {
-      const int count = series.cadence == Cadence::isolated ? size : due(series);
-      for (int repetition = 0; repetition < count; ++repetition) {
+      const std::int64_t count = series.cadence == Cadence::isolated ? size : due(series);
+      for (std::int64_t repetition = 0; repetition < count; ++repetition) {
         series.append(repeat(series.cadence, series.operations));
       }
       if (count > 0) verify();
@@ -262,12 +268,21 @@ class Sampling {
     collect_headline(size);
   }
 
-  // The other cadences get a quarter of the operations, or of the repetitions that are loops, spread over the whole
-  // case.
-  int due(const Series& series) const {
+  // Of the other cadences come, spread over the whole case, a quarter as many operations as isolated ones, or as many
+  // repetitions where these are loops, too.
+  std::int64_t due(const Series& series) const {
     const auto isolated = static_cast<std::int64_t>(outcome_.series.front().size());
-    const std::int64_t share = 4 * (series.operations / operations_);
-    return static_cast<int>((isolated + share - 1) / share - static_cast<std::int64_t>(series.size()));
+    return isolated / (4 * (series.operations / operations_)) - static_cast<std::int64_t>(series.size());
+  }
+
+  // Where there were too few isolated repetitions for any loop; not before these, which are the headline.
+  void add_missing_loops() {
+    for (auto& series : outcome_.series) {
+      if (series.size() > 0) continue;
+      begin_group();
+      series.append(repeat(series.cadence, series.operations));
+      verify();
+    }
   }
 
   // Gathers the headline times of the last `size` repetitions on the root.
@@ -377,6 +392,7 @@ class Sampling {
   std::uint64_t seed_ = 0;
   int on_these_data_ = 0;  // repetitions
   std::int64_t operations_ = 1;
+  std::int64_t back_to_back_ = 1;  // operations of a loop of the other cadences, at least
   double repetition_s_ = 0;
   double preparing_s_ = 0;          // spent on filling and verifying
   std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count

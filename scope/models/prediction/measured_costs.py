@@ -17,6 +17,8 @@ from scope.statistics.summary import Summary
 
 SEED = 11
 PAIR = 2
+ALIKE_ON_TWO = ("MPI_Alltoallv", "MPI_Alltoall")
+"""Routines that exchange the same between two processes."""
 MESSAGE = "MPI_Send"
 """The routine whose benchmark measures the cost of a message."""
 
@@ -57,6 +59,8 @@ class MeasuredCosts:
         self._random = np.random.default_rng(SEED)
         machine = measurements.machine
         self._paths = [path for path in paths(machine, measurements.launches) if path.transport == transport]
+        together = [one for one in measurements.launches if one.transport == transport and one.ranks > 1]
+        self._apart = not any(len({each.host for each in one.processes}) < one.ranks for one in together)
         rooms = [usable(host) for host in machine.hosts]
         known = [room for room in rooms if room is not None]
         self.host_room = min(known) if known else None
@@ -70,8 +74,7 @@ class MeasuredCosts:
         """
         if not any(not path.inside for path in self._paths):
             return False
-        apart = not any(path.inside for path in self._paths)
-        return (apart and ranks > 1) or (self.host_room is not None and ranks > self.host_room)
+        return (self._apart and ranks > 1) or (self.host_room is not None and ranks > self.host_room)
 
     def beyond_a_host(self, ranks: int) -> str:
         """Return the assumption where processes outnumber a host's processors and no other host was measured."""
@@ -121,7 +124,13 @@ class MeasuredCosts:
         return self._curve(f"{found[0].benchmark}, {path.name}" if found else "", found)
 
     def _measured(self, step: Collective, outside: bool) -> SizeCurve | None:
-        """Return a program's operation for fresh buffers where it was measured, else the library's collective."""
+        """Return a program's operation for fresh buffers where it was measured, else the library's collective.
+
+        Of two that do the same, the one that was measured with more sizes.
+        """
+        if step.ranks == PAIR and step.routine in ALIKE_ON_TWO:
+            alike = [self._of_collective(routine, "mpi", PAIR, outside) for routine in ALIKE_ON_TWO]
+            return max((one for one in alike if one), key=lambda one: one.sizes.size, default=None)
         levels = ["operation", "mpi"] if step.fresh else ["mpi"]
         curves = (self._of_collective(step.routine, level, step.ranks, outside) for level in levels)
         return next((curve for curve in curves if curve is not None), None)

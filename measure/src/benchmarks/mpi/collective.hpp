@@ -181,6 +181,13 @@ class Collective : public Benchmark {
     call_ = wide ? calls.wide : calls.narrow;
   }
 
+  // Places of so many bytes that repetitions of few operations receive into.
+  std::int64_t places(std::int64_t received) const {
+    const auto operations = std::clamp<std::int64_t>(Places::most(received) / 2, 1, operations_back_to_back);
+    const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
+    return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
+  }
+
   // Each operation of a repetition receives `received` bytes in a place of its own; a rank whose data go out from where
   // the others receive has only those used in turn.
   void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received,

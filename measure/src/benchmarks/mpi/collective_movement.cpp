@@ -97,7 +97,8 @@ class Movement final : public Collective {
     choose(row.calls, row.takes_blocks ? block_ * ranks : block_);
     lay_out(lengths);
     const std::int64_t sent = in_place() ? 0 : sent_.total();
-    require_memory(asked_.layout.rotation * (sent + arriving_.total()), communicator);
+    const std::int64_t received = arriving_.total();
+    require_memory(asked_.layout.rotation * sent + places(received) * received, communicator);
     Arguments arguments{.count = block_, .root = root_};
     if (row.takes_blocks) {
       arguments.count = lengths[communicator.rank()];
