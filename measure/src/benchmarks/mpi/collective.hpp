@@ -18,6 +18,7 @@
 
 #include "benchmarks/message_buffers.hpp"
 #include "memory/available.hpp"
+#include "mpi/simulated.hpp"
 #include "sampling/overlapped.hpp"
 #include "text/words.hpp"
 
@@ -183,7 +184,8 @@ class Collective : public Benchmark {
 
   // Places of so many bytes that repetitions of few operations receive into.
   std::int64_t places(std::int64_t received) const {
-    const auto operations = std::clamp<std::int64_t>(Places::most(received) / 2, 1, operations_back_to_back);
+    const std::int64_t most = asked_.cold || mpi_simulates ? 1 : Places::most(received) / 2;
+    const std::int64_t operations = std::clamp<std::int64_t>(most, 1, operations_back_to_back);
     const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
     return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
   }
