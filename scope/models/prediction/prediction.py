@@ -115,7 +115,7 @@ class Predictor:
         """Evaluate the formulas; raises NotMeasuredError where the run lacks a parameter.
 
         `outside`: whether messages go between hosts; by default they do where such a path was measured, and the
-        processes outnumber the processors of one host or no path inside a host was measured.
+        processes outnumber the processors of one host or no two processes of the run shared one.
         """
         if outside is None:
             outside = self._below.between_hosts(problem.ranks)
