@@ -27,6 +27,7 @@ FIELDS = 12
 WAYS = (
     "variant=tuned exchange=blocking",
     "variant=tuned exchange=overlapped",
+    "variant=tuned exchange=shared_memory",
     "variant=plain exchange=blocking",
 )
 
@@ -43,7 +44,7 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     print(f"{asked.launches} launches, {asked.steps} steps; bound over measured time; efficiency on {cores} cores")
     print(
-        f"{'size':>6}{'copy GB/s':>11}{'of two':>8}{'bound ms':>10}  {'way':<36}{'ms':>9}{'Gflop/s':>9}"
+        f"{'size':>6}{'copy GB/s':>11}{'of two':>8}{'bound ms':>10}  {'way':<40}{'ms':>9}{'Gflop/s':>9}"
         f"{'of bound':>10}{'efficiency':>12}{'copies share':>14}"
     )
     for size in [int(word) for word in asked.sizes.split(",")]:
@@ -99,7 +100,7 @@ def measure(pair: Pair, size: int, steps: int, cores: int, launches: int) -> Non
     for way in WAYS:
         median = {name: statistics.median(values) for name, values in found[way].items()}
         print(
-            f"{size:>6}{median['copy']:>11.1f}{median['cached']:>8.1f}{median['bound'] * 1e3:>10.1f}  {way:<36}"
+            f"{size:>6}{median['copy']:>11.1f}{median['cached']:>8.1f}{median['bound'] * 1e3:>10.1f}  {way:<40}"
             f"{median['time'] * 1e3:>9.1f}{median['rate'] / 1e9:>9.2f}"
             f"{median['share']:>10.2f}{median['efficiency']:>12.2f}{median['copies']:>14.2f}",
             flush=True,

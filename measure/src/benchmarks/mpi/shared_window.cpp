@@ -9,6 +9,7 @@
 
 #include "benchmarks/mpi/echo.hpp"
 #include "memory/cache_lines.hpp"
+#include "mpi/shared_segments.hpp"
 #include "text/words.hpp"
 
 namespace scope::shared_window {
@@ -20,64 +21,27 @@ constexpr std::int64_t flag_bytes = 2 * cache_line;
 constexpr int looks_before_yielding = 4096;
 
 // The processes of one host; Unavailable on both where they are on two.
-class Host {
- public:
-  explicit Host(const Communicator& communicator) {
-    int ranks = 0;
-    MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm_);
-    MPI_Comm_size(comm_, &ranks);
-    if (ranks == communicator.size()) return;
-    MPI_Comm_free(&comm_);
+Communicator one_host(const Communicator& communicator) {
+  Communicator host = Communicator::on_this_host(communicator);
+  if (host.size() < communicator.size())
     throw Unavailable("a shared window needs both ranks on one host (placement=core)");
-  }
-  ~Host() { MPI_Comm_free(&comm_); }
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-
-  MPI_Comm handle() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
+  return host;
+}
 
 // A segment of each process: its flag, and the message.
 class Window {
  public:
-  Window(const Host& host, std::int64_t message_bytes) : bytes_(message_bytes) {
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");  // each segment begins at a page
-    std::byte* own = nullptr;
-    MPI_Win_allocate_shared(flag_bytes + message_bytes, 1, info, host.handle(), &own, &handle_);
-    MPI_Info_free(&info);
-    MPI_Win_lock_all(MPI_MODE_NOCHECK, handle_);
-  }
-  ~Window() {
-    MPI_Win_unlock_all(handle_);
-    MPI_Win_free(&handle_);
-  }
-  Window(const Window&) = delete;
-  Window& operator=(const Window&) = delete;
+  Window(const Communicator& host, std::int64_t message_bytes)
+      : segments_(host, flag_bytes + message_bytes) {}
 
-  std::span<std::byte> message_of(int rank) const {
-    return {segment(rank) + flag_bytes, static_cast<std::size_t>(bytes_)};
-  }
+  std::span<std::byte> message_of(int rank) const { return segments_.of(rank).subspan(flag_bytes); }
   std::atomic_ref<std::int64_t> flag_of(int rank) const {
-    return std::atomic_ref(*reinterpret_cast<std::int64_t*>(segment(rank)));
+    return std::atomic_ref(*reinterpret_cast<std::int64_t*>(segments_.of(rank).data()));
   }
-  void synchronise() const { MPI_Win_sync(handle_); }
+  void synchronise() const { segments_.synchronise(); }
 
  private:
-  std::byte* segment(int rank) const {
-    MPI_Aint size = 0;
-    int unit = 0;
-    std::byte* begin = nullptr;
-    MPI_Win_shared_query(handle_, rank, &size, &unit, &begin);
-    return begin;
-  }
-
-  std::int64_t bytes_;
-  MPI_Win handle_ = MPI_WIN_NULL;
+  SharedSegments segments_;
 };
 
 class SharedWindow final : public Benchmark {
@@ -88,7 +52,7 @@ class SharedWindow final : public Benchmark {
         by_flag_(parameters.choice("signal") == "flag"),
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
-        host_(communicator),
+        host_(one_host(communicator)),
         window_(host_, parameters.integer("message_bytes")),
         own_(window_.message_of(communicator.rank())),
         theirs_(window_.message_of(partner_)),
@@ -151,7 +115,7 @@ class SharedWindow final : public Benchmark {
   bool by_flag_;
   int partner_;
   MPI_Comm comm_;
-  Host host_;
+  Communicator host_;
   Window window_;
   std::span<std::byte> own_;
   std::span<std::byte> theirs_;

@@ -72,8 +72,9 @@ class Field {
   double* at(Index y, Index z) { return first_ + y * row_ + z * plane_; }
   const double* at(Index y, Index z) const { return first_ + y * row_ + z * plane_; }
   // The cells of a layer across z, with those between its rows.
-  std::span<double> plane(Index z) {
-    return {at(0, z), static_cast<std::size_t>(at(size_[1] - 1, z) + size_[0] - at(0, z))};
+  std::span<double> plane(Index z) { return {at(0, z), plane_doubles(size_)}; }
+  static std::size_t plane_doubles(const Extents& size) {
+    return static_cast<std::size_t>(row(size) * (size[1] - 1) + size[0]);
   }
   // The distance of neighbours along each dimension.
   std::array<Index, 3> strides() const { return {1, row_, plane_}; }

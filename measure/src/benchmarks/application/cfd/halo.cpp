@@ -161,17 +161,19 @@ void Halo::start(Field& field, int colour) {
   }
   if (communicator_.size() == 1) return;
   enter(Phase::exchange);
+  if (shared_) shared_->turn();
   for (int i = 0; i < 6; ++i) {
     Message& face = faces_[i];
     if (face.from != MPI_PROC_NULL) {
-      const std::span<double> received = halo(i);
+      const std::span<double> received = shares_with(face.from) ? std::span<double>() : halo(i);
       MPI_Irecv(received.data(), static_cast<int>(received.size()), MPI_DOUBLE, face.from, face.tag,
                 communicator_.handle(), &requests_[i]);
     }
     if (face.to == MPI_PROC_NULL) continue;
     const std::span<const double> sent = surface(i);
-    MPI_Isend(sent.data(), static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
-              communicator_.handle(), &requests_[6 + i]);
+    if (shares_with(face.to)) shared_->synchronise();
+    MPI_Isend(sent.data(), shares_with(face.to) ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to,
+              face.tag, communicator_.handle(), &requests_[6 + i]);
     ++messages_;
     bytes_ += static_cast<std::int64_t>(sent.size_bytes());
   }
@@ -179,22 +181,46 @@ void Halo::start(Field& field, int colour) {
   enter(Phase::compute);
 }
 
-// Layers across z are sent from where they are, and received where they belong; others are collected first.
+std::size_t Halo::face_cells(int d) const {
+  // Layers across z have everything between their first and last cell.
+  if (d == 2) return Field::plane_doubles(block_.size());
+  return static_cast<std::size_t>(block_.size()[(d + 1) % 3]) * block_.size()[(d + 2) % 3];
+}
+
+void Halo::share_memory() {
+  int surfaces = 0;
+  std::size_t room = 0;
+  for (int i = 0; i < 6; ++i) {
+    if (!block_.split(i / 2)) continue;
+    faces_[i].surface = surfaces++;
+    room = std::max(room, face_cells(i / 2));
+  }
+  if (surfaces > 0) shared_.emplace(communicator_, surfaces, room);
+}
+
+// Layers across z are sent from where they are, and received where they belong; others are collected first. What
+// neighbours share memory for is stored there.
 std::span<const double> Halo::surface(int i) {
   const int d = i / 2;
   const int layer = i % 2 == 0 ? 0 : block_.size()[d] - 1;
-  if (d == 2) return under_way_->plane(layer);
-  std::vector<double>& sent = faces_[i].sent;
-  sent.clear();
-  each_row_of_colour(*under_way_, colour_, d, layer, into(sent));
-  return sent;
+  const bool shared = shares_with(faces_[i].to);
+  if (d == 2 && !shared) return under_way_->plane(layer);
+  if (!shared) faces_[i].sent.resize(face_cells(d));
+  const std::span<double> room = shared ? shared_->own(faces_[i].surface) : std::span(faces_[i].sent);
+  double* end = room.data();
+  const auto store = [&end](std::span<const double> row) { end = std::ranges::copy(row, end).out; };
+  if (d == 2) {
+    store(under_way_->plane(layer));
+  } else {
+    each_row_of_colour(*under_way_, colour_, d, layer, store);
+  }
+  return room.first(static_cast<std::size_t>(end - room.data()));
 }
 
 std::span<double> Halo::halo(int i) {
   const int d = i / 2;
   if (d == 2) return under_way_->plane(i % 2 == 0 ? block_.size()[2] : -1);
-  const auto room = static_cast<std::size_t>(block_.size()[(d + 1) % 3]) * block_.size()[(d + 2) % 3];
-  faces_[i].received.resize(room);  // about twice what comes
+  faces_[i].received.resize(face_cells(d));  // about twice what comes
   return faces_[i].received;
 }
 
@@ -202,11 +228,20 @@ void Halo::finish() {
   if (communicator_.size() == 1) return;
   meet(neighbours_);
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-  for (int i = 0; i < 4; ++i) {
-    if (faces_[i].from == MPI_PROC_NULL) continue;
+  if (shared_) shared_->synchronise();
+  for (int i = 0; i < 6; ++i) {
     const int d = i / 2;
-    const double* from = faces_[i].received.data();
-    each_row_of_colour(*under_way_, colour_, d, i % 2 == 0 ? block_.size()[d] : -1, out_of(from));
+    const int rank = faces_[i].from;
+    const bool shared = shares_with(rank);
+    if (rank == MPI_PROC_NULL || (d == 2 && !shared)) continue;
+    const double* from = shared ? shared_->of(rank, faces_[i].surface) : faces_[i].received.data();
+    const int layer = i % 2 == 0 ? block_.size()[d] : -1;
+    if (d == 2) {
+      const std::span<double> plane = under_way_->plane(layer);
+      std::copy_n(from, plane.size(), plane.data());
+    } else {
+      each_row_of_colour(*under_way_, colour_, d, layer, out_of(from));
+    }
   }
   enter(Phase::compute);
 }

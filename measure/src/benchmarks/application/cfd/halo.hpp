@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "benchmarks/application/cfd/block.hpp"
+#include "benchmarks/application/cfd/shared_surfaces.hpp"
 #include "mpi/communicator.hpp"
 #include "sampling/phases.hpp"
 
@@ -17,6 +19,9 @@ using Velocities = std::array<Field*, 3>;
 class Halo {
  public:
   Halo(const Communicator& communicator, const Block& block);
+  // From here on, neighbours on one host pass what `start` sends through memory that they share, and announce it by
+  // empty messages, which count as if they carried it. Collective.
+  void share_memory();
 
   // From here on, messages are counted and their time belongs to `phases`, or to nothing.
   void begin(Phases* phases);
@@ -42,6 +47,7 @@ class Halo {
     int to = MPI_PROC_NULL;
     int from = MPI_PROC_NULL;
     int tag = 0;
+    int surface = 0;  // its number in shared memory
     std::vector<double> sent;
     std::vector<double> received;
   };
@@ -51,7 +57,11 @@ class Halo {
   void swap(Message& message, const Partners& partners);
   template <class Visit>
   void each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
-  // What is sent of the field under way to the i-th neighbour, and where that from the opposite one arrives.
+  // Cells of a face between blocks; those of one colour are some half of them.
+  std::size_t face_cells(int d) const;
+  bool shares_with(int rank) const { return shared_ && shared_->reaches(rank); }
+  // What the i-th neighbour gets of the field under way, where it can be sent or has been stored for that neighbour;
+  // and where a message from the opposite one arrives.
   std::span<const double> surface(int i);
   std::span<double> halo(int i);
 
@@ -67,6 +77,7 @@ class Halo {
                                    Partners::none(), Partners::none(), Partners::none()};
   Partners neighbours_ = Partners::none();
   Partners everyone_ = Partners::everyone();
+  std::optional<SharedSurfaces> shared_;
   Field* under_way_ = nullptr;
   int colour_ = 0;
 };
