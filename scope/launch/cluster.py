@@ -48,7 +48,8 @@ class Cluster:
         """What the cluster offers to a plan."""
         most = self.site.ranks_per_host
         counts = [host.slots or 1 for host in self.site.hosts] or [self.hosts[0].processor.usable_cores]
-        return Place(tuple(min(count, most or count) for count in counts), self._types())
+        crowded = most is not None and most > min(counts)
+        return Place(tuple(min(count, most or count) for count in counts), self._types(), crowded)
 
     def start(self, program: MpiProgram, placement: Placement) -> Command:
         """Return how a program is started in a placement, which decides its hosts and its binding."""

@@ -15,6 +15,8 @@ class Place:
     """Ranks that each host takes without oversubscription."""
     types: tuple[tuple[int, ...], ...] = ()
     """Positions of the hosts of each type; empty means that all are alike."""
+    crowded: bool = False
+    """A host is to take more ranks than it has slots (`launcher.ranks_per_host`)."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -33,3 +35,8 @@ class Place:
         """Return how many ranks a placement takes without oversubscription."""
         members = self.members(placement.group)
         return len(members) if placement.one_per_host else sum(self.slots[position] for position in members)
+
+    def oversubscribes(self, ranks: int, placement: Placement) -> bool:
+        """Return whether a host takes more ranks than it has slots."""
+        crowds = self.crowded and not placement.one_per_host and ranks > min(self.slots)
+        return crowds or ranks > self.room(placement)

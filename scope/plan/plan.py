@@ -154,6 +154,12 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
     `where` names the experiment's file in messages. Raises UsageError for what cannot be run as asked, or when
     nothing is left to run.
     """
+    per_host, allowed = experiment.launcher.ranks_per_host, experiment.launcher.oversubscribe
+    if place.crowded and not allowed:
+        raise UsageError(
+            f"{where}: launcher.ranks_per_host = {per_host}: must be at most {min(place.slots)}, the slots of a"
+            " host; --oversubscribe allows more"
+        )
     skipped: list[Skipped] = []
     batches: dict[Batch, dict[str, PlannedCase]] = {}
     visits = experiment.launches * max(visits_of(experiment))
@@ -366,7 +372,7 @@ def _misfit(
         return left_out(benchmark.reason)
     room = place.room(point.placement)
     here = f"here {'is' if room == 1 else 'are'} {room}"
-    if point.ranks <= room:
+    if not place.oversubscribes(point.ranks, point.placement):
         return None
     if point.placement.one_per_host:
         return left_out(f"one rank on each host: needs {point.ranks} hosts, {here}", "hosts")
@@ -384,7 +390,7 @@ def _misfit(
 
 def _settled(point: Combination, place: Place) -> Placement:
     """Return the placement that a point gets: where there is no choice, the one that says so."""
-    if point.ranks > place.room(point.placement):
+    if place.oversubscribes(point.ranks, point.placement):
         return point.placement.on_same_hosts("none")
     alone = point.placement.one_per_host and point.ranks == 1
     return point.placement.on_same_hosts("core") if alone else point.placement

@@ -21,6 +21,7 @@ from scope.machine.discover import this_host
 from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
 from scope.plan import experiment
+from scope.plan.place import Place
 from scope.plan.placement import Placement
 
 HOSTS = (HostSlots("a", 2), HostSlots("b", 2))
@@ -97,6 +98,9 @@ def test_hosts_and_ranks_per_host() -> None:
     words = joined(start(JOB, site("openmpi", hosts=HOSTS, ranks_per_host=1)))
     assert "--host a:2,b:2" in words
     assert "--map-by ppr:1:node" in words
+    # One rank needs one slot, however many there may be.
+    alone = replace(JOB, ranks=1)
+    assert "--map-by ppr:1:node" in joined(start(alone, site("openmpi", hosts=HOSTS, ranks_per_host=4)))
     words = joined(start(JOB, site("mpich", hosts=HOSTS, ranks_per_host=1)))
     assert "-hosts a:2,b:2 -ppn 1" in words
 
@@ -252,6 +256,20 @@ def test_slots_are_counted() -> None:
     assert unnumbered.hosts == (HostSlots("a", cores), HostSlots("b", 7))
     assert Cluster(unnumbered, [here, here]).place.room(Placement()) == cores + 7
     assert Cluster(site("mpich", hosts=HOSTS, ranks_per_host=1), [here, here]).place.room(Placement()) == 2
+
+
+def test_more_ranks_on_a_host_than_slots_oversubscribe_although_others_have_room() -> None:
+    here = this_host()
+
+    def place(per_host: int | None) -> Place:
+        return Cluster(site("openmpi", hosts=HOSTS, ranks_per_host=per_host), [here, here]).place
+
+    assert not place(2).crowded
+    crowded = place(4)
+    assert crowded.crowded
+    assert [crowded.oversubscribes(ranks, Placement()) for ranks in (2, 3, 4)] == [False, True, True]
+    assert not crowded.oversubscribes(2, Placement("node"))
+    assert [place(None).oversubscribes(ranks, Placement()) for ranks in (4, 5)] == [False, True]
 
 
 def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:

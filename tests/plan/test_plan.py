@@ -324,6 +324,15 @@ def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: Catalog) -> None:
     assert {str(launch.placement) for launch in on_two.launches} == {"core", "node"}
 
 
+def test_more_ranks_on_a_host_than_slots_are_a_wish(benchmarks: Catalog) -> None:
+    place = Place((1, 1), crowded=True)
+    asked = {"seed": 7, "launches": 1, "only": ["mpi.latency"], "launcher.ranks_per_host": 2}
+    with pytest.raises(UsageError, match=r"^here: launcher\.ranks_per_host = 2: must be at most 1, "):
+        planning.make(resolve(None, asked), benchmarks, place, "here")
+    allowed = planning.make(resolve(None, {**asked, "launcher.oversubscribe": True}), benchmarks, place, "here")
+    assert {(launch.ranks, launch.placement.kind) for launch in allowed.launches} == {(2, "none")}
+
+
 def test_by_node_type_every_case_runs_on_each_sub_cluster_and_on_all_hosts(benchmarks: Catalog) -> None:
     place = Place((2, 4), ((0,), (1,)))
     asked = resolve(None, {"launches": 1, "by": "node-type", "only": ["mpi.*"]})

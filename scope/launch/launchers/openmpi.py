@@ -50,7 +50,8 @@ def _mapping(program: MpiProgram, site: Site, prrte: bool) -> list[str]:
     socket = "package" if prrte else "socket"
     binding = "none" if program.oversubscribed or site.shared_kernel else program.binding
     by = {"core": "core", "socket": socket, "none": "slot"}[binding]
-    where = f"ppr:{per_host}:node" if per_host else by
+    # Fewer ranks than fit on a host may still fit where so many do not.
+    where = f"ppr:{min(per_host, program.ranks)}:node" if per_host else by
     allowed = ":OVERSUBSCRIBE" if program.oversubscribed else ""
     return ["--map-by", where + allowed, "--bind-to", socket if binding == "socket" else binding]
 

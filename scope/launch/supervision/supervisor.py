@@ -384,7 +384,7 @@ class Supervisor:
             ),
             ranks=launch.ranks,
             transport=launch.transport,
-            oversubscribed=launch.ranks > self.place.room(launch.placement),
+            oversubscribed=self.place.oversubscribes(launch.ranks, launch.placement),
         )
 
     def _next_attempt(self, launch: Launch) -> int:
