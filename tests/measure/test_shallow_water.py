@@ -22,7 +22,9 @@ NAME = "application.shallow_water"
 METHODS = [
     f"fft={fft} legendre={legendre} exchange={exchange}"
     for fft, legendre, exchange in product(
-        ("transposition", "distributed"), ("transposition", "allreduce", "ring"), ("blocking", "nonblocking")
+        ("transposition", "distributed"),
+        ("transposition", "allreduce", "ring"),
+        ("blocking", "nonblocking", "shared_memory"),
     )
 ]
 COEFFICIENTS = 23 * 24 // 2 - 1

@@ -60,9 +60,9 @@ Communicator Communicator::split(const Communicator& original, int color, int ke
   return Communicator(part);
 }
 
-Communicator Communicator::on_this_host(const Communicator& original) {
+Communicator Communicator::on_this_host(MPI_Comm original) {
   MPI_Comm part = MPI_COMM_NULL;
-  MPI_Comm_split_type(original.handle(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
+  MPI_Comm_split_type(original, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);
   return Communicator(part);
 }
 

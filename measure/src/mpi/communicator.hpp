@@ -33,7 +33,8 @@ class Communicator {
  public:
   static Communicator duplicate(MPI_Comm original);
   static Communicator split(const Communicator& original, int color, int key);
-  static Communicator on_this_host(const Communicator& original);  // of ranks that can share memory
+  static Communicator on_this_host(MPI_Comm original);  // of ranks that can share memory
+  static Communicator on_this_host(const Communicator& original) { return on_this_host(original.handle()); }
   ~Communicator();
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&&) = delete;

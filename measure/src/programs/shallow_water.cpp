@@ -18,7 +18,7 @@ constexpr const char* usage =
     "zonal|bell|compact|low|mountain|wave]\n"
     "                     [--grid-rows 0] [--fft transposition|distributed] [--legendre "
     "transposition|allreduce|ring]\n"
-    "                     [--exchange blocking|nonblocking]\n";
+    "                     [--exchange blocking|nonblocking|shared_memory]\n";
 
 // Throws std::out_of_range for an unknown option or word, std::invalid_argument for what is no number.
 class Options {
@@ -57,13 +57,13 @@ class Options {
 int run(const Options& options, const scope::Communicator& world) {
   const Methods methods{
       static_cast<FourierMethod>(options.word("--fft", {"transposition", "distributed"})),
-      static_cast<LegendreMethod>(options.word("--legendre", {"transposition", "allreduce", "ring"})),
-      options.word("--exchange", {"blocking", "nonblocking"}) == 1};
+      static_cast<LegendreMethod>(options.word("--legendre", {"transposition", "allreduce", "ring"}))};
   const Resolution& resolution = resolution_named(options.text("--resolution"));
   if (resolution.name != options.text("--resolution")) throw std::out_of_range(options.text("--resolution"));
   const auto test_case = TestCase::named(options.text("--case"));
   const Decomposition decomposition(resolution, world, options.number("--grid-rows", 0), methods);
-  Exchange exchange(methods.nonblocking);
+  Exchange exchange(
+      static_cast<Exchange::Way>(options.word("--exchange", {"blocking", "nonblocking", "shared_memory"})));
   Model model(decomposition, *test_case, options.number("--levels", 1), scope::npb::widest_vectors(),
               exchange);
   model.start();

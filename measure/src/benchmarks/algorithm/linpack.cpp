@@ -482,7 +482,9 @@ class Linpack final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations").worded("{} equations"),
+      {{size("n", "", 500, 1, 1'000'000, "equations")
+            .labelled("equations")
+            .worded("1=1 equation,{} equations"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size")},
        grid_parameters(),

@@ -584,7 +584,7 @@ const Registration registration{{
                        .labelled("grid points per side")
                        .worded("{} points per side"),
                    problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points")
-                       .worded("{} iterations"),
+                       .worded("1=1 iteration,{} iterations"),
                    problem(
                        "method", "chaotic,jacobi,red_black",
                        "Gauss-Seidel inside a block with old values from neighbours (as in the thesis), or a "

@@ -388,7 +388,7 @@ const Registration registration{{
     .ranks = Ranks::at_most(32768),  // sample numbers have 32 bits
     .rungs = {communication()},
     .parameters =
-        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys").worded("{} keys"),
+        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys").worded("1=1 key,{} keys"),
          problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
          problem(
              "input", "uniform,skewed,sorted,equal,with_nan",

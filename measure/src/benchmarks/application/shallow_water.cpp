@@ -16,6 +16,7 @@
 #include "benchmarks/application/npb/variant.hpp"
 #include "benchmarks/application/shallow_water/model.hpp"
 #include "memory/available.hpp"
+#include "mpi/simulated.hpp"
 #include "text/words.hpp"
 
 namespace scope::shallow_water {
@@ -34,8 +35,16 @@ Methods methods_of(const Parameters& parameters) {
                                                                : FourierMethod::transposition,
           .legendre = legendre == "allreduce" ? LegendreMethod::allreduce
                       : legendre == "ring"    ? LegendreMethod::ring
-                                              : LegendreMethod::transposition,
-          .nonblocking = parameters.choice("exchange") == "nonblocking"};
+                                              : LegendreMethod::transposition};
+}
+
+Exchange::Way way_of(const Parameters& parameters) {
+  const std::string& name = parameters.choice("exchange");
+  if (name == "nonblocking") return Exchange::Way::nonblocking;
+  if (name != "shared_memory") return Exchange::Way::blocking;
+  if (mpi_simulates)
+    throw Unavailable("exchange=shared_memory is not simulated: copies in memory would take no time");
+  return Exchange::Way::shared_memory;
 }
 
 // The largest errors against the solution and the largest relative changes of integrals that a run may show:
@@ -74,12 +83,12 @@ class ShallowWater final : public Benchmark {
         width_(npb::width_of(parameters, communicator)),
         decomposition_(resolution_named(parameters.choice("resolution")), communicator,
                        parameters.integer("grid_rows"), methods_of(parameters)),
-        exchange_(decomposition_.methods().nonblocking) {
+        exchange_(way_of(parameters)) {
     const std::int64_t most_meetings =
         steps_ * 8 * (2 + decomposition_.row().size() + decomposition_.column().size());
     const Resolution& resolution = decomposition_.resolution();
     // The model and one for a check, and another one that repeats a level by itself.
-    require_memory(2 * Model::bytes(decomposition_, levels_) + Model::bytes_alone(resolution, 1) +
+    require_memory(2 * Model::bytes(decomposition_, levels_, exchange_) + Model::bytes_alone(resolution, 1) +
                        most_meetings * bytes_per_meeting,
                    communicator);
     model_.emplace(decomposition_, *test_case_, levels_, width_, exchange_);
@@ -132,7 +141,7 @@ class ShallowWater final : public Benchmark {
  private:
   void observe(Repetition& repetition) {
     repetition.observe("flops_per_step", Model::flops(decomposition_.resolution(), levels_));
-    repetition.observe("memory_bytes", static_cast<double>(Model::bytes(decomposition_, levels_)));
+    repetition.observe("memory_bytes", static_cast<double>(Model::bytes(decomposition_, levels_, exchange_)));
     repetition.observe("exchange_messages", static_cast<double>(exchange_.messages()));
     repetition.observe("exchange_bytes", static_cast<double>(exchange_.bytes()));
     std::int64_t sums[2] = {exchange_.messages(), exchange_.bytes()};
@@ -193,7 +202,7 @@ class ShallowWater final : public Benchmark {
   std::vector<double> alone(std::int64_t steps) const {
     const Communicator self = Communicator::split(communicator_, communicator_.rank(), 0);
     const Decomposition whole(decomposition_.resolution(), self, 1, {});
-    Exchange none(false);
+    Exchange none(Exchange::Way::blocking);
     Model model(whole, *test_case_, 1, width_, none);
     advance(model, steps);
     return model.state();
@@ -258,8 +267,10 @@ const Registration registration{{
               "triangular truncation: T21 64 x 32 points, T42 128 x 64, T63 192 x 96, T85 256 x 128, T106 "
               "320 x 160, T170 512 x 256")
              .worded("T42,T21,T63,T85,T106,T170"),
-         problem("levels", "", 1, 1, 1000, "layers that are independent of one another").worded("{} levels"),
-         problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes").worded("{} steps"),
+         problem("levels", "", 1, 1, 1000, "layers that are independent of one another")
+             .worded("1=1 level,{} levels"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes")
+             .worded("1=1 step,{} steps"),
          problem(
              "case", "zonal,bell,compact,low,mountain,wave",
              "case 2, 1, 3, 4, 5 or 6 of the standard test set: steady zonal flow, a bell in given winds, "
@@ -274,13 +285,14 @@ const Registration registration{{
                   "whole meridians for each process, or sums over the processes, at once or round a ring")
              .labelled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
-         parallel("exchange", "blocking,nonblocking",
-                  "messages after, or during, the computation of their contents")
-             .worded(",non-blocking"),
+         parallel("exchange", "blocking,nonblocking,shared_memory",
+                  "messages after, or during, the computation of their contents; or as the first, but "
+                  "transpositions within a host through shared memory")
+             .worded(",non-blocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,
                   "rows of the process grid, bands of latitudes; 0: as many as possible")
-             .worded("{} grid rows")},
+             .worded("1=1 grid row,{} grid rows")},
     .definition = Definition::max_rank,
     .metrics = with_phases(
         {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),

@@ -113,9 +113,10 @@ const Registration registration{{
     .title = "LINPACK 100, 300 and 1000",
     .summary = "LINPACK of 1979: a dense system of 100, 300 or 1000 equations",
     .rungs = {arithmetic()},
-    .parameters =
-        {size("n", "", 100, 1, 20'000, "equations on each rank").labelled("equations").worded("{} equations"),
-         method("solver", "plain,lapack", "plain loops, or LAPACK's dgesv").worded(",LAPACK")},
+    .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank")
+                       .labelled("equations")
+                       .worded("1=1 equation,{} equations"),
+                   method("solver", "plain,lapack", "plain loops, or LAPACK's dgesv").worded(",LAPACK")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 n=100 solver=plain"},

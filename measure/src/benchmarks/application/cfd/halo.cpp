@@ -188,14 +188,14 @@ std::size_t Halo::face_cells(int d) const {
 }
 
 void Halo::share_memory() {
-  int surfaces = 0;
+  int slots = 0;
   std::size_t room = 0;
   for (int i = 0; i < 6; ++i) {
     if (!block_.split(i / 2)) continue;
-    faces_[i].surface = surfaces++;
+    faces_[i].slot = slots++;
     room = std::max(room, face_cells(i / 2));
   }
-  if (surfaces > 0) shared_.emplace(communicator_, surfaces, room);
+  if (slots > 0) shared_.emplace(communicator_.handle(), slots, room);
 }
 
 // Layers across z are sent from where they are, and received where they belong; others are collected first. What
@@ -206,7 +206,7 @@ std::span<const double> Halo::surface(int i) {
   const bool shared = shares_with(faces_[i].to);
   if (d == 2 && !shared) return under_way_->plane(layer);
   if (!shared) faces_[i].sent.resize(face_cells(d));
-  const std::span<double> room = shared ? shared_->own(faces_[i].surface) : std::span(faces_[i].sent);
+  const std::span<double> room = shared ? shared_->own(faces_[i].slot) : std::span(faces_[i].sent);
   double* end = room.data();
   const auto store = [&end](std::span<const double> row) { end = std::ranges::copy(row, end).out; };
   if (d == 2) {
@@ -234,7 +234,7 @@ void Halo::finish() {
     const int rank = faces_[i].from;
     const bool shared = shares_with(rank);
     if (rank == MPI_PROC_NULL || (d == 2 && !shared)) continue;
-    const double* from = shared ? shared_->of(rank, faces_[i].surface) : faces_[i].received.data();
+    const double* from = shared ? shared_->of(rank, faces_[i].slot) : faces_[i].received.data();
     const int layer = i % 2 == 0 ? block_.size()[d] : -1;
     if (d == 2) {
       const std::span<double> plane = under_way_->plane(layer);

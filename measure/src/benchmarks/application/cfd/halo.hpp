@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "benchmarks/application/cfd/block.hpp"
-#include "benchmarks/application/cfd/shared_surfaces.hpp"
 #include "mpi/communicator.hpp"
+#include "mpi/shared_slots.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope::cfd {
@@ -47,7 +47,7 @@ class Halo {
     int to = MPI_PROC_NULL;
     int from = MPI_PROC_NULL;
     int tag = 0;
-    int surface = 0;  // its number in shared memory
+    int slot = 0;  // in shared memory
     std::vector<double> sent;
     std::vector<double> received;
   };
@@ -77,7 +77,7 @@ class Halo {
                                    Partners::none(), Partners::none(), Partners::none()};
   Partners neighbours_ = Partners::none();
   Partners everyone_ = Partners::everyone();
-  std::optional<SharedSurfaces> shared_;
+  std::optional<SharedSlots> shared_;
   Field* under_way_ = nullptr;
   int colour_ = 0;
 };

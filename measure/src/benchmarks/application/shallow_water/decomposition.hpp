@@ -19,7 +19,6 @@ enum class LegendreMethod { transposition, allreduce, ring };
 struct Methods {
   FourierMethod fourier = FourierMethod::transposition;
   LegendreMethod legendre = LegendreMethod::transposition;
-  bool nonblocking = false;
 };
 
 // The processes of one row or one column of the grid.

@@ -1,5 +1,6 @@
 #include "benchmarks/application/shallow_water/exchange.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -75,12 +76,15 @@ void Exchange::start_receive(const Line& line, double* received, std::ptrdiff_t 
 }
 
 Transposition::Transposition(const Line& line, const std::vector<std::ptrdiff_t>& sent,
-                             const std::vector<std::ptrdiff_t>& received)
+                             const std::vector<std::ptrdiff_t>& received, const Exchange& exchange)
     : line_(line),
       sent_begins_(begins_of(sent)),
       received_begins_(begins_of(received)),
       sends_(sent.size(), MPI_REQUEST_NULL),
-      receives_(sent.size(), MPI_REQUEST_NULL) {}
+      receives_(sent.size(), MPI_REQUEST_NULL) {
+  if (exchange.shares_memory() && line.size() > 1)
+    shared_.emplace(line.handle(), line.size(), static_cast<std::size_t>(std::ranges::max(sent)));
+}
 
 void Transposition::all_to_all(Exchange& exchange, const double* sent, double* received) {
   const Parcels out(sent_begins_, line_.place());
@@ -93,27 +97,40 @@ void Transposition::all_to_all(Exchange& exchange, const double* sent, double* r
 }
 
 void Transposition::start_receives(Exchange& exchange, double* received) {
+  if (shared_) shared_->turn();
   exchange.communicate();
   for (int from = 0; from < line_.size(); ++from) {
     if (from == line_.place()) continue;
     const std::ptrdiff_t size = received_begins_[from + 1] - received_begins_[from];
-    Exchange::start_receive(line_, received + received_begins_[from], size, from, &receives_[from]);
+    Exchange::start_receive(line_, received + received_begins_[from], shares_with(from) ? 0 : size, from,
+                            &receives_[from]);
   }
   exchange.compute();
 }
 
 void Transposition::start_send(Exchange& exchange, const double* sent, int to) {
-  exchange.start_send(line_, sent + sent_begins_[to], sent_begins_[to + 1] - sent_begins_[to], to,
-                      &sends_[to]);
+  const double* const slab = sent + sent_begins_[to];
+  const std::ptrdiff_t size = sent_begins_[to + 1] - sent_begins_[to];
+  if (!shares_with(to)) return exchange.start_send(line_, slab, size, to, &sends_[to]);
+  exchange.communicate();
+  std::copy_n(slab, size, shared_->own(to).data());
+  shared_->synchronise();
+  exchange.start_send(line_, slab, 0, to, &sends_[to]);
+  exchange.count(0, size);
 }
 
-void Transposition::finish_receive(Exchange& exchange, int from, bool first) {
+void Transposition::finish_receive(Exchange& exchange, double* received, int from, bool first) {
   if (first) {
     exchange.meet(line_.others());
   } else {
     exchange.communicate();
   }
   MPI_Wait(&receives_[from], MPI_STATUS_IGNORE);
+  if (shares_with(from)) {
+    shared_->synchronise();
+    std::copy_n(shared_->of(from, line_.place()), received_begins_[from + 1] - received_begins_[from],
+                received + received_begins_[from]);
+  }
   exchange.compute();
 }
 

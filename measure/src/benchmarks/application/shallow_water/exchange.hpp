@@ -4,9 +4,11 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "benchmarks/application/shallow_water/decomposition.hpp"
+#include "mpi/shared_slots.hpp"
 #include "sampling/phases.hpp"
 
 namespace scope::shallow_water {
@@ -14,7 +16,13 @@ namespace scope::shallow_water {
 // A collective sum counts as the messages of recursive doubling: ceil(log2 p), of the whole vector each.
 class Exchange {
  public:
-  explicit Exchange(bool nonblocking) : nonblocking_(nonblocking) {}
+  enum class Way {
+    blocking,
+    nonblocking,
+    shared_memory,  // blocking; transpositions among processes of one host through memory that they share
+  };
+
+  explicit Exchange(Way way) : way_(way) {}
 
   // From here on, messages are counted and their time belongs to `phases`; without phases, it belongs to
   // nothing.
@@ -25,7 +33,8 @@ class Exchange {
     compute();
   }
 
-  bool nonblocking() const { return nonblocking_; }
+  bool nonblocking() const { return way_ == Way::nonblocking; }
+  bool shares_memory() const { return way_ == Way::shared_memory; }
   // Sent by this process since `begin`.
   std::int64_t messages() const { return messages_; }
   std::int64_t bytes() const { return bytes_; }
@@ -70,7 +79,7 @@ class Exchange {
   }
   void count_sum(const Line& line, std::ptrdiff_t size);
 
-  bool nonblocking_;
+  Way way_;
   Phases* phases_ = nullptr;
   std::int64_t messages_ = 0;
   std::int64_t bytes_ = 0;
@@ -78,13 +87,15 @@ class Exchange {
   Partners nobody_ = Partners::none();
 };
 
-// Every process of a line sends one slab of doubles to every other one: by the library's all-to-all, or by
-// non-blocking messages, which travel while slabs of others are made and taken.
+// Every process of a line sends one slab of doubles to every other one: by the library's all-to-all, by
+// non-blocking messages, which travel while slabs of others are made and taken, or, on one host, through memory that
+// they share.
 class Transposition {
  public:
-  // The sizes of slabs for, and from, each process of the line, one after another in memory.
+  // The sizes of slabs for, and from, each process of the line, one after another in memory. Collective over the
+  // line.
   Transposition(const Line& line, const std::vector<std::ptrdiff_t>& sent,
-                const std::vector<std::ptrdiff_t>& received);
+                const std::vector<std::ptrdiff_t>& received, const Exchange& exchange);
 
   std::ptrdiff_t sent_begin(int place) const { return sent_begins_[place]; }
   std::ptrdiff_t received_begin(int place) const { return received_begins_[place]; }
@@ -98,7 +109,8 @@ class Transposition {
   void run(Exchange& exchange, const double* sent, double* received, Make make, Take take) {
     const int size = line_.size();
     const int own = line_.place();
-    if (!exchange.nonblocking()) {
+    const bool at_once = !exchange.nonblocking() && !shared_;
+    if (at_once) {
       for (int step = 1; step <= size; ++step) make((own + step) % size);
       if (size > 1) all_to_all(exchange, sent, received);
     } else {
@@ -113,24 +125,26 @@ class Transposition {
     take(own, sent + sent_begin(own));
     for (int step = 1; step < size; ++step) {
       const int from = (own + size - step) % size;
-      if (exchange.nonblocking()) finish_receive(exchange, from, step == 1);
+      if (!at_once) finish_receive(exchange, received, from, step == 1);
       take(from, received + received_begin(from));
     }
-    if (exchange.nonblocking() && size > 1) finish_sends(exchange);
+    if (!at_once && size > 1) finish_sends(exchange);
   }
 
  private:
   void all_to_all(Exchange& exchange, const double* sent, double* received);
   void start_receives(Exchange& exchange, double* received);
   void start_send(Exchange& exchange, const double* sent, int to);
-  void finish_receive(Exchange& exchange, int from, bool first);
+  void finish_receive(Exchange& exchange, double* received, int from, bool first);
   void finish_sends(Exchange& exchange);
+  bool shares_with(int place) const { return shared_ && shared_->reaches(place); }
 
   const Line& line_;
   std::vector<std::ptrdiff_t> sent_begins_;      // and their end
   std::vector<std::ptrdiff_t> received_begins_;  // and their end
   std::vector<MPI_Request> sends_;
   std::vector<MPI_Request> receives_;
+  std::optional<SharedSlots> shared_;  // one slot for each process of the line
 };
 
 }  // namespace scope::shallow_water

@@ -23,8 +23,8 @@ LatitudeTransform::LatitudeTransform(const Decomposition& decomposition, const L
       own_block.push_back(LegendreTransform::fourier_size(decomposition_.block(column.place()),
                                                           decomposition_.pairs(row), width_));
     }
-    to_latitudes_.emplace(column, blocks, own_block);
-    from_latitudes_.emplace(column, own_block, blocks);
+    to_latitudes_.emplace(column, blocks, own_block, exchange_);
+    from_latitudes_.emplace(column, own_block, blocks, exchange_);
     on_all_latitudes_.resize(to_latitudes_->received_size());
   } else if (method == LegendreMethod::ring) {
     std::ptrdiff_t most = 0;

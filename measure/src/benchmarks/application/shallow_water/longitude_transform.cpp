@@ -58,10 +58,10 @@ LongitudeTransform::LongitudeTransform(const Decomposition& decomposition, const
     theirs_of_coefficients.push_back(2 * their_wavenumbers * own_pairs * element());
     own_coefficients.push_back(2 * own_wavenumbers * their_pairs * element());
   }
-  lines_out_.emplace(row, parts_of_lines, own_lines);
-  lines_in_.emplace(row, own_lines, parts_of_lines);
-  coefficients_out_.emplace(row, theirs_of_coefficients, own_coefficients);
-  coefficients_in_.emplace(row, own_coefficients, theirs_of_coefficients);
+  lines_out_.emplace(row, parts_of_lines, own_lines, exchange_);
+  lines_in_.emplace(row, own_lines, parts_of_lines, exchange_);
+  coefficients_out_.emplace(row, theirs_of_coefficients, own_coefficients, exchange_);
+  coefficients_in_.emplace(row, own_coefficients, theirs_of_coefficients, exchange_);
   lines_.resize(lines_out_->received_size());
   line_.resize(decomposition_.resolution().longitudes * element());
   packed_.resize(coefficients_out_->sent_size());

@@ -399,11 +399,14 @@ double Model::flops(const Resolution& resolution, int levels) {
          levels * (flops_of_products * points + flops_of_advance * parts);
 }
 
-std::int64_t Model::bytes(const Decomposition& decomposition, int levels) {
-  return bytes_of(
-      decomposition.resolution(),
-      2 * static_cast<std::int64_t>(decomposition.pairs().size()) * decomposition.longitudes().size(),
-      levels);
+std::int64_t Model::bytes(const Decomposition& decomposition, int levels, const Exchange& exchange) {
+  const std::int64_t points =
+      2 * static_cast<std::int64_t>(decomposition.pairs().size()) * decomposition.longitudes().size();
+  // What is sent, in shared memory twice: slots have two halves.
+  const std::int64_t of_slots =
+      exchange.shares_memory() ? points * 4 * (read_fields + written_fields) * levels : 0;
+  return bytes_of(decomposition.resolution(), points, levels) +
+         static_cast<std::int64_t>(sizeof(double)) * of_slots;
 }
 
 std::int64_t Model::bytes_alone(const Resolution& resolution, int levels) {

@@ -60,7 +60,7 @@ class Model {
   // Floating point operations of a step, of all processes together, where no work is done twice.
   static double flops(const Resolution& resolution, int levels);
   // The most bytes that this process allocates, or a single one.
-  static std::int64_t bytes(const Decomposition& decomposition, int levels);
+  static std::int64_t bytes(const Decomposition& decomposition, int levels, const Exchange& exchange);
   static std::int64_t bytes_alone(const Resolution& resolution, int levels);
 
  private:
