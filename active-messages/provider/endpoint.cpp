@@ -19,6 +19,7 @@ namespace {
 
 constexpr auto progress_nap = std::chrono::milliseconds(2);
 constexpr auto longest_nap = std::chrono::milliseconds(100);
+constexpr std::chrono::nanoseconds look_for_room = std::chrono::microseconds(50);
 constexpr auto sign_of_life = std::chrono::milliseconds(100);
 
 template <class Object>
@@ -116,6 +117,7 @@ int Endpoint::enable() {
 
 std::chrono::nanoseconds Endpoint::arrivals(std::chrono::nanoseconds at_most, std::vector<pollfd>& waiting) {
   if (!exchange) return at_most;
+  if (exchange->held_up()) at_most = std::min(at_most, look_for_room);
   const active_messages::Arrivals all = exchange->endpoint().arrivals(at_most);
   for (const int descriptor : all.descriptors) waiting.push_back({descriptor, POLLIN, 0});
   return all.at_most;

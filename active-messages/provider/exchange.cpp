@@ -63,6 +63,7 @@ struct Exchange::Remote {
 namespace {
 
 constexpr int polls_before_yield = 200;  // longer than a round trip on a wire
+constexpr auto linger_limit = std::chrono::seconds(1);
 
 template <class Header>
 Bytes bytes_of(const Header& header) {
@@ -73,6 +74,13 @@ Bytes bytes_of(const Header& header) {
 std::uint64_t kind_flags(const Envelope& envelope) {
   return (envelope.flags & envelope::tagged ? FI_TAGGED : FI_MSG) |
          (envelope.flags & envelope::with_data ? FI_REMOTE_CQ_DATA : 0);
+}
+
+Done done_of(const Send& send) {
+  return {.context = send.context,
+          .flags = FI_SEND | (send.tagged ? FI_TAGGED : FI_MSG),
+          .bytes = send.data.size(),
+          .tag = send.tag};
 }
 
 int error_of(Outcome outcome) {
@@ -108,6 +116,12 @@ Exchange::Exchange(const active_messages::Options& options, std::size_t eager_by
         static_cast<Exchange*>(context)->died(peer, farewell, how);
       },
       this);
+}
+
+Exchange::~Exchange() {
+  const auto patience = std::chrono::steady_clock::now() + linger_limit;
+  while ((!leaving_.empty() || !queued_.empty()) && std::chrono::steady_clock::now() < patience)
+    if (!progress()) endpoint_.wait(std::chrono::microseconds(100));
 }
 
 template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
@@ -177,16 +191,41 @@ std::size_t Exchange::push(Peer peer, Bytes bytes, std::size_t offset) {
 }
 
 int Exchange::send(const Send& send) {
-  Envelope envelope{send.tag, send.remote_data.value_or(0), 0, send.data.size(),
-                    (send.tagged ? envelope::tagged : 0) | (send.remote_data ? envelope::with_data : 0)};
-  const Done done{.context = send.context,
-                  .flags = FI_SEND | (send.tagged ? FI_TAGGED : FI_MSG),
-                  .bytes = send.data.size(),
-                  .tag = send.tag};
   if (gone(send.peer)) {
     blame(send.peer);
     return -FI_EHOSTDOWN;
   }
+  const bool in_line = !queued_.empty() && queued_.contains(send.peer);  // messages stay in order
+  const int result = in_line ? -FI_EAGAIN : send_now(send);
+  if (result != -FI_EAGAIN || queued_messages_ >= operations_limit) return result;
+  Queued& queued = queued_[send.peer].emplace_back(Queued{send, {}});
+  ++queued_messages_;
+  if (send.injected) {
+    queued.copy.assign(send.data.begin(), send.data.end());
+    queued.send.data = queued.copy;
+  }
+  return 0;
+}
+
+void Exchange::send_queued() {
+  for (auto each = queued_.begin(); each != queued_.end();) {
+    std::deque<Queued>& messages = each->second;
+    while (!messages.empty()) {
+      const Send& next = messages.front().send;
+      const int result = send_now(next);
+      if (result == -FI_EAGAIN) break;
+      if (result != 0) fail(next);
+      messages.pop_front();
+      --queued_messages_;
+    }
+    each = messages.empty() ? queued_.erase(each) : std::next(each);
+  }
+}
+
+int Exchange::send_now(const Send& send) {
+  Envelope envelope{send.tag, send.remote_data.value_or(0), 0, send.data.size(),
+                    (send.tagged ? envelope::tagged : 0) | (send.remote_data ? envelope::with_data : 0)};
+  const Done done = done_of(send);
   if (!leaving_.empty() && leaving_.contains(send.peer)) return -FI_EAGAIN;  // messages stay in order
   const bool one = fits(send.peer, sizeof envelope, send.data.size());
   const bool at_once = one || send.data.size() <= eager_bytes_;
@@ -643,6 +682,7 @@ bool Exchange::progress() {
     sent += push(each->first, Bytes(bytes).subspan(sent), offset + sent);
     each = sent == bytes.size() ? leaving_.erase(each) : std::next(each);
   }
+  send_queued();
   return fruitless_polls_ <= polls_before_yield;
 }
 
@@ -667,6 +707,13 @@ void Exchange::fail(const Receive& receive, bool tagged, Peer departed) {
                      true);
 }
 
+void Exchange::fail(const Send& send) {
+  Done done = done_of(send);
+  done.error = FI_EHOSTDOWN;
+  if (gone(send.peer)) done.cause = blame(send.peer);
+  listener_.sent(done, send.completes);
+}
+
 void Exchange::fail_all(Peer source, Peer departed) {
   for (Matching* matching : {&tagged_, &plain_})
     for (const Receive& receive : matching->withdraw(source)) fail(receive, matching == &tagged_, departed);
@@ -688,6 +735,10 @@ void Exchange::died(Peer peer, bool farewell, const std::string& how) {
   for (const std::uint64_t number :
        operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
     complete(number, FI_EHOSTDOWN);
+  if (const auto queued = queued_.extract(peer)) {
+    queued_messages_ -= queued.mapped().size();
+    for (const Queued& each : queued.mapped()) fail(each.send);
+  }
   for (const std::uint64_t number :
        landings_.numbers([=](const Landing& each) { return each.done.source == peer; })) {
     Landing landing = std::move(*landings_.find(number));

@@ -1,10 +1,14 @@
 // The protocol between two endpoints of the provider, above active messages.
 //
 // A small message travels at once (eager), whole or in a few parts, which the receiver puts together before it matches
-// the message. A large one is announced (rendezvous): the receiver matches the announcement with a buffer, exposes the buffer and clears the sender, which puts the bytes there. Remote
-// writes and reads are the same with a key in place of a tag. A call that finds no room returns -FI_EAGAIN
-// and has done nothing; what the protocol itself must send waits in a queue, whose length the operations in
-// flight bound.
+// the message. A large one is announced (rendezvous): the receiver matches the announcement with a buffer, exposes the
+// buffer and clears the sender, which puts the bytes there. Remote writes and reads are the same with a key in place of
+// a tag.
+//
+// A message that finds no room waits in a queue of its peer, so that a program that only starts a send is not held up
+// until the peer looks at its messages. Any other call that finds no room, and a message that finds the queues full,
+// returns -FI_EAGAIN and has done nothing. What the protocol itself must send waits in a queue, too, whose length the
+// operations in flight bound.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -104,6 +108,7 @@ class Exchange {
   // Messages of up to `eager_bytes` are sent at once.
   Exchange(const active_messages::Options& options, std::size_t eager_bytes, const MemoryTable& memory,
            Listener& listener);
+  ~Exchange();  // what was accepted leaves first, if peers take it
 
   active_messages::Endpoint& endpoint() { return endpoint_; }
 
@@ -122,6 +127,8 @@ class Exchange {
 
   // False when nothing has happened for so long that the processor had better be yielded.
   bool progress();
+  // Whether something waits for room. Peers do not tell when they have made some: progress() must look.
+  bool held_up() const { return !waiting_.empty() || !leaving_.empty() || !queued_.empty(); }
 
  private:
   struct Operation {  // of this endpoint, until its peer has answered
@@ -166,8 +173,16 @@ class Exchange {
     std::vector<std::byte> bytes;
   };
 
+  struct Queued {
+    Send send;
+    std::vector<std::byte> copy;  // of injected data
+  };
+
   enum Handlers : active_messages::Handler;
 
+  int send_now(const Send& send);
+  void send_queued();
+  void fail(const Send& send);
   void arrived(Peer source, const Envelope& envelope, bool whole, Bytes payload);
   void take(Receive receive, Peer source, const Envelope& envelope, bool whole, Bytes payload);
   void finish(Done done, bool completes, SharedBuffer* shared);
@@ -220,6 +235,8 @@ class Exchange {
   const std::size_t eager_bytes_;
   std::unordered_map<Peer, Parts> leaving_;
   std::unordered_map<Peer, Assembly> assembled_;
+  std::unordered_map<Peer, std::deque<Queued>> queued_;  // none of them empty
+  std::size_t queued_messages_ = 0;                      // of all peers
   struct Departed {
     std::string how;    // with the peer's name; empty while the peer is there
     bool told = false;  // to the standard error output

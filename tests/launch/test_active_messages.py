@@ -141,6 +141,18 @@ def test_ranks_of_two_hosts_change_memory_atomically(
     assert "wrong 0\n" in ended.stdout, ended.stderr
 
 
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_a_busy_receiver_does_not_hold_up_the_sender(
+    cluster: Cluster, any_trial: Trial, tmp_path: Path, hosts: int
+) -> None:
+    mpi = any_trial.build.mpi
+    if not has_libfabric(mpi):
+        return  # refused, as the first test says
+    job = MpiProgram(compiled(mpi, "busy_receiver.c", tmp_path), (), 2, "active-messages", oversubscribed=True)
+    ended = run_over(mpi, job, cluster if hosts == 2 else None)
+    assert sorted(ended.stdout.splitlines()) == ["held up 0", "wrong 0"], ended.stderr
+
+
 def test_messages_cross_the_cable_and_not_the_memory(
     cluster: Cluster, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
