@@ -63,6 +63,21 @@ def test_open_mpi_4_has_windows_between_emulated_hosts() -> None:
     assert component("4.1.4") is None
 
 
+def test_windows_of_open_mpi_4_do_not_pass_the_provider_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(active_messages, "provider_for", lambda mpi: Path(f"/cache/{mpi.name}/libscope-fi.so"))
+    monkeypatch.delenv("OMPI_MCA_osc", raising=False)
+    job = MpiProgram("p", (), 2, transport="active-messages")
+
+    def component(version: str, **facts: object) -> str | None:
+        place = site("openmpi", version, hosts=HOSTS, interface="eth0", **facts)
+        return start(job, place).environment.get("OMPI_MCA_osc")
+
+    assert component("4.1.4") == component("4.1.4", shared_kernel=True) == "^rdma,ucx"
+    assert component("5.0", shared_kernel=True) is None
+    monkeypatch.setenv("OMPI_MCA_osc", "ucx")
+    assert component("4.1.4", shared_kernel=True) in (None, "ucx")
+
+
 def test_a_rank_is_one_thread_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     for name in ("openmpi", "mpich"):
