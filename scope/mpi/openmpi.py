@@ -32,16 +32,14 @@ class OpenMpiFamily:
         if conditions.provider:
             parameters |= {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": conditions.provider}
             # One-sided communication: version 5 leaves it to these. The same of version 4 crashes in a compare and
-            # swap below this `pml`, and UCX, where it is installed, would take the windows past the provider, over TCP.
-            # The other components send messages or use the memory of the host. (Messages do not serve a program that
-            # asked for MPI_THREAD_MULTIPLE: who has one may prefer UCX.)
+            # swap below this `pml`, and UCX, where it is installed, takes windows past the provider, over TCP; its
+            # other components send messages or use the memory of the host. (Messages refuse a program that asked
+            # for MPI_THREAD_MULTIPLE: `mpiexec --mca osc ^rdma` gives it UCX.)
             if conditions.major >= 5:
                 parameters["btl"] = "ofi,self,sm"
                 parameters["opal_common_ofi_provider_include"] = conditions.provider
             else:
-                parameters["btl"] = "self"
-                if not _user_chose("osc"):
-                    parameters["osc"] = "^rdma,ucx"
+                parameters |= {"btl": "self", "osc": "^rdma,ucx"}
         elif conditions.tcp:
             parameters |= {"pml": "ob1", "btl": "tcp,self"}
         elif conditions.shared_kernel:
@@ -50,9 +48,11 @@ class OpenMpiFamily:
         elif conditions.major >= 5 and not conditions.fabric:
             # Without an adapter the one sleeps for a second in MPI_Init, the other looks for a fifth of it.
             parameters |= {name: "^ofi" for name in ("btl", "mtl") if not _user_chose(name)}
-        if conditions.shared_kernel and conditions.major < 5 and not conditions.provider:
-            # Its windows between emulated hosts fail with MPI_ERR_WIN (4.1.4); those of the other components do not.
-            parameters["osc"] = "^rdma"
+        if conditions.shared_kernel and conditions.major < 5:
+            # Windows of this component between emulated hosts fail with MPI_ERR_WIN (4.1.4). It goes last and is
+            # not excluded: a lab does not know the version (0), and version 5 has no other component for them.
+            # As long as the one that monitors takes part in the choice, they fail all the same.
+            parameters = {"osc_rdma_priority": "0", "osc": "^monitoring"} | parameters
         interface = conditions.interface or (LOOPBACK if conditions.tcp and conditions.one_host else None)
         if interface:
             parameters["btl_tcp_if_include"] = interface
