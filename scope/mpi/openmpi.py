@@ -31,12 +31,13 @@ class OpenMpiFamily:
             parameters["mpi_yield_when_idle"] = "1"
         if conditions.provider:
             parameters |= {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": conditions.provider}
-            # One-sided communication: version 5 leaves it to these. The same of version 4 crashes in a compare and
-            # swap below this `pml`, and UCX, where it is installed, takes windows past the provider, over TCP; its
-            # other components send messages or use the memory of the host. (Messages refuse a program that asked
-            # for MPI_THREAD_MULTIPLE: `mpiexec --mca osc ^rdma` gives it UCX.)
+            # One-sided communication: UCX would take windows past the provider, where it can, and version 5
+            # complains of every window where it cannot. Version 5 leaves them to these. The same of version 4
+            # crashes in a compare and swap below this `pml`; its other components send messages or use the memory
+            # of the host. (Messages refuse a program that asked for MPI_THREAD_MULTIPLE: `mpiexec --mca osc ^rdma`
+            # gives it UCX.)
             if conditions.major >= 5:
-                parameters["btl"] = "ofi,self,sm"
+                parameters |= {"btl": "ofi,self,sm", "osc": "^ucx"}
                 parameters["opal_common_ofi_provider_include"] = conditions.provider
             else:
                 parameters |= {"btl": "self", "osc": "^rdma,ucx"}
