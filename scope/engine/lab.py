@@ -247,7 +247,7 @@ class Disturbance:
                 f"{', '.join(OPTIONS.values())}, --slow, --rate, --queue, --dead, --stop, --server-dead,"
                 " --disk-full, --disk-rate, --clear"
             )
-            raise UsageError(f"scope lab fault: must have one of {options}")
+            raise UsageError(f"scope lab fault: must have exactly one of {options}")
         if self.impairment is not None:
             kind, value = self.impairment
             amount = faults.IMPAIRMENTS[kind]

@@ -369,7 +369,7 @@ def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
         ({"largest_packet_bytes": 1500.0}, r"--mtu 1500: must be more than 67 and less than 1500 B"),
         ({"paused_ms": float("nan")}, r"--pause nan: must be more than 0 and less than 100 ms"),
         ({"loss": 1.0}, r"--loss 1: must be more than 0 and less than 1$"),
-        ({"half_duplex": True, "policed_mbit_per_s": 3.0}, r"must have one of --loss, .*--half-duplex, --slow"),
+        ({"half_duplex": True, "policed_mbit_per_s": 3.0}, r"exactly one of --loss, .*--half-duplex, --slow"),
     ],
 )
 def test_amounts_of_faults_are_checked(asked: dict[str, float], said: str) -> None:
@@ -426,7 +426,7 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
         assert (ended.returncode, said) == (128 + signal.SIGTERM, ""), "a request to end reaches the command"
         holder = json.loads(scope(tmp_path, "lab", "status", str(file), "--json").output)["holder"]
         assert "--slow, --stop" in scope(tmp_path, "lab", "fault", str(file), "--trunk", "x", "--stop").refusal()
-        assert "must have one of" in scope(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
+        assert "must have exactly one of" in scope(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
     finally:
         down = scope(tmp_path, "lab", "down", str(file))
     assert (down.code, down.output, down.errors) == (0, "", "")
