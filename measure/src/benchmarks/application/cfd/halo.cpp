@@ -29,8 +29,8 @@ void copy_layer(Field& field, int d, Index from, Index to) {
 }
 
 // Collects rows in a message.
-auto into(std::vector<double>& message) {
-  return [&message](std::span<double> row) { message.insert(message.end(), row.begin(), row.end()); };
+auto into(double*& message) {
+  return [&message](std::span<const double> row) { message = std::ranges::copy(row, message).out; };
 }
 
 // Fills rows from a message.
@@ -79,18 +79,33 @@ void Halo::meet(const Partners& partners) {
   if (phases_ != nullptr) phases_->meet(Phase::exchange, partners);
 }
 
-// `sent` is filled, `received` has its size.
-void Halo::swap(Message& message, const Partners& partners) {
+// Where what the face's neighbour gets is collected.
+std::span<double> Halo::room(Message& face, std::size_t size) {
+  if (shares_with(face.to)) return shared_->own(face.slot).first(size);
+  face.sent.resize(size);
+  return face.sent;
+}
+
+// Returns what arrives, which has the size of what is sent.
+const double* Halo::swap(Message& face, std::span<const double> sent, const Partners& partners) {
+  const bool out = shares_with(face.to);
+  const bool in = shares_with(face.from);
+  face.received.resize(in ? 0 : sent.size());
+  if (out) shared_->synchronise();
   meet(partners);
-  MPI_Sendrecv(message.sent.data(), static_cast<int>(message.sent.size()), MPI_DOUBLE, message.to,
-               message.tag, message.received.data(), static_cast<int>(message.received.size()), MPI_DOUBLE,
-               message.from, message.tag, communicator_.handle(), MPI_STATUS_IGNORE);
-  if (message.to == MPI_PROC_NULL) return;
-  ++messages_;
-  bytes_ += static_cast<std::int64_t>(message.sent.size() * sizeof(double));
+  MPI_Sendrecv(sent.data(), out ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
+               face.received.data(), static_cast<int>(face.received.size()), MPI_DOUBLE, face.from, face.tag,
+               communicator_.handle(), MPI_STATUS_IGNORE);
+  if (in) shared_->synchronise();
+  if (face.to != MPI_PROC_NULL) {
+    ++messages_;
+    bytes_ += static_cast<std::int64_t>(sent.size_bytes());
+  }
+  return in ? shared_->of(face.from, face.slot) : face.received.data();
 }
 
 void Halo::exchange(const Velocities& velocities) {
+  if (shared_) shared_->turn();
   for (int d = 0; d < 3; ++d) {
     const int last = block_.size()[d] - 1;
     if (block_.wraps(d)) {
@@ -103,13 +118,11 @@ void Halo::exchange(const Velocities& velocities) {
     enter(Phase::exchange);
     for (int side = 0; side < 2; ++side) {
       Message& face = faces_[2 * d + side];
-      face.sent.clear();
-      for (Field* const field : velocities)
-        each_row_in_layer(*field, d, side == 0 ? 0 : last, into(face.sent));
-      face.received.resize(face.sent.size());
-      swap(face, sources_[2 * d + side]);
+      const std::span<double> sent = room(face, velocities.size() * layer_cells(d));
+      double* to = sent.data();
+      for (Field* const field : velocities) each_row_in_layer(*field, d, side == 0 ? 0 : last, into(to));
+      const double* from = swap(face, sent, sources_[2 * d + side]);
       if (face.from == MPI_PROC_NULL) continue;
-      const double* from = face.received.data();
       for (Field* const field : velocities)
         each_row_in_layer(*field, d, side == 0 ? last + 1 : -1, out_of(from));
     }
@@ -117,19 +130,21 @@ void Halo::exchange(const Velocities& velocities) {
   enter(Phase::compute);
 }
 
+// Only one of two neighbours sends to the other here. That this one has read a slot shows in the next exchange of
+// velocities, which every step has between two of fluxes.
 void Halo::exchange_fluxes(const Velocities& velocities) {
+  if (shared_) shared_->turn();
   for (int d = 0; d < 3; ++d) {
     const int end = block_.size()[d];
     if (block_.wraps(d)) copy_layer(*velocities[d], d, 0, end);
     if (!block_.split(d)) continue;
     enter(Phase::exchange);
     Message& face = faces_[2 * d];
-    face.sent.clear();
-    each_row_in_layer(*velocities[d], d, 0, into(face.sent));
-    face.received.resize(face.sent.size());
-    swap(face, sources_[2 * d]);
+    const std::span<double> sent = room(face, layer_cells(d));
+    double* to = sent.data();
+    each_row_in_layer(*velocities[d], d, 0, into(to));
+    const double* from = swap(face, sent, sources_[2 * d]);
     if (face.from == MPI_PROC_NULL) continue;
-    const double* from = face.received.data();
     each_row_in_layer(*velocities[d], d, end, out_of(from));
   }
   enter(Phase::compute);
@@ -181,6 +196,11 @@ void Halo::start(Field& field, int colour) {
   enter(Phase::compute);
 }
 
+std::size_t Halo::layer_cells(int d) const {
+  const Extents& size = block_.size();
+  return static_cast<std::size_t>(size[(d + 1) % 3] + 2) * (size[(d + 2) % 3] + 2);
+}
+
 std::size_t Halo::face_cells(int d) const {
   // Layers across z have everything between their first and last cell.
   if (d == 2) return Field::plane_doubles(block_.size());
@@ -193,7 +213,7 @@ void Halo::share_memory() {
   for (int i = 0; i < 6; ++i) {
     if (!block_.split(i / 2)) continue;
     faces_[i].slot = slots++;
-    room = std::max(room, face_cells(i / 2));
+    room = std::max({room, face_cells(i / 2), Velocities().size() * layer_cells(i / 2)});
   }
   if (slots > 0) shared_.emplace(communicator_.handle(), slots, room);
 }
@@ -205,16 +225,14 @@ std::span<const double> Halo::surface(int i) {
   const int layer = i % 2 == 0 ? 0 : block_.size()[d] - 1;
   const bool shared = shares_with(faces_[i].to);
   if (d == 2 && !shared) return under_way_->plane(layer);
-  if (!shared) faces_[i].sent.resize(face_cells(d));
-  const std::span<double> room = shared ? shared_->own(faces_[i].slot) : std::span(faces_[i].sent);
-  double* end = room.data();
-  const auto store = [&end](std::span<const double> row) { end = std::ranges::copy(row, end).out; };
+  const std::span<double> sent = room(faces_[i], face_cells(d));
+  double* to = sent.data();
   if (d == 2) {
-    store(under_way_->plane(layer));
+    into(to)(under_way_->plane(layer));
   } else {
-    each_row_of_colour(*under_way_, colour_, d, layer, store);
+    each_row_of_colour(*under_way_, colour_, d, layer, into(to));
   }
-  return room.first(static_cast<std::size_t>(end - room.data()));
+  return sent.first(static_cast<std::size_t>(to - sent.data()));
 }
 
 std::span<double> Halo::halo(int i) {

@@ -19,8 +19,8 @@ using Velocities = std::array<Field*, 3>;
 class Halo {
  public:
   Halo(const Communicator& communicator, const Block& block);
-  // From here on, neighbours on one host pass what `start` sends through memory that they share, and announce it by
-  // empty messages, which count as if they carried it. Collective.
+  // From here on, neighbours on one host pass everything through memory that they share, and tell of it by empty
+  // messages, which count as if they carried it. Collective.
   void share_memory();
 
   // From here on, messages are counted and their time belongs to `phases`, or to nothing.
@@ -54,9 +54,12 @@ class Halo {
 
   void enter(Phase phase);
   void meet(const Partners& partners);
-  void swap(Message& message, const Partners& partners);
+  std::span<double> room(Message& face, std::size_t size);
+  const double* swap(Message& face, std::span<const double> sent, const Partners& partners);
   template <class Visit>
   void each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
+  // Cells of a layer across a dimension, halos of the others included.
+  std::size_t layer_cells(int d) const;
   // Cells of a face between blocks; those of one colour are some half of them.
   std::size_t face_cells(int d) const;
   bool shares_with(int rank) const { return shared_ && shared_->reaches(rank); }

@@ -112,25 +112,31 @@ void Transposition::start_send(Exchange& exchange, const double* sent, int to) {
   const double* const slab = sent + sent_begins_[to];
   const std::ptrdiff_t size = sent_begins_[to + 1] - sent_begins_[to];
   if (!shares_with(to)) return exchange.start_send(line_, slab, size, to, &sends_[to]);
-  exchange.communicate();
-  std::copy_n(slab, size, shared_->own(to).data());
   shared_->synchronise();
   exchange.start_send(line_, slab, 0, to, &sends_[to]);
   exchange.count(0, size);
 }
 
-void Transposition::finish_receive(Exchange& exchange, double* received, int from, bool first) {
+void Transposition::store(Exchange& exchange, const double* sent, int to) {
+  exchange.communicate();
+  std::copy_n(sent + sent_begins_[to], sent_begins_[to + 1] - sent_begins_[to], shared_->own(to).data());
+}
+
+void Transposition::load(Exchange& exchange, double* received, int from) {
+  exchange.communicate();
+  std::copy_n(shared_->of(from, line_.place()), received_begins_[from + 1] - received_begins_[from],
+              received + received_begins_[from]);
+  exchange.compute();
+}
+
+void Transposition::finish_receive(Exchange& exchange, int from, bool first) {
   if (first) {
     exchange.meet(line_.others());
   } else {
     exchange.communicate();
   }
   MPI_Wait(&receives_[from], MPI_STATUS_IGNORE);
-  if (shares_with(from)) {
-    shared_->synchronise();
-    std::copy_n(shared_->of(from, line_.place()), received_begins_[from + 1] - received_begins_[from],
-                received + received_begins_[from]);
-  }
+  if (shares_with(from)) shared_->synchronise();
   exchange.compute();
 }
 

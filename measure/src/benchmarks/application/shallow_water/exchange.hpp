@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "benchmarks/application/shallow_water/decomposition.hpp"
@@ -92,6 +93,9 @@ class Exchange {
 // they share.
 class Transposition {
  public:
+  struct Made {};
+  struct Kept {};
+
   // The sizes of slabs for, and from, each process of the line, one after another in memory. Collective over the
   // line.
   Transposition(const Line& line, const std::vector<std::ptrdiff_t>& sent,
@@ -102,31 +106,36 @@ class Transposition {
   std::ptrdiff_t sent_size() const { return sent_begins_.back(); }
   std::ptrdiff_t received_size() const { return received_begins_.back(); }
 
-  // `make(place)` fills the slab for a process; `take(place, slab)` uses the one that came from it. This
-  // process's own slab is not sent: `make` may put it where it belongs, or among those that are sent, where `take`
-  // finds it. The order of both is the same for either kind of message.
-  template <class Make, class Take>
-  void run(Exchange& exchange, const double* sent, double* received, Make make, Take take) {
+  // `make(place, slab)` fills the slab for a process, or all are `made` in `sent`; `take(place, slab)` uses the one that
+  // came from it, or all are `kept` in `received`. This process's own slab is not sent: `make` may put it where it
+  // belongs, or among those that are sent, where `take` finds it. The order of both is the same for either kind of
+  // message.
+  template <class Sent, class Make, class Take>
+  void run(Exchange& exchange, Sent* sent, double* received, Make make, Take take) {
     const int size = line_.size();
     const int own = line_.place();
     const bool at_once = !exchange.nonblocking() && !shared_;
-    if (at_once) {
-      for (int step = 1; step <= size; ++step) make((own + step) % size);
-      if (size > 1) all_to_all(exchange, sent, received);
-    } else {
-      start_receives(exchange, received);
-      for (int step = 1; step <= size; ++step) {
-        const int to = (own + step) % size;
-        make(to);
-        if (to != own) start_send(exchange, sent, to);
+    if (!at_once) start_receives(exchange, received);
+    for (int step = 1; step <= size; ++step) {
+      const int to = (own + step) % size;
+      if constexpr (!std::is_same_v<Make, Made>) {
+        make(to, shares_with(to) ? shared_->own(to).data() : sent + sent_begin(to));
+      } else if (shares_with(to)) {
+        store(exchange, sent, to);
       }
-      exchange.offer();
+      if (!at_once && to != own) start_send(exchange, sent, to);
     }
-    take(own, sent + sent_begin(own));
+    if (!at_once) exchange.offer();
+    if (at_once && size > 1) all_to_all(exchange, sent, received);
+    if constexpr (!std::is_same_v<Take, Kept>) take(own, sent + sent_begin(own));
     for (int step = 1; step < size; ++step) {
       const int from = (own + size - step) % size;
-      if (!at_once) finish_receive(exchange, received, from, step == 1);
-      take(from, received + received_begin(from));
+      if (!at_once) finish_receive(exchange, from, step == 1);
+      if constexpr (!std::is_same_v<Take, Kept>) {
+        take(from, shares_with(from) ? shared_->of(from, own) : received + received_begin(from));
+      } else if (shares_with(from)) {
+        load(exchange, received, from);
+      }
     }
     if (!at_once && size > 1) finish_sends(exchange);
   }
@@ -135,9 +144,13 @@ class Transposition {
   void all_to_all(Exchange& exchange, const double* sent, double* received);
   void start_receives(Exchange& exchange, double* received);
   void start_send(Exchange& exchange, const double* sent, int to);
-  void finish_receive(Exchange& exchange, double* received, int from, bool first);
+  void finish_receive(Exchange& exchange, int from, bool first);
   void finish_sends(Exchange& exchange);
-  bool shares_with(int place) const { return shared_ && shared_->reaches(place); }
+  // Another process, not this one itself.
+  bool shares_with(int place) const { return shared_ && place != line_.place() && shared_->reaches(place); }
+  // Between the slabs and shared memory.
+  void store(Exchange& exchange, const double* sent, int to);
+  void load(Exchange& exchange, double* received, int from);
 
   const Line& line_;
   std::vector<std::ptrdiff_t> sent_begins_;      // and their end

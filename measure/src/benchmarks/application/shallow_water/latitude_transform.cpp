@@ -89,25 +89,22 @@ void LatitudeTransform::synthesise(const double* spectral, double* fourier) {
 void LatitudeTransform::analyse_transposed(const double* fourier, double* spectral) {
   const Range own{0, static_cast<int>(table_.wavenumbers().size())};
   std::fill_n(spectral, table_.spectral_size(own, width_), 0.0);
-  to_latitudes_->run(
-      exchange_, fourier, on_all_latitudes_.data(), [](int) {},
-      [&](int row, const double* slab) {
-        table_.analyse(own, decomposition_.pairs(row), slab, spectral, width_);
-      });
+  to_latitudes_->run(exchange_, fourier, on_all_latitudes_.data(), Transposition::Made{},
+                     [&](int row, const double* slab) {
+                       table_.analyse(own, decomposition_.pairs(row), slab, spectral, width_);
+                     });
 }
 
 void LatitudeTransform::synthesise_transposed(const double* spectral, double* fourier) {
   const Range own{0, static_cast<int>(table_.wavenumbers().size())};
   const int here = decomposition_.column().place();
-  double* const sent = on_all_latitudes_.data();
   from_latitudes_->run(
-      exchange_, sent, fourier,
-      [&](int row) {
-        double* const slab = row == here ? fourier + from_latitudes_->received_begin(row)
-                                         : sent + from_latitudes_->sent_begin(row);
-        table_.synthesise(own, decomposition_.pairs(row), spectral, slab, width_);
+      exchange_, on_all_latitudes_.data(), fourier,
+      [&](int row, double* slab) {
+        double* const to = row == here ? fourier + from_latitudes_->received_begin(row) : slab;
+        table_.synthesise(own, decomposition_.pairs(row), spectral, to, width_);
       },
-      [](auto...) {});
+      Transposition::Kept{});
 }
 
 void LatitudeTransform::analyse_at_once(const double* fourier, double* spectral) {

@@ -15,7 +15,8 @@ void copy(const double* from, std::ptrdiff_t size, double* to) {
   std::copy(from, from + size, to);
 }
 
-constexpr auto nothing = [](auto...) {};
+constexpr Transposition::Made made;
+constexpr Transposition::Kept kept;
 
 }  // namespace
 
@@ -177,7 +178,7 @@ void LongitudeTransform::synthesise_alone(Range band, const double* fourier, dou
 void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
   const Line& row = decomposition_.row();
   const Range mine = decomposition_.transposed_pairs(row.place());
-  lines_out_->run(exchange_, grid, lines_.data(), nothing, nothing);
+  lines_out_->run(exchange_, grid, lines_.data(), made, kept);
   for (int pair = 0; pair < mine.size(); ++pair) {
     for (int column = 0; column < row.size(); ++column) {
       const Range part = decomposition_.longitudes(column);
@@ -196,7 +197,7 @@ void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
     }
   }
   coefficients_out_->run(
-      exchange_, packed_.data(), received_.data(), nothing, [&](int column, const double* slab) {
+      exchange_, packed_.data(), received_.data(), made, [&](int column, const double* slab) {
         if (column == row.place()) return;
         const Range theirs = decomposition_.transposed_pairs(column);
         const std::ptrdiff_t size = theirs.size() * element();
@@ -209,18 +210,16 @@ void LongitudeTransform::synthesise_transposed(const double* fourier, double* gr
   const Line& row = decomposition_.row();
   const Range mine = decomposition_.transposed_pairs(row.place());
   // Each process of the row gets its pairs of latitudes.
-  double* const sent = received_.data();
   coefficients_in_->run(
-      exchange_, sent, packed_.data(),
-      [&](int column) {
+      exchange_, received_.data(), packed_.data(),
+      [&](int column, double* slab) {
         if (column == row.place()) return;
         const Range theirs = decomposition_.transposed_pairs(column);
         const std::ptrdiff_t size = theirs.size() * element();
-        double* const slab = sent + coefficients_in_->sent_begin(column);
         for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
           copy(fourier + (part * pairs_.size() + theirs.begin) * element(), size, slab + part * size);
       },
-      nothing);
+      kept);
   for (int pair = 0; pair < mine.size(); ++pair) {
     for (int column = 0; column < row.size(); ++column) {
       const bool own = column == row.place();
@@ -239,7 +238,7 @@ void LongitudeTransform::synthesise_transposed(const double* fourier, double* gr
       copy(found + part.begin * element(), size, slab + pair * size);
     }
   }
-  lines_in_->run(exchange_, lines_.data(), grid, nothing, nothing);
+  lines_in_->run(exchange_, lines_.data(), grid, made, kept);
 }
 
 void LongitudeTransform::analyse_distributed(double* grid, double* fourier) {
