@@ -89,16 +89,17 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   const Guard guard(queue.domain.lock);
   if (queue.entries.empty() || queue.entries.front().completion.err == 0) return -FI_EAGAIN;
   fi_cq_err_entry error = queue.entries.front().completion;
-  queue.cause = std::move(queue.causes.front());
+  const std::string cause = std::move(queue.causes.front());
   queue.causes.pop_front();
   // Into the memory of the caller, or into ours until the next error is read.
-  if (buffer->err_data_size > 0) {
-    error.err_data = buffer->err_data;
-    error.err_data_size = std::min(buffer->err_data_size, queue.cause.size() + 1);
-    std::memcpy(error.err_data, queue.cause.c_str(), error.err_data_size);
-  } else {
-    error.err_data = queue.cause.empty() ? nullptr : queue.cause.data();
-    error.err_data_size = queue.cause.empty() ? 0 : queue.cause.size() + 1;
+  const bool theirs = buffer->err_data_size > 0 && buffer->err_data != nullptr;
+  char* const to = theirs ? static_cast<char*>(buffer->err_data) : queue.cause.data();
+  const std::size_t room = theirs ? buffer->err_data_size : queue.cause.size();
+  error.err_data_size = cause.empty() ? 0 : std::min(room, cause.size() + 1);
+  error.err_data = theirs || !cause.empty() ? to : nullptr;
+  if (!cause.empty()) {
+    std::memcpy(to, cause.c_str(), error.err_data_size);
+    to[error.err_data_size - 1] = '\0';
   }
   *buffer = error;
   queue.entries.pop_front();

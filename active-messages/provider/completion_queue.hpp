@@ -3,6 +3,7 @@
 
 #include <rdma/fi_eq.h>
 
+#include <array>
 #include <deque>
 #include <string>
 #include <vector>
@@ -24,8 +25,10 @@ struct CompletionQueue : fid_cq {
   Domain& domain;
   fi_cq_format format;
   std::deque<Entry> entries;
-  std::deque<std::string> causes;    // one for each entry that failed
-  std::string cause;                 // of the error that was read last: its reader looks at it
+  std::deque<std::string> causes;  // one for each entry that failed
+  // Of the error that was read last: its reader looks at it, and may give it back as the memory for the next one's,
+  // as Open MPI does, which reads all errors into one entry.
+  std::array<char, 256> cause{};
   std::vector<Endpoint*> endpoints;  // one entry per binding
   bool signalled = false;
   // Whether the last yield gave the processor to another process, and to one that computes.

@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -319,8 +320,11 @@ class SharedMemory final : public Channel {
       iovec here{target, part};
       iovec there{reinterpret_cast<void*>(piece.source + in.read_bytes), part};
       const ssize_t done = process_vm_readv(in.process, &here, 1, &there, 1, 0);
-      if (done <= 0) {
-        end(in, sink, "has ended");  // in the middle of its put
+      if (done <= 0) {  // in the middle of its put
+        const bool there_is_none = done < 0 && errno == EFAULT;
+        end(in, sink,
+            there_is_none ? "sent, or was given room for, data at an address that has no memory"
+                          : "has ended");
         return false;
       }
       in.read_bytes += static_cast<std::size_t>(done);

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +51,10 @@ struct Side final : Sink {
   void completed(Completion completion, void* context, Outcome outcome) override {
     completion(context, outcome);
   }
-  void died(Peer, bool, std::string) override { dead = true; }
+  void died(Peer, bool, std::string reason) override {
+    dead = true;
+    how = std::move(reason);
+  }
 
   void add(const Address& address) {
     if (!added) channel->add(0, address);
@@ -71,6 +75,7 @@ struct Side final : Sink {
   std::function<void(const Message&)> on_message = [](const Message&) {};
   std::vector<std::byte> memory;
   bool is_open = true, added = false, admitted = false, dead = false;
+  std::string how;  // the peer died
 };
 
 // Runs `child` in a child process, `parent` here; each gets a socket to the other.
@@ -282,6 +287,34 @@ void puts_to_a_dead_peer_complete_with_its_death() {
       true);
 }
 
+// A library above may send from an address that it computed wrongly. Its process is alive, and nobody is to look for
+// why it ended. Where the kernel lets nobody read another process's memory, the sender itself would read there.
+void a_put_from_nowhere_is_not_the_end_of_its_process() {
+  in_two_processes(
+      [&](int socket) {
+        Side side;
+        side.memory.resize(1 << 20);
+        connect(side, socket);
+        side.send(Kind::reply, {}, {});
+        side.poll_until([&] { return side.dead; });
+        EXPECT(side.how.find("address that has no memory") != std::string::npos);
+        say(socket);
+      },
+      [&](int socket) {
+        Side side;
+        connect(side, socket);
+        // Of processes that know one another the receiver reads.
+        int arrived = 0;
+        side.on_message = [&](const Message&) { ++arrived; };
+        side.poll_until([&] { return arrived == 1; });
+        void* nowhere = mmap(nullptr, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        const Bytes source(static_cast<const std::byte*>(nowhere), 1 << 20);
+        const Put put{0, 0, source, {3, {}, {}}, [](void*, Outcome) {}, nullptr};
+        side.poll_until([&] { return side.channel->put(Clock::now(), 0, put) == Outcome::done; });
+        hear(socket);
+      });
+}
+
 void another_session_key_is_refused() {
   in_two_processes(
       [&](int socket) {
@@ -366,6 +399,7 @@ int main() {
   the_death_of_a_peer_is_told_after_its_last_words(true);
   the_death_of_a_peer_is_told_after_its_last_words(false);
   puts_to_a_dead_peer_complete_with_its_death();
+  a_put_from_nowhere_is_not_the_end_of_its_process();
   another_session_key_is_refused();
   a_damaged_ring_ends_its_connection();
   an_arrival_wakes_a_sleeper();
