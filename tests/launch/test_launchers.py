@@ -78,6 +78,13 @@ def test_windows_of_open_mpi_do_not_pass_the_provider_by(monkeypatch: pytest.Mon
     assert component("5.0") == component("5.0", shared_kernel=True) == "^ucx"
 
 
+def test_windows_do_not_pass_tcp_by() -> None:
+    job = MpiProgram("p", (), 2, transport="tcp")
+    for version in ("4.1.4", "5.0"):
+        chosen = start(job, site("openmpi", version, hosts=HOSTS, interface="eth0")).environment
+        assert (chosen["OMPI_MCA_osc"], chosen["OMPI_MCA_osc_sm_priority"]) == ("^ucx", "1")
+
+
 def test_a_rank_is_one_thread_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     for name in ("openmpi", "mpich"):
