@@ -49,7 +49,10 @@ def command(
         typer.Option("--confirm", help="Measure again, in turn, what is worse; report it only if it is again."),
     ] = False,
     time: Annotated[
-        float | None, typer.Option(help="Seconds that --measure or --confirm may take; default: 300.")
+        float | None,
+        typer.Option(
+            help="Seconds that --measure or --confirm may take; one round is always measured; default: 300."
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,

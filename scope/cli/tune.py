@@ -154,7 +154,9 @@ def storage(
 
 def blas(
     mpi: Mpi = None,
-    time: Annotated[float, typer.Option(help="Seconds for all kernels together.")] = 300.0,
+    time: Annotated[
+        float, typer.Option(help="Seconds for all kernels together; one round is always measured.")
+    ] = 300.0,
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
 ) -> None:

@@ -42,9 +42,9 @@ class OpenMpiFamily:
             else:
                 parameters |= {"btl": "self", "osc": "^rdma,ucx"}
         elif conditions.tcp:
-            # UCX would take windows past TCP. So would the memory of the host, in which MPI_Win_allocate makes them:
-            # its component goes last and is not excluded, since MPI_Win_allocate_shared needs it (version 4 always
-            # takes it first).
+            # UCX would take windows past TCP. So would shared memory, in which MPI_Win_allocate makes them inside
+            # a host: its component goes last and is not excluded, since MPI_Win_allocate_shared needs it (version
+            # 4 always takes it first).
             parameters |= {"pml": "ob1", "btl": "tcp,self", "osc": "^ucx", "osc_sm_priority": "1"}
         elif conditions.shared_kernel:
             # Fabric libraries would reach other emulated hosts through memory; this transport stays inside one.
