@@ -99,7 +99,7 @@ void a_round_trip_changes_nothing(const Communicator& world) {
     for (const char* name : {"T21", "T42", "T63"}) {
       const Resolution resolution = resolution_named(name);
       constexpr int values = 3;
-      Exchange exchange(false);
+      Exchange exchange(Exchange::Way::blocking);
       const Decomposition decomposition(resolution, world, 0, {});
       const Quadrature quadrature = gauss_legendre(resolution.latitudes);
       const LegendreTransform table(quadrature, resolution.truncation, decomposition.wavenumbers(),
@@ -151,7 +151,7 @@ struct Run {
 
   std::unique_ptr<TestCase> test_case;
   Decomposition decomposition;
-  Exchange exchange{false};
+  Exchange exchange{Exchange::Way::blocking};
   Model model;
 };
 

@@ -239,7 +239,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("only root can mount a small disk")
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=420k", "tmpfs", str(disk)], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=440k", "tmpfs", str(disk)], capture_output=True)
     if mounted.returncode != 0:
         pytest.skip("mounting is not allowed here")
     yield disk
