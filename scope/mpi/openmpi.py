@@ -55,7 +55,7 @@ class OpenMpiFamily:
         if conditions.shared_kernel and conditions.major < 5:
             # Windows of this component between emulated hosts fail with MPI_ERR_WIN (4.1.4). It goes last and is
             # not excluded: a lab does not know the version (0), and version 5 has no other component for them.
-            # As long as the one that monitors takes part in the choice, they fail all the same.
+            # They still fail unless some component is excluded (this one, UCX or pt2pt; why is not known).
             parameters = {"osc_rdma_priority": "0", "osc": "^monitoring"} | parameters
         interface = conditions.interface or (LOOPBACK if conditions.tcp and conditions.one_host else None)
         if interface:

@@ -50,7 +50,7 @@ def _mapping(program: MpiProgram, site: Site, prrte: bool) -> list[str]:
     socket = "package" if prrte else "socket"
     binding = "none" if program.oversubscribed or site.shared_kernel else program.binding
     by = {"core": "core", "socket": socket, "none": "slot"}[binding]
-    # Fewer ranks than fit on a host may still fit where so many do not.
+    # A launch of fewer ranks must not ask a host for slots that it does not use.
     where = f"ppr:{min(per_host, program.ranks)}:node" if per_host else by
     allowed = ":OVERSUBSCRIBE" if program.oversubscribed else ""
     return ["--map-by", where + allowed, "--bind-to", socket if binding == "socket" else binding]
