@@ -52,8 +52,10 @@ class Parameters {
 };
 
 // What is timed back to back are at least so many operations, where there is room for them: each may begin before the
-// last one has ended on every rank.
+// last one has ended on every rank. Of slow ones so many, where there is time: until ranks that began together have
+// settled into the rhythm of a program, each takes longer.
 inline constexpr std::int64_t operations_back_to_back = 4;
+inline constexpr std::int64_t slow_operations_back_to_back = 16;
 
 // One case of a benchmark on one rank. The constructor prepares (allocates, connects; collective), the
 // destructor releases.

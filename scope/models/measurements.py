@@ -48,12 +48,15 @@ class Measurements:
                 if place.holds(one.parameters, allowed):
                     yield On(place, one)
 
-    def calling(self, routine: str, level: str = "mpi") -> Iterator[Summary]:
-        """Yield the times of the cases that call an MPI routine as a plain program does."""
+    def calling(self, routine: str, level: str = "mpi", free: Iterable[str] = ()) -> Iterator[Summary]:
+        """Yield the times of the cases that call an MPI routine as a plain program does; `free` as above."""
+        allowed = tuple(free)
         for bound in self.catalog.bound_to(routine, level):
             metric = self.catalog.time_metric(bound.benchmark.name)
             for one in self.headlines:
-                if (one.benchmark, one.metric) == (bound.benchmark.name, metric) and bound.holds(one.parameters):
+                if (one.benchmark, one.metric) != (bound.benchmark.name, metric):
+                    continue
+                if bound.holds(one.parameters, allowed):
                     yield one
 
     def back_to_back(self, one: Summary) -> Summary:

@@ -42,6 +42,16 @@ def of_every_shape() -> Iterator[str]:
         yield from (f"mpi.{name} blocks={blocks} message_bytes=1000" for name in UNEQUAL)
 
 
+def in_groups() -> Iterator[str]:
+    """Every collective among groups of two and of three ranks."""
+    for size in (2, 3):
+        yield f"mpi.barrier group_ranks={size}"
+        for name in MOVEMENTS:
+            at = " root=1" if name in ROOTED else ""
+            yield f"mpi.{name} group_ranks={size} message_bytes=1001{at}"
+        yield from (f"mpi.{name} group_ranks={size} message_bytes=1000" for name in REDUCTIONS)
+
+
 def wrong(ended: Ended) -> list[str]:
     """Return what is not right of a launch that should be all right."""
     return [ended.errors] * (ended.code != 0) + [
@@ -86,6 +96,34 @@ def test_every_collective_is_right_under_every_other_mpi(build: NativeBuild, mea
             assert case.status in ("ok", "failed")
         else:
             assert case.status == "ok", f"{case.benchmark} {case.parameters}: {case.reason}"
+
+
+def test_groups_call_every_collective_at_the_same_time(measure: Measure) -> None:
+    """Each among its own ranks only, and every byte that any of them received is right."""
+    ended = measure(6, list(in_groups()))
+    assert wrong(ended) == []
+    for case in ended.cases:
+        assert case.work is not None
+        size = int(case.parameters["group_ranks"])
+        if case.benchmark == "mpi.alltoall":
+            assert case.work.bytes == 6 / size * 1001 * size**2
+            assert case.work.messages == 6 / size * size * (size - 1)
+        if case.benchmark == "mpi.allreduce":
+            assert case.work.bytes == 6 * 1000
+
+
+def test_a_group_of_one_rank_sends_nothing_and_ranks_that_fill_no_groups_are_refused(measure: Measure) -> None:
+    alone, refused = measure(3, ["mpi.alltoall group_ranks=1", "mpi.alltoall group_ranks=2"]).cases
+    assert (alone.status, alone.work and alone.work.bytes) == ("ok", 0)
+    assert refused.status == "unavailable"
+    assert refused.reason == "group_ranks=2: must divide the number of ranks, 3"
+
+
+def test_a_wrong_result_in_one_group_is_noticed(measure: Measure) -> None:
+    faults = " ".join(f"wrong-result:mpi.{name}" for name in (*MOVEMENTS, *REDUCTIONS))
+    plan = [line for line in in_groups() if "barrier" not in line and "exscan" not in line]
+    for case in measure(6, plan, SCOPE_FAULT=faults).cases:
+        assert case.status == "failed", f"{case.benchmark} {case.parameters}"
 
 
 def test_five_processes_under_every_mpi(build: NativeBuild, measure: Measure) -> None:

@@ -382,7 +382,7 @@ def test_a_collective_without_a_root_costs_what_it_does_back_to_back() -> None:
         made[1] = made[1].model_copy(update={"primary": False})
         step = Collective("exchange", routine, 2, 4096, 4, messages=3)
         costs = MeasuredCosts(measured([*ping_pong(random), *made], LAUNCHES), "default")
-        time_s, _, _ = costs.collective(step, outside=False)
+        time_s, _, _ = costs.collective(step, outside=False, together=step.ranks)
         assert time_s[0] == pytest.approx(2 * factor * 1e-5, rel=0.05)
 
 
@@ -498,8 +498,36 @@ def test_an_all_to_all_costs_exchanges_of_pairs_where_these_were_measured() -> N
     }
     for known, factor in (((), 3), ((2,), 9), ((2, 4), 5)):
         made = [*below, *(of_ranks[ranks] for ranks in known)]
-        time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(all_to_all, outside=False)
+        time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(
+            all_to_all, outside=False, together=all_to_all.ranks
+        )
         assert time_s[0] == pytest.approx(2 * factor * message(4096), rel=0.05)
+
+
+def test_groups_cost_what_they_cost_beside_each_other_where_that_was_measured() -> None:
+    """A row of a grid of 2 x 2 processes exchanges while the other one does."""
+    random = np.random.default_rng(1)
+    step = Collective("exchange", "MPI_Alltoallv", 2, 4096, 2, messages=1)
+    alone, beside, all_four = (
+        summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", message_bytes=4096, **given)
+        for time_s, given in (
+            (3 * message(4096), {"ranks": 2, "group_ranks": 0}),
+            (4 * message(4096), {"ranks": 4, "group_ranks": 2}),
+            (7 * message(4096), {"ranks": 4, "group_ranks": 0}),
+        )
+    )
+    for known, factor, name in (
+        ((alone, all_four), 3, "mpi.alltoallv on 2 ranks"),
+        ((alone, beside, all_four), 4, "mpi.alltoallv on 2 groups of 2 ranks"),
+    ):
+        costs = MeasuredCosts(measured([*ping_pong(random), *known], LAUNCHES), "default")
+        time_s, origin, _ = costs.collective(step, outside=False, together=4)
+        assert origin == name
+        assert time_s[0] == pytest.approx(2 * factor * message(4096), rel=0.05)
+        # On two processes there is one group, and on eight two groups say nothing.
+        for together in (2, 8):
+            time_s, _, _ = costs.collective(step, outside=False, together=together)
+            assert time_s[0] == pytest.approx(2 * 3 * message(4096), rel=0.05)
 
 
 def test_messages_that_cross_take_the_all_to_all_of_two_that_has_more_sizes() -> None:
@@ -513,7 +541,7 @@ def test_messages_that_cross_take_the_all_to_all_of_two_that_has_more_sizes() ->
             times = noisy(random, factor * message(size))
             made.append(summary(times, benchmark, "time_s", "global", ranks=2, message_bytes=size))
     time_s, _, _ = MeasuredCosts(measured(made, LAUNCHES), "default").collective(
-        crossing("exchange", 3, 4096), False
+        crossing("exchange", 3, 4096), outside=False, together=2
     )
     assert time_s[0] == pytest.approx(3 * 4 * message(4096), rel=0.05)
 

@@ -35,6 +35,8 @@ constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
 // Loops of operations back to back may take as long as the budget, or this.
 constexpr double shortest_budget_of_loops_s = 0.1;
+// Operations this slow wait for a network, not for memory: receiving into more places does not slow them down.
+constexpr double slow_operation_s = 200e-6;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -175,7 +177,7 @@ class Sampling {
     repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
     if (!loops() || of_seconds()) return;
     const std::int64_t most_operations = most_on_every_rank(setting_.world, benchmark_.most_operations());
-    back_to_back_ = std::min(most_operations, operations_back_to_back);
+    most_operations_ = most_operations;
     begin_group();
     // The first operation connects, maps and misses every cache: it says little of the next.
     const auto elapsed_of = [this](std::int64_t operations) {
@@ -210,11 +212,17 @@ class Sampling {
                       .operations = isolated_operations});
     if (isolated_operations == 1) series.front().append(first);
     if (!collective() || !loops() || of_seconds()) return;
-    const std::int64_t looped = std::max(operations_, back_to_back_);
-    // One repetition of each, and the operation before the first.
-    const double loops_s =
-        static_cast<double>(2 * looped + 1) * repetition_s_ / static_cast<double>(operations_);
-    if (loops_s > std::max(policy_.budget_s, shortest_budget_of_loops_s)) return;
+    const double operation_s = repetition_s_ / static_cast<double>(operations_);
+    const double allowed_s = std::max(policy_.budget_s, shortest_budget_of_loops_s);
+    // One repetition of each cadence, and the operation before the first.
+    const auto fits = [&](std::int64_t operations) {
+      return static_cast<double>(2 * operations + 1) * operation_s <= allowed_s;
+    };
+    std::int64_t wanted =
+        operation_s < slow_operation_s ? operations_back_to_back : slow_operations_back_to_back;
+    while (wanted > operations_back_to_back && !fits(wanted)) --wanted;
+    const std::int64_t looped = std::max(operations_, std::min(most_operations_, wanted));
+    if (!fits(looped)) return;
     for (const Cadence cadence : {Cadence::streaming, Cadence::barrier_loop})
       series.push_back({.cadence = cadence, .synchronization = synchronization_, .operations = looped});
   }
@@ -392,7 +400,7 @@ class Sampling {
   std::uint64_t seed_ = 0;
   int on_these_data_ = 0;  // repetitions
   std::int64_t operations_ = 1;
-  std::int64_t back_to_back_ = 1;  // operations of a loop of the other cadences, at least
+  std::int64_t most_operations_ = 1;  // that every rank has room for
   double repetition_s_ = 0;
   double preparing_s_ = 0;          // spent on filling and verifying
   std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count

@@ -19,6 +19,8 @@ SEED = 11
 PAIR = 2
 ALIKE_ON_TWO = ("MPI_Alltoallv", "MPI_Alltoall")
 """Routines that exchange the same between two processes."""
+GROUP = "group_ranks"
+"""The parameter of a collective that groups of ranks call at the same time: ranks of a group, 0 for all."""
 MESSAGE = "MPI_Send"
 """The routine whose benchmark measures the cost of a message."""
 
@@ -87,17 +89,18 @@ class MeasuredCosts:
         curve = self._ping_pong(outside)
         return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
 
-    def collective(self, step: Collective, outside: bool) -> tuple[Floats, str, str]:
+    def collective(self, step: Collective, outside: bool, together: int) -> tuple[Floats, str, str]:
         """Return the same of a collective: as measured, else as the messages that stand for it.
 
         Of pairs of processes that exchange these, what the collective takes on two, where that was measured.
+        `together`: the processes of the program, groups of which call the collective at the same time.
         """
         if step.ranks < 2:
             return np.zeros(1 + DRAWS), "", ""
-        curve = self._measured(step, outside)
+        curve = self._measured(step, outside, together)
         if curve is not None:
             return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
-        if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside)):
+        if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside, together)):
             return step.count * pair.at(step.bytes), f"{pair.name}, one after another", _beyond(pair, step.bytes)
         ping_pong = self._ping_pong(outside)
         kind = "messages" if step.messages else "a tree of messages"
@@ -123,32 +126,42 @@ class MeasuredCosts:
         found = [one for one in self._measurements.calling(MESSAGE) if path.carries(one)]
         return self._curve(f"{found[0].benchmark}, {path.name}" if found else "", found)
 
-    def _measured(self, step: Collective, outside: bool) -> SizeCurve | None:
+    def _measured(self, step: Collective, outside: bool, together: int) -> SizeCurve | None:
         """Return a program's operation for fresh buffers where it was measured, else the library's collective.
 
-        Of two that do the same, the one that was measured with more sizes.
+        First that of as many groups at the same time as the program has, then that of one group alone. Of two
+        routines that do the same, the one that was measured with more sizes.
         """
-        if step.ranks == PAIR and step.routine in ALIKE_ON_TWO:
-            alike = [self._of_collective(routine, "mpi", PAIR, outside) for routine in ALIKE_ON_TWO]
-            return max((one for one in alike if one), key=lambda one: one.sizes.size, default=None)
-        levels = ["operation", "mpi"] if step.fresh else ["mpi"]
-        curves = (self._of_collective(step.routine, level, step.ranks, outside) for level in levels)
-        return next((curve for curve in curves if curve is not None), None)
+        for ranks in dict.fromkeys((together, step.ranks)):
+            if step.ranks == PAIR and step.routine in ALIKE_ON_TWO:
+                alike = [self._of_collective(routine, "mpi", PAIR, ranks, outside) for routine in ALIKE_ON_TWO]
+                found = max((one for one in alike if one), key=lambda one: one.sizes.size, default=None)
+            else:
+                levels = ["operation", "mpi"] if step.fresh else ["mpi"]
+                curves = (self._of_collective(step.routine, level, step.ranks, ranks, outside) for level in levels)
+                found = next((curve for curve in curves if curve is not None), None)
+            if found is not None:
+                return found
+        return None
 
-    def _of_collective(self, routine: str, level: str, ranks: int, outside: bool) -> SizeCurve | None:
-        key = (routine, level, ranks, outside)
+    def _of_collective(self, routine: str, level: str, group: int, ranks: int, outside: bool) -> SizeCurve | None:
+        """Return the times of a collective among `group` processes, when all of `ranks` call it."""
+        key = (routine, level, group, ranks, outside)
         if key not in self._curves:
             found = [
                 one
-                for one in self._measurements.calling(routine, level)
-                if one.ranks == ranks and one.transport == self._transport
+                for one in self._measurements.calling(routine, level, free=[GROUP])
+                if one.ranks == ranks
+                and (one.parameters.get(GROUP, 0) or ranks) == group
+                and one.transport == self._transport
             ]
             spread = [one for one in found if one.placement.one_per_host]
             packed = [one for one in found if not one.placement.one_per_host]
             chosen = (spread if outside else packed) or found
             # A program calls it again and again: a process may begin before the last call has ended on all others.
             repeated = [self._measurements.back_to_back(one) for one in chosen]
-            self._curves[key] = self._curve(f"{found[0].benchmark} on {ranks} ranks" if found else "", repeated)
+            among = f"{group} ranks" if ranks == group else f"{ranks // group} groups of {group} ranks"
+            self._curves[key] = self._curve(f"{found[0].benchmark} on {among}" if found else "", repeated)
         return self._curves[key]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:

@@ -133,7 +133,7 @@ class Predictor:
             elif isinstance(step, Messages):
                 time_s, name, far = self._below.messages(step, outside)
             else:
-                time_s, name, far = self._below.collective(step, outside)
+                time_s, name, far = self._below.collective(step, outside, problem.ranks)
             if isinstance(step, Messages) and step.hidden:
                 hidden = hidden + time_s
             else:

@@ -32,7 +32,7 @@ class Barrier final : public Collective {
       power *= 2;
       ++steps;
     }
-    return {.messages = 2.0 * (steps * power / 2.0 + communicator_.size() - power)};
+    return {.messages = groups_ * 2.0 * (steps * power / 2.0 + communicator_.size() - power)};
   }
 
   void run(Repetition& repetition) override {
@@ -74,7 +74,7 @@ const Registration registration{{
     .title = "barrier",
     .summary = "barrier: from common start to last exit",
     .routines = collective_routines(calls),
-    .parameters = {call_parameter()},
+    .parameters = {call_parameter(), group_parameter()},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), hidden_share()},
     .sweeps = {{"baseline", "ranks=1,2,4"},

@@ -3,6 +3,9 @@
 // A collective is called in one of four ways: blocking; non-blocking with an immediate wait; the same with a
 // computation of equal length between the two (overlapped); persistent, with start and wait. The call is
 // timed (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
+//
+// Ranks may form groups of `group_ranks` consecutive ones, each of which calls the collective at the same time:
+// what a program's rows or columns of processes cost while the others communicate too.
 #pragma once
 
 #include <mpi.h>
@@ -10,6 +13,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 #if defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
@@ -124,7 +128,9 @@ inline constexpr bool has_persistent_collectives = false;
 class Collective : public Benchmark {
  public:
   Collective(const Parameters& parameters, const Communicator& communicator, const MessageBuffers& asked = {})
-      : communicator_(communicator),
+      : own_group_(own_group(parameters, communicator)),
+        communicator_(own_group_ ? *own_group_ : communicator),
+        groups_(communicator.size() / communicator_.size()),
         asked_(asked),
         mode_(parameters.choice("call")),
         overlapped_(communicator) {
@@ -185,7 +191,7 @@ class Collective : public Benchmark {
   // Places of so many bytes that repetitions of few operations receive into.
   std::int64_t places(std::int64_t received) const {
     const std::int64_t most = asked_.cold || mpi_simulates ? 1 : Places::most(received) / 2;
-    const std::int64_t operations = std::clamp<std::int64_t>(most, 1, operations_back_to_back);
+    const std::int64_t operations = std::clamp<std::int64_t>(most, 1, slow_operations_back_to_back);
     const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
     return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
   }
@@ -222,12 +228,26 @@ class Collective : public Benchmark {
     return "";
   }
 
-  const Communicator& communicator_;
+  std::optional<Communicator> own_group_;  // empty where all ranks are one group
+  const Communicator& communicator_;       // of the group of this rank
+  int groups_;
   MessageBuffers asked_;
   Places sources_{0};
   Places received_{0};
 
  private:
+  static std::optional<Communicator> own_group(const Parameters& parameters,
+                                               const Communicator& communicator) {
+    const std::int64_t ranks = parameters.integer("group_ranks");
+    if (ranks == 0 || ranks == communicator.size()) return std::nullopt;
+    if (communicator.size() % ranks != 0) {
+      throw Unavailable(
+          sentence({"group_ranks=", ranks, ": must divide the number of ranks, ", communicator.size()}));
+    }
+    return Communicator::split(communicator, static_cast<int>(communicator.rank() / ranks),
+                               communicator.rank());
+  }
+
   const Arguments& at(std::int64_t number) {
     arguments_.send = sources_.in_turn(number);
     arguments_.receive = sends_in_place_ ? received_.in_turn(number) : received_[number];
@@ -281,6 +301,13 @@ inline Parameter call_parameter() {
               "persistent")
       .worded(",non-blocking,overlapped with computation,persistent");
 }
+inline Parameter group_parameter() {
+  return parallel(
+             "group_ranks", "ranks", 0, 0, INT_MAX,
+             "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
+             "are one group")
+      .labelled("group size");
+}
 inline Parameter root_parameter() {
   return call("root", "", 0, 0, INT_MAX, "the root rank");
 }
@@ -292,6 +319,8 @@ inline Parameter block_parameter() {
 inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
 }
+inline constexpr Text collective_group_sweep =
+    "ranks=every group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
 inline constexpr Text collective_buffer_sweep =
     "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi";
 inline Metric hidden_share() {

@@ -89,9 +89,9 @@ class Movement final : public Collective {
   Movement(const Row& row, const Parameters& parameters, const Communicator& communicator)
       : Collective(parameters, communicator, scope::message_buffers(parameters)),
         row_(row),
-        root_(is_rooted(row) ? checked_root(parameters, communicator) : 0),
+        root_(is_rooted(row) ? checked_root(parameters, communicator_) : 0),
         block_(parameters.integer("message_bytes")) {
-    const int ranks = communicator.size();
+    const int ranks = communicator_.size();
     const std::string blocks = row.takes_blocks ? parameters.choice("blocks") : "equal";
     const auto lengths = block_lengths(blocks, block_ * ranks, ranks, root_);
     choose(row.calls, row.takes_blocks ? block_ * ranks : block_);
@@ -101,19 +101,19 @@ class Movement final : public Collective {
     require_memory(asked_.layout.rotation * sent + places(received) * received, communicator);
     Arguments arguments{.count = block_, .root = root_};
     if (row.takes_blocks) {
-      arguments.count = lengths[communicator.rank()];
+      arguments.count = lengths[communicator_.rank()];
       arguments.sends = PerRankBlocks(sent_.lengths);
       arguments.receives = PerRankBlocks(arriving_.lengths);
     }
-    set_arguments(std::move(arguments), sent, arriving_.total(), in_place() && communicator.rank() == root_);
+    set_arguments(std::move(arguments), sent, arriving_.total(), in_place() && communicator_.rank() == root_);
   }
 
   Work work() const override {
     const double ranks = communicator_.size();
     if (ranks < 2) return {};  // a process sends itself nothing
     const double each = is_rooted(row_) ? 1 : ranks;
-    return {.bytes = static_cast<double>(block_) * ranks * each,
-            .messages = (is_rooted(row_) ? 1 : ranks) * (ranks - 1)};
+    return {.bytes = groups_ * static_cast<double>(block_) * ranks * each,
+            .messages = groups_ * (is_rooted(row_) ? 1 : ranks) * (ranks - 1)};
   }
 
   void fill(std::uint64_t seed) override {
@@ -201,6 +201,7 @@ Declaration declaration(const Row& row) {
   if (is_rooted(row)) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
+  made.parameters.push_back(group_parameter());
   made.parameters = with_message_buffers(made.parameters);
   made.definition = Definition::global;
   made.metrics = collective_metrics();
@@ -210,6 +211,7 @@ Declaration declaration(const Row& row) {
        main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
       {"standard", "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
       {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
+  if (!is_rooted(row)) made.sweeps.push_back({"advanced", collective_group_sweep});
   made.sweeps.push_back({"advanced", collective_buffer_sweep});
   if (row.takes_blocks) {
     made.sweeps.push_back(

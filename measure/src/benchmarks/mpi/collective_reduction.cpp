@@ -87,17 +87,17 @@ class Reduction final : public Collective {
 
   Reduction(const Row& row, const Parameters& parameters, const Communicator& communicator)
       : Collective(parameters, communicator, scope::message_buffers(parameters)),
-        ranks_(communicator.size()),
-        rank_(communicator.rank()),
+        ranks_(communicator_.size()),
+        rank_(communicator_.rank()),
         contributors_(ranks_) {
     const std::int64_t count = checked_elements(parameters.integer("message_bytes"));
-    const std::int64_t length = row.result == Result::my_block ? count * communicator.size() : count;
-    const int root = row.result == Result::all_on_root ? checked_root(parameters, communicator) : 0;
+    const std::int64_t length = row.result == Result::my_block ? count * communicator_.size() : count;
+    const int root = row.result == Result::all_on_root ? checked_root(parameters, communicator_) : 0;
     const auto lengths = block_lengths(row.takes_blocks ? parameters.choice("blocks") : "equal",
-                                       count * communicator.size(), communicator.size(), root);
+                                       count * communicator_.size(), communicator_.size(), root);
     choose(row.calls, row.takes_blocks ? length : count);
     std::int64_t items = count;
-    if (row.result == Result::all_on_root && communicator.rank() != root) items = 0;
+    if (row.result == Result::all_on_root && communicator_.rank() != root) items = 0;
     if (row.result == Result::up_to_me) contributors_ = rank_ + 1;
     if (row.result == Result::before_me) contributors_ = rank_;
     if (row.result == Result::before_me && rank_ == 0) items = 0;  // undefined there
@@ -123,8 +123,8 @@ class Reduction final : public Collective {
 
   Work work() const override {
     if (ranks_ < 2) return {};  // a process sends itself nothing
-    return {.bytes = static_cast<double>(vector_bytes_) * static_cast<double>(ranks_),
-            .messages = static_cast<double>(ranks_) - 1};
+    return {.bytes = groups_ * static_cast<double>(vector_bytes_) * static_cast<double>(ranks_),
+            .messages = groups_ * (static_cast<double>(ranks_) - 1)};
   }
 
   void fill(std::uint64_t seed) override {
@@ -187,6 +187,7 @@ Declaration declaration(const Row& row) {
   if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
   if (row.takes_blocks) made.parameters.push_back(block_parameter());
   made.parameters.push_back(call_parameter());
+  made.parameters.push_back(group_parameter());
   made.parameters = with_message_buffers(made.parameters);
   made.definition = Definition::global;
   made.metrics = collective_metrics();
@@ -199,6 +200,7 @@ Declaration declaration(const Row& row) {
   if (main) {
     made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
   }
+  if (row.result == Result::all) made.sweeps.push_back({"advanced", collective_group_sweep});
   made.sweeps.push_back({"advanced", collective_buffer_sweep});
   if (row.takes_blocks) {
     made.sweeps.push_back(
