@@ -242,6 +242,7 @@ struct Step {
   Text ranks = "p";     // that take part
   bool hidden = false;  // behind the computation
   Text settings = "";   // of the cases that have this step; omitted parameters are free
+  Text at_once = "1";   // of the calls or messages: posted together, before any of them is awaited
 };
 
 // Cases of a module: `ranks=2 mode=standard,ready message_bytes=0,1Ki`.

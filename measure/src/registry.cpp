@@ -275,6 +275,7 @@ void write_step(Json& json, const Step& step, const Declaration& declaration) {
     json.member("bytes", step.bytes);
     json.member("ranks", step.ranks);
     json.member("hidden", step.hidden);
+    json.member("at_once", step.at_once);
     write_settings(json, settings);
     json.end();
   }

@@ -171,6 +171,8 @@ class Step(Strict):
     """That take part in a collective."""
     hidden: bool = False
     """Whether computation hides it."""
+    at_once: str = "1"
+    """Of the messages or calls: how many are posted together, before any of them is awaited."""
     parameters: dict[str, Value] = {}
     """The cases that have this step; a parameter that is not named may have any value."""
 

@@ -42,12 +42,12 @@ def of_every_shape() -> Iterator[str]:
         yield from (f"mpi.{name} blocks={blocks} message_bytes=1000" for name in UNEQUAL)
 
 
-def in_groups() -> Iterator[str]:
+def in_groups(root: int) -> Iterator[str]:
     """Every collective among groups of two and of three ranks."""
     for size in (2, 3):
         yield f"mpi.barrier group_ranks={size}"
         for name in MOVEMENTS:
-            at = " root=1" if name in ROOTED else ""
+            at = f" root={root}" if name in ROOTED else ""
             yield f"mpi.{name} group_ranks={size} message_bytes=1001{at}"
         yield from (f"mpi.{name} group_ranks={size} message_bytes=1000" for name in REDUCTIONS)
 
@@ -100,7 +100,7 @@ def test_every_collective_is_right_under_every_other_mpi(build: NativeBuild, mea
 
 def test_groups_call_every_collective_at_the_same_time(measure: Measure) -> None:
     """Each among its own ranks only, and every byte that any of them received is right."""
-    ended = measure(6, list(in_groups()))
+    ended = measure(6, list(in_groups(1)))
     assert wrong(ended) == []
     for case in ended.cases:
         assert case.work is not None
@@ -116,12 +116,12 @@ def test_a_group_of_one_rank_sends_nothing_and_ranks_that_fill_no_groups_are_ref
     alone, refused = measure(3, ["mpi.alltoall group_ranks=1", "mpi.alltoall group_ranks=2"]).cases
     assert (alone.status, alone.work and alone.work.bytes) == ("ok", 0)
     assert refused.status == "unavailable"
-    assert refused.reason == "group_ranks=2: must divide the number of ranks, 3"
+    assert refused.reason.endswith(": group_ranks=2: must divide the number of ranks, 3")
 
 
 def test_a_wrong_result_in_one_group_is_noticed(measure: Measure) -> None:
     faults = " ".join(f"wrong-result:mpi.{name}" for name in (*MOVEMENTS, *REDUCTIONS))
-    plan = [line for line in in_groups() if "barrier" not in line and "exscan" not in line]
+    plan = [line for line in in_groups(0) if "barrier" not in line and "exscan" not in line]
     for case in measure(6, plan, SCOPE_FAULT=faults).cases:
         assert case.status == "failed", f"{case.benchmark} {case.parameters}"
 

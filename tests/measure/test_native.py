@@ -224,11 +224,12 @@ def test_long_operations_back_to_back_are_several_and_take_a_quarter_of_the_oper
     case = only_case(measure(2, [line], action="run"))
     assert case.verification is not None
     assert case.verification.passed
-    assert [series.operations for series in case.series] == [1, 4, 4]
     isolated, *others = case.series
     repetitions = len(isolated.elapsed_s[0])
     for series in others:
-        assert len(series.elapsed_s[0]) == max(1, repetitions // 16)
+        # Sixteen, or as many as the budget has room for.
+        assert 4 <= series.operations <= 16
+        assert len(series.elapsed_s[0]) == max(1, repetitions // (4 * series.operations))
         assert len(series.elapsed_s[0]) > series.warmup
 
 

@@ -99,7 +99,7 @@ class MeasuredCosts:
             return np.zeros(1 + DRAWS), "", ""
         curve = self._measured(step, outside, together)
         if curve is not None:
-            return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
+            return step.times * _of_each(step, curve), curve.name, _beyond(curve, step.bytes)
         if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside, together)):
             return step.count * pair.at(step.bytes), f"{pair.name}, one after another", _beyond(pair, step.bytes)
         ping_pong = self._ping_pong(outside)
@@ -178,6 +178,13 @@ def curve(
     sizes = sorted(by_size)
     drawn = np.array([draw(by_size[size], random) for size in sizes])
     return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)
+
+
+def _of_each(step: Collective, curve: SizeCurve) -> Floats:
+    """Return the time of one call among those posted together: only the first takes what the shortest takes."""
+    alone = curve.at(step.bytes)
+    latency = np.minimum(curve.drawn_s[0], alone)
+    return np.asarray(alone - latency * (1 - 1 / step.at_once), dtype=np.float64)
 
 
 def _beyond(curve: SizeCurve, message_bytes: float) -> str:

@@ -260,14 +260,14 @@ std::vector<Step> costs() {
     };
     steps.push_back({"compute", Step::Kind::work, "", cut.cells, "0", "p", false, cut.settings});
     // Messages cross others on their way, as in an all-to-all of two processes.
-    const auto crossing = [&](Text count, Text bytes, Text choices) {
+    const auto crossing = [&](Text count, Text bytes, Text choices, Text at_once) {
       steps.push_back(
-          {"exchange", Step::Kind::collective, "MPI_Alltoallv", count, bytes, "2", false, choices});
+          {"exchange", Step::Kind::collective, "MPI_Alltoallv", count, bytes, "2", false, choices, at_once});
     };
     const Text pressures = times("2*iterations", cut.sides);
-    crossing(times("steps", cut.sides), times("24", cut.face), cut.settings);
-    crossing(times("steps/2", cut.sides), times("8", cut.face), cut.settings);
-    crossing(pressures, cut.half, settings("blocking,shared_memory"));
+    crossing(times("steps", cut.sides), times("24", cut.face), cut.settings, "1");
+    crossing(times("steps/2", cut.sides), times("8", cut.face), cut.settings, "1");
+    crossing(pressures, cut.half, settings("blocking,shared_memory"), cut.sides);
     steps.push_back(
         {"exchange", Step::Kind::messages, "", pressures, cut.half, "p", true, settings("overlapped")});
     steps.push_back(

@@ -59,7 +59,13 @@ class Declared:
                 ranks = int(evaluate(one.ranks, names))
                 messages = ranks - 1 if one.routine.startswith("MPI_Alltoall") else 0
                 yield Collective(
-                    one.phase, one.routine, count, evaluate(one.bytes, names), ranks, messages=messages
+                    one.phase,
+                    one.routine,
+                    count,
+                    evaluate(one.bytes, names),
+                    ranks,
+                    messages=messages,
+                    at_once=max(1.0, evaluate(one.at_once, names)),
                 )
 
     def _of(self, problem: Problem) -> list[Declaration]:

@@ -58,6 +58,9 @@ class Collective:
     """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
     stand for a collective that was not measured. 0: those of a binomial tree stand for it."""
 
+    at_once: float = 1
+    """Calls that are posted together, before any of them is awaited: they share one latency."""
+
     @property
     def count(self) -> float:
         """Of the messages that stand for all."""
