@@ -295,6 +295,8 @@ void a_put_from_nowhere_is_not_the_end_of_its_process() {
         Side side;
         side.memory.resize(1 << 20);
         connect(side, socket);
+        // Of a process that was admitted the receiver reads; it says so by this message.
+        side.poll_until([&] { return side.admitted; });
         side.send(Kind::reply, {}, {});
         side.poll_until([&] { return side.dead; });
         EXPECT(side.how.find("address that has no memory") != std::string::npos);
@@ -303,7 +305,6 @@ void a_put_from_nowhere_is_not_the_end_of_its_process() {
       [&](int socket) {
         Side side;
         connect(side, socket);
-        // Of processes that know one another the receiver reads.
         int arrived = 0;
         side.on_message = [&](const Message&) { ++arrived; };
         side.poll_until([&] { return arrived == 1; });
