@@ -35,7 +35,8 @@ constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
 // Loops of operations back to back may take as long as the budget, or this.
 constexpr double shortest_budget_of_loops_s = 0.1;
-// Operations this slow wait for a network, not for memory: receiving into more places does not slow them down.
+// From here on a few operations feel how their ranks began. Shorter ones would lose more by receiving into more places
+// than fit into a cache.
 constexpr double slow_operation_s = 200e-6;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -47,6 +47,14 @@ class SizeCurve:
         share = max(share, 0.0)
         return np.asarray(self.drawn_s[left] * (1 - share) + self.drawn_s[right] * share, dtype=np.float64)
 
+    @property
+    def latency_s(self) -> Floats:
+        """The time at 0 bytes on the line through the two smallest sizes, at least 0; 0 of one size only."""
+        if self.sizes.size == 1:
+            return np.zeros_like(self.drawn_s[0])
+        slope = (self.drawn_s[1] - self.drawn_s[0]) / (self.sizes[1] - self.sizes[0])
+        return np.asarray(np.maximum(self.drawn_s[0] - slope * self.sizes[0], 0.0), dtype=np.float64)
+
     def beyond(self, message_bytes: float) -> bool:
         """Return whether a size lies outside the measured range."""
         return not self.sizes[0] <= message_bytes <= self.sizes[-1]
@@ -181,9 +189,9 @@ def curve(
 
 
 def _of_each(step: Collective, curve: SizeCurve) -> Floats:
-    """Return the time of one call among those posted together: only the first takes what the shortest takes."""
+    """Return the time of one call among those posted together: only the first of them has the latency."""
     alone = curve.at(step.bytes)
-    latency = np.minimum(curve.drawn_s[0], alone)
+    latency = np.minimum(curve.latency_s, alone)
     return np.asarray(alone - latency * (1 - 1 / step.at_once), dtype=np.float64)
 
 
