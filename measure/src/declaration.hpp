@@ -200,17 +200,18 @@ struct Binding {
 
 // The place of a benchmark on a ladder.
 enum class Pattern {
-  ping_pong,      // one message and its answer
-  stream,         // messages one after another in one direction
-  transfer,       // payload that an operation delivers
-  communication,  // bytes of an algorithm over its communication time
-  arithmetic,     // floating point rate
-  memory,         // memory bandwidth
-  copy,           // memory copy, the limit of messages inside a host
-  pair_matrix,    // messages between every two ranks
-  pair_sample,    // messages between pairs of ranks that are drawn at random
-  file_write,     // data written to files
-  file_read,      // data read from files
+  ping_pong,          // one message and its answer
+  stream,             // messages one after another in one direction
+  transfer,           // payload that an operation delivers
+  communication,      // bytes of an algorithm over its communication time
+  arithmetic,         // floating point rate
+  memory,             // memory bandwidth
+  copy,               // memory copy, the limit of messages inside a host
+  pair_matrix,        // messages between every two ranks
+  pair_sample,        // messages between pairs of ranks that are drawn at random
+  neighbor_exchange,  // messages of every rank to all its neighbors
+  file_write,         // data written to files
+  file_read,          // data read from files
 };
 
 struct Rung {
@@ -232,7 +233,7 @@ constexpr Rung arithmetic(Text metric = "flops_per_s") {
 // metrics of role count, as one rank observed them, and of the number of ranks p, with + - * / ^ ( ) and sqrt, log2,
 // ceil, floor, min, max.
 struct Step {
-  enum class Kind { work, messages, collective };
+  enum class Kind { work, messages, collective, neighbor_exchange };
 
   Text phase;
   Kind kind;
@@ -242,7 +243,7 @@ struct Step {
   Text ranks = "p";     // that take part
   bool hidden = false;  // behind the computation
   Text settings = "";   // of the cases that have this step; omitted parameters are free
-  Text at_once = "1";   // of the calls or messages: posted together, before any of them is awaited
+  Text at_once = "1";   // messages of a neighbor exchange: posted together, while as many arrive
 };
 
 // Cases of a module: `ranks=2 mode=standard,ready message_bytes=0,1Ki`.

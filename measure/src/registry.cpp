@@ -96,6 +96,8 @@ const char* spelling(Pattern pattern) {
       return "pair_matrix";
     case Pattern::pair_sample:
       return "pair_sample";
+    case Pattern::neighbor_exchange:
+      return "neighbor_exchange";
     case Pattern::file_write:
       return "file_write";
     case Pattern::file_read:
@@ -112,6 +114,8 @@ const char* spelling(Step::Kind kind) {
       return "messages";
     case Step::Kind::collective:
       return "collective";
+    case Step::Kind::neighbor_exchange:
+      return "neighbor_exchange";
   }
   return "";
 }

@@ -43,6 +43,7 @@ Pattern = Literal[
     "copy",
     "pair_matrix",
     "pair_sample",
+    "neighbor_exchange",
     "file_write",
     "file_read",
 ]
@@ -160,11 +161,11 @@ class Step(Strict):
     """
 
     phase: Phase
-    kind: Literal["work", "messages", "collective"]
+    kind: Literal["work", "messages", "collective", "neighbor_exchange"]
     routine: str = ""
     """Of a collective."""
     count: str = "1"
-    """Units of work, or how many messages or calls follow one another."""
+    """Units of work, or how many messages, calls or exchanges follow one another."""
     bytes: str = "0"
     """Of one message or call."""
     ranks: str = "p"
@@ -172,7 +173,7 @@ class Step(Strict):
     hidden: bool = False
     """Whether computation hides it."""
     at_once: str = "1"
-    """Of the messages or calls: how many are posted together, before any of them is awaited."""
+    """The messages of a neighbor exchange: they are posted together, while as many arrive."""
     parameters: dict[str, Value] = {}
     """The cases that have this step; a parameter that is not named may have any value."""
 
@@ -236,7 +237,7 @@ class Benchmark(Strict):
                 if declared is None or (declared.choices and value not in declared.choices):
                     allowed = f"one of {', '.join(declared.choices)}" if declared else "of a declared parameter"
                     raise ValueError(f"{self.name}: costs: parameters: {name} = {value}: must be {allowed}")
-            for text in (step.count, step.bytes, step.ranks):
+            for text in (step.count, step.bytes, step.ranks, step.at_once):
                 if unknown := names_in(text) - known:
                     allowed = ", ".join(sorted(known))
                     raise ValueError(f"{self.name}: costs: {text}: unknown {min(unknown)}; must be of {allowed}")

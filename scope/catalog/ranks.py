@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isqrt
 
 from pydantic import Field
 
 from scope.strict import Strict
+
+GROUP = "group_ranks"
+"""The parameter of a collective that groups of ranks call at the same time: ranks of a group, 0 for all."""
+
+
+def in_groups(settings: Mapping[str, int | float | str]) -> bool:
+    """Return whether groups of ranks call a collective at the same time, instead of all ranks together."""
+    return settings.get(GROUP, 0) != 0
 
 
 class Ranks(Strict):

@@ -119,3 +119,25 @@ def test_equal_costs_and_a_division_that_must_cost_raise_no_alarm(golden_context
         for seed in range(50)
     )
     assert alarms == 0
+
+
+def test_more_groups_of_ranks_tell_nothing_of_an_algorithm(golden_context: Context) -> None:
+    """On a shared link the time grows with the groups, each of which has two ranks."""
+
+    def in_groups(truth: Callable[[int], float], benchmark: str = "mpi.allreduce") -> list[Summary]:
+        made = over_counts(truth, benchmark)
+        return [one.model_copy(update={"parameters": one.parameters | {"group_ranks": 2}}) for one in made]
+
+    def odd(p: int) -> float:
+        return steps(p) * (1.6 if p == 6 else 1)
+
+    assert found("odd_process_count", golden_context, over_counts(odd, "mpi.allreduce"))
+    assert found("odd_process_count", golden_context, in_groups(odd)) == []
+    assert found("linear_collective", golden_context, in_groups(line)) == []
+
+
+def test_an_exchange_with_neighbors_is_no_algorithm_of_the_library(golden_context: Context) -> None:
+    def odd(p: int) -> float:
+        return steps(p) * (1.6 if p == 6 else 1)
+
+    assert found("odd_process_count", golden_context, over_counts(odd, "mpi.neighbor_exchange")) == []

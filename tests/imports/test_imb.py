@@ -60,7 +60,7 @@ def test_defects_fail_their_case() -> None:
     assert [one.failure for one in found.figures("mpi.latency", "latency_s")] == ["", "", "2 defects", "", "", ""]
 
 
-def test_groups_that_run_at_once_are_no_cases_of_scope() -> None:
+def test_rows_of_groups_keep_a_benchmark_of_their_own() -> None:
     found = read("imb", data("imb-2021-multi.txt"))
     rows = found.figures("mpi.imb_multi_allreduce", "time_s")
     assert [one.values[0] for one in rows] == [0.09e-6, 0.11e-6, 106.24e-6, 114.94e-6, 125.69e-6, 109.87e-6]

@@ -43,13 +43,15 @@ def of_every_shape() -> Iterator[str]:
 
 
 def in_groups(root: int) -> Iterator[str]:
-    """Every collective among groups of two and of three ranks."""
+    """Every collective among groups of two and of three ranks; a root of -1 is the last rank of each."""
     for size in (2, 3):
         yield f"mpi.barrier group_ranks={size}"
         for name in MOVEMENTS:
-            at = f" root={root}" if name in ROOTED else ""
+            at = f" root={root % size}" if name in ROOTED else ""
             yield f"mpi.{name} group_ranks={size} message_bytes=1001{at}"
-        yield from (f"mpi.{name} group_ranks={size} message_bytes=1000" for name in REDUCTIONS)
+        for name in REDUCTIONS:
+            at = f" root={root % size}" if name == "reduce" else ""
+            yield f"mpi.{name} group_ranks={size} message_bytes=1000{at}"
 
 
 def wrong(ended: Ended) -> list[str]:
@@ -119,11 +121,22 @@ def test_a_group_of_one_rank_sends_nothing_and_ranks_that_fill_no_groups_are_ref
     assert refused.reason.endswith(": group_ranks=2: must divide the number of ranks, 3")
 
 
-def test_a_wrong_result_in_one_group_is_noticed(measure: Measure) -> None:
-    faults = " ".join(f"wrong-result:mpi.{name}" for name in (*MOVEMENTS, *REDUCTIONS))
-    plan = [line for line in in_groups(0) if "barrier" not in line and "exscan" not in line]
+@pytest.mark.parametrize(("fault", "root"), [("wrong-result", 0), ("corrupt-payload", -1)])
+def test_a_wrong_result_in_the_first_or_last_group_is_noticed(fault: str, root: int, measure: Measure) -> None:
+    faults = " ".join(f"{fault}:mpi.{name}" for name in (*MOVEMENTS, *REDUCTIONS))
+    # The first rank receives nothing from MPI_Exscan.
+    plan = [line for line in in_groups(root) if "barrier" not in line and (root or "exscan" not in line)]
     for case in measure(6, plan, SCOPE_FAULT=faults).cases:
         assert case.status == "failed", f"{case.benchmark} {case.parameters}"
+
+
+def test_groups_call_in_every_way(measure: Measure) -> None:
+    plan = [f"mpi.{name} group_ranks=3 call={call}" for name in ("alltoallv", "allreduce") for call in CALLS]
+    plan += [f"mpi.alltoallv group_ranks=3 blocks={blocks}" for blocks in ("proportional", "one_empty")]
+    plan += ["mpi.broadcast group_ranks=2 cache=cold", "mpi.gather group_ranks=2 root=2"]
+    *others, refused = measure(6, plan).cases
+    assert [case.reason for case in others if case.status != "ok" and "persistent" not in case.reason] == []
+    assert refused.reason.endswith("root=2: must be below the number of ranks that call together, 2")
 
 
 def test_five_processes_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
@@ -205,7 +218,7 @@ def test_what_hides_behind_a_computation_is_observed_by_overlapped_calls_alone(m
     [
         ("mpi.reduce message_bytes=1001", "message_bytes=1001: must be a multiple of 8, the size of an element"),
         ("mpi.reduce message_bytes=1001 operator=lor", "must be a multiple of 4"),
-        ("mpi.broadcast root=2", "root=2: must be below the number of ranks, 2"),
+        ("mpi.broadcast root=2", "root=2: must be below the number of ranks that call together, 2"),
         (f"mpi.broadcast message_bytes={3 << 30}", "the large-count calls of MPI 4, which this MPI library lacks"),
         (f"mpi.gatherv message_bytes={3 << 29}", "counts up to 3221225472 need the large-count calls"),
         (f"mpi.allreduce message_bytes={1 << 40}", "need the large-count calls"),

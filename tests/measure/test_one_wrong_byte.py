@@ -53,6 +53,7 @@ MESSAGES = [
     ),
     *(
         "mpi.shift",
+        "mpi.neighbor_exchange",
         "mpi.hot_potato",
         "mpi.message_rate",
         "mpi.overlap",

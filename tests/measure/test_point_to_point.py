@@ -77,6 +77,11 @@ MANY = [
         for call in ("sendrecv", "nonblocking")
     ),
     *(
+        f"mpi.neighbor_exchange call={call} message_bytes={size}"
+        for call in ("nonblocking", "neighbor_alltoall")
+        for size in (0, 3000, 70_000)
+    ),
+    *(
         f"mpi.pairs round={number} load={load} message_bytes=3000"
         for number in range(6)
         for load in ("isolated", "concurrent")
@@ -148,6 +153,8 @@ def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
         ("mpi.comms2 message_bytes=1000", 2),
         ("mpi.hot_potato message_bytes=1000", 3),
         ("mpi.shift message_bytes=1000", 3),
+        ("mpi.neighbor_exchange message_bytes=1000", 3),
+        ("mpi.neighbor_exchange message_bytes=1000 call=neighbor_alltoall dimensions=2", 4),
         ("mpi.pairs message_bytes=1000 round=3", 3),
         ("mpi.message_rate message_bytes=1000", 4),
         ("mpi.random_pairs message_bytes=1000", 2),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil, log2
 from typing import Any
 
@@ -13,9 +12,10 @@ from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.models.fitting.draws import draw
 from scope.models.prediction.costs import relaxation
-from scope.models.prediction.costs.steps import Collective, Messages, Problem, crossing
+from scope.models.prediction.costs.steps import Collective, Messages, NeighborExchange, Problem, crossing
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
+from scope.plan.placement import Placement
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from tests import golden_run as golden
@@ -451,11 +451,13 @@ def test_steps_of_another_choice_cost_nothing() -> None:
 
     def faces(partition: str, ranks: int) -> list[float]:
         problem = Problem(64, ranks, given | {"partition": partition}, {"iterations": 4.0})
-        steps = [step for step in costs.steps(problem) if isinstance(step, Collective)]
-        return [step.bytes for step in steps if step.routine == "MPI_Alltoallv"]
+        steps = list(costs.steps(problem))
+        shifts = [step for step in steps if isinstance(step, Collective) and step.routine == "MPI_Alltoallv"]
+        exchanges = [step for step in steps if isinstance(step, NeighborExchange)]
+        return [step.bytes for step in shifts] + [step.neighbors * step.bytes for step in exchanges]
 
-    assert faces("slabs", 16) == [24 * 64**2, 8 * 64**2, 4 * 64**2 + 32 * 63]
-    assert faces("pencils", 16) == [24 * 64**2 / 4, 8 * 64**2 / 4, 4 * 64**2 / 4]
+    assert faces("slabs", 16) == [24 * 64**2, 8 * 64**2, 2 * (4 * 64**2 + 32 * 63)]
+    assert faces("pencils", 16) == [24 * 64**2 / 4, 8 * 64**2 / 4, 4 * (4 * 64**2 / 4)]
     assert faces("slabs", 1) == []
 
 
@@ -531,19 +533,141 @@ def test_groups_cost_what_they_cost_beside_each_other_where_that_was_measured() 
             assert time_s[0] == pytest.approx(2 * 3 * message(4096), rel=0.05)
 
 
-def test_messages_that_are_posted_together_share_one_latency() -> None:
-    """The latency is 10 us. Of one size nothing tells latency from the rest."""
-    random = np.random.default_rng(1)
-    short, long = (
-        summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", ranks=2, message_bytes=size)
-        for size, time_s in ((1024, 15e-6), (4096, 30e-6))
+SPREAD = Placement("node")
+SPREAD_LAUNCHES = [
+    one.model_copy(
+        update={
+            "placement": SPREAD,
+            "processes": [process.model_copy(update={"host": f"node{process.rank}"}) for process in one.processes],
+        }
     )
-    for known, times in (([short, long], (30e-6, 25e-6, 22.5e-6)), ([long], (30e-6, 30e-6, 30e-6))):
-        costs = MeasuredCosts(measured([*ping_pong(random), *known], LAUNCHES), "default")
-        for at_once, each_s in zip((1, 2, 4), times, strict=True):
-            step = replace(crossing("exchange", 8, 4096), at_once=at_once)
-            time_s, _, _ = costs.collective(step, outside=False, together=2)
-            assert time_s[0] == pytest.approx(8 * each_s, rel=0.05)
+    for one in LAUNCHES
+]
+
+
+def test_groups_inside_hosts_say_nothing_of_pairs_between_hosts() -> None:
+    random = np.random.default_rng(1)
+    step = Collective("exchange", "MPI_Alltoallv", 2, 4096, 2, messages=1)
+    between = summary(
+        noisy(random, 100 * message(4096)),
+        "mpi.alltoallv",
+        "time_s",
+        "global",
+        placement=SPREAD,
+        message_bytes=4096,
+        group_ranks=0,
+    )
+    inside = summary(
+        noisy(random, 4 * message(4096)),
+        "mpi.alltoallv",
+        "time_s",
+        "global",
+        ranks=4,
+        message_bytes=4096,
+        group_ranks=2,
+    )
+    below = measured([*ping_pong(random), between, inside], [*LAUNCHES, *SPREAD_LAUNCHES])
+    for outside, factor in ((True, 100), (False, 4)):
+        time_s, _, _ = MeasuredCosts(below, "default").collective(step, outside=outside, together=4)
+        assert time_s[0] == pytest.approx(2 * factor * message(4096), rel=0.05)
+
+
+def test_groups_that_were_measured_with_other_sizes_do_not_replace_one_group_with_these() -> None:
+    random = np.random.default_rng(1)
+    step = Collective("exchange", "MPI_Alltoallv", 2, 64, 2, messages=1)
+    alone = [
+        summary(noisy(random, 3 * message(size)), "mpi.alltoallv", "time_s", "global", message_bytes=size)
+        for size in (64, 1 << 20)
+    ]
+    given = {"ranks": 4, "message_bytes": 1 << 20, "group_ranks": 2}
+    beside = summary(noisy(random, 4 * message(1 << 20)), "mpi.alltoallv", "time_s", "global", **given)
+    costs = MeasuredCosts(measured([*ping_pong(random), *alone, beside], LAUNCHES), "default")
+    time_s, _, _ = costs.collective(step, outside=False, together=4)
+    assert time_s[0] == pytest.approx(2 * 3 * message(64), rel=0.05)
+
+
+def test_an_operation_on_fresh_buffers_goes_before_groups_of_the_library() -> None:
+    random = np.random.default_rng(1)
+    step = Collective("distribute", "MPI_Bcast", 1, 8 * 64**2, 2, fresh=True)
+    fresh = summary(
+        noisy(random, 9e-6), "operation.broadcast", "time_s", "global", buffers="cold", n=64, work_bytes=16 * 64**2
+    )
+    given = {"ranks": 4, "message_bytes": 8 * 64**2, "group_ranks": 2}
+    groups = summary(noisy(random, 2e-6), "mpi.broadcast", "time_s", "global", **given)
+    costs = MeasuredCosts(measured([*ping_pong(random), fresh, groups], LAUNCHES), "default")
+    time_s, origin, _ = costs.collective(step, outside=False, together=4)
+    assert origin == "operation.broadcast on 2 ranks"
+    assert time_s[0] == pytest.approx(9e-6, rel=0.05)
+
+
+def exchanges(
+    random: np.random.Generator, ranks: int, times: dict[int, float], dimensions: int = 1
+) -> list[Summary]:
+    given = {"ranks": ranks, "dimensions": dimensions, "call": "nonblocking"}
+    return [
+        summary(noisy(random, time_s), "mpi.neighbor_exchange", "time_s", "global", message_bytes=size, **given)
+        for size, time_s in times.items()
+    ]
+
+
+def test_an_exchange_with_neighbors_costs_what_it_costs_on_a_ring() -> None:
+    """On as many ranks, else on the most that were measured; 10 us of the time are latency."""
+    random = np.random.default_rng(1)
+    two, four = {1024: 15e-6, 4096: 30e-6}, {1024: 20e-6, 4096: 50e-6}
+    known = [*exchanges(random, 2, two), *exchanges(random, 4, four)]
+    costs = MeasuredCosts(measured([*ping_pong(random), *known], LAUNCHES), "default")
+    for ranks, neighbors, each_s, name in (
+        (2, 2, 30e-6, "2 ranks"),
+        (4, 2, 50e-6, "4 ranks"),
+        (16, 2, 50e-6, "4 ranks"),
+        (16, 1, 30e-6, "4 ranks"),
+        (16, 4, 90e-6, "4 ranks"),
+    ):
+        step = NeighborExchange("exchange", 8, 4096, ranks, neighbors)
+        time_s, origin, _ = costs.neighbor_exchange(step, outside=False)
+        assert origin == f"mpi.neighbor_exchange on {name}"
+        assert time_s[0] == pytest.approx(8 * each_s, rel=0.06)
+
+
+def test_an_exchange_on_a_grid_costs_what_it_costs_on_one_of_as_many_dimensions() -> None:
+    random = np.random.default_rng(1)
+    known = [*exchanges(random, 4, {4096: 50e-6}), *exchanges(random, 4, {4096: 70e-6}, dimensions=2)]
+    costs = MeasuredCosts(measured([*ping_pong(random), *known], LAUNCHES), "default")
+    for neighbors, each_s in ((2, 50e-6), (4, 70e-6)):
+        time_s, _, _ = costs.neighbor_exchange(NeighborExchange("exchange", 8, 4096, 16, neighbors), False)
+        assert time_s[0] == pytest.approx(8 * each_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("times", "expected_s"),
+    [
+        ({1024: 15e-6, 4096: 30e-6}, (30e-6, 50e-6, 90e-6)),
+        # Of one size, or of large ones, nothing tells latency from the rest.
+        ({4096: 30e-6}, (30e-6, 60e-6, 120e-6)),
+        ({65536: 1.30e-3, 131072: 1.31e-3}, (1.31e-3, 2.62e-3, 5.24e-3)),
+        # The latency is at most the time of the smallest size.
+        ({1024: 30e-6, 4096: 20e-6}, (20e-6, 20e-6, 20e-6)),
+    ],
+)
+def test_messages_to_neighbors_share_the_latency_of_pairs_where_no_ring_was_measured(
+    times: dict[int, float], expected_s: tuple[float, ...]
+) -> None:
+    random = np.random.default_rng(1)
+    known = [
+        summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", ranks=2, message_bytes=size)
+        for size, time_s in times.items()
+    ]
+    costs = MeasuredCosts(measured([*ping_pong(random), *known], LAUNCHES), "default")
+    for neighbors, each_s in zip((1, 2, 4), expected_s, strict=True):
+        step = NeighborExchange("exchange", 8, max(times), 2, neighbors)
+        time_s, _, _ = costs.neighbor_exchange(step, outside=False)
+        assert time_s[0] == pytest.approx(8 * each_s, rel=0.06)
+
+
+def test_messages_to_neighbors_cost_messages_where_nothing_else_was_measured() -> None:
+    costs = MeasuredCosts(measured(ping_pong(np.random.default_rng(1)), LAUNCHES), "default")
+    time_s, _, _ = costs.neighbor_exchange(NeighborExchange("exchange", 8, 4096, 4, 2), False)
+    assert time_s[0] == pytest.approx(16 * message(4096), rel=0.05)
 
 
 def test_messages_that_cross_take_the_all_to_all_of_two_that_has_more_sizes() -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from scope import units
 from scope.catalog.benchmark import Benchmark
 from scope.catalog.catalog import Catalog
+from scope.catalog.ranks import in_groups
 from scope.findings.finding import Evidence
 from scope.machine.machine import Host, Machine
 from scope.models.measurements import Measurements, hosts_by_name, short_name, usable
@@ -78,8 +79,10 @@ class Context:
         return self.catalog[case.benchmark]
 
     def calls(self, case: Case, *routines: str) -> bool:
-        """Return whether a case's benchmark represents one of the MPI routines, in any way of calling."""
-        return any(one.routine in routines for one in self.benchmark(case).routines)
+        """Return whether all ranks of a case call one of the MPI routines together, in any way of calling."""
+        return not in_groups(case.parameters) and any(
+            one.routine in routines for one in self.benchmark(case).routines
+        )
 
     def shares_processors(self, case: Case) -> bool:
         """Return whether the processes of a case outnumbered the processors of some host."""

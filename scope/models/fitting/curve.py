@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from scope.catalog.catalog import Catalog
+from scope.catalog.ranks import GROUP, in_groups
 from scope.models.fitting.fit import NotFitted, Point, Variable
 from scope.plan.case import Case
 from scope.samples.samples import Floats
@@ -97,7 +98,8 @@ def curves(summaries: list[Summary], catalog: Catalog) -> list[Curve]:
     times = [s for s in headlines if s.definition != "observed"]
     # A collective of nothing, or of one process, is often no operation at all, and no point of any model.
     times = [s for s in times if s.median and not (s.definition == "global" and _is_nothing(s))]
-    together = [s for s in times if s.definition == "global"]
+    # Of groups, more ranks are more groups: nothing that the algorithm of a collective explains.
+    together = [s for s in times if s.definition == "global" and not in_groups(s.parameters)]
     over: list[tuple[Variable, list[list[Summary]]]] = [(name, _over(times, name)) for name in get_args(Swept)]
     over += [
         ("ranks", [group for group in _groups(together, _without_ranks) if _varies(group, _ranks)]),
@@ -154,7 +156,8 @@ def _groups(summaries: Iterable[Summary], key: Callable[[Summary], tuple[object,
 
 
 def _is_nothing(summary: Summary) -> bool:
-    return summary.ranks == 1 or summary.parameters.get("message_bytes") == 0
+    alone = 1 in (summary.ranks, summary.parameters.get(GROUP))
+    return alone or summary.parameters.get("message_bytes") == 0
 
 
 def _value(summary: Summary, name: str) -> float:

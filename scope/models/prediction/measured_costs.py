@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scope.catalog.benchmark import Pattern
+from scope.catalog.ranks import GROUP
 from scope.models.fitting.draws import draw
 from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements, usable
-from scope.models.prediction.costs.steps import Collective, Messages
+from scope.models.prediction.costs.steps import Collective, Messages, NeighborExchange, crossing
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
@@ -19,8 +21,12 @@ SEED = 11
 PAIR = 2
 ALIKE_ON_TWO = ("MPI_Alltoallv", "MPI_Alltoall")
 """Routines that exchange the same between two processes."""
-GROUP = "group_ranks"
-"""The parameter of a collective that groups of ranks call at the same time: ranks of a group, 0 for all."""
+NEIGHBORS: Pattern = "neighbor_exchange"
+"""The rung of the benchmarks that measure exchanges with all neighbors on a ring or grid of ranks."""
+DIMENSIONS = "dimensions"
+"""The parameter of these that says of how many dimensions the grid is."""
+LARGEST_OF_LATENCY = 4096
+"""Bytes: larger messages say little of the latency."""
 MESSAGE = "MPI_Send"
 """The routine whose benchmark measures the cost of a message."""
 
@@ -49,11 +55,11 @@ class SizeCurve:
 
     @property
     def latency_s(self) -> Floats:
-        """The time at 0 bytes on the line through the two smallest sizes, at least 0; 0 of one size only."""
-        if self.sizes.size == 1:
+        """The time at 0 bytes on the line through the two smallest sizes; 0 where none is small enough."""
+        if self.sizes.size == 1 or self.sizes[0] > LARGEST_OF_LATENCY:
             return np.zeros_like(self.drawn_s[0])
         slope = (self.drawn_s[1] - self.drawn_s[0]) / (self.sizes[1] - self.sizes[0])
-        return np.asarray(np.maximum(self.drawn_s[0] - slope * self.sizes[0], 0.0), dtype=np.float64)
+        return np.asarray(np.clip(self.drawn_s[0] - slope * self.sizes[0], 0.0, self.drawn_s[0]), dtype=np.float64)
 
     def beyond(self, message_bytes: float) -> bool:
         """Return whether a size lies outside the measured range."""
@@ -107,13 +113,29 @@ class MeasuredCosts:
             return np.zeros(1 + DRAWS), "", ""
         curve = self._measured(step, outside, together)
         if curve is not None:
-            return step.times * _of_each(step, curve), curve.name, _beyond(curve, step.bytes)
+            return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
         if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside, together)):
             return step.count * pair.at(step.bytes), f"{pair.name}, one after another", _beyond(pair, step.bytes)
         ping_pong = self._ping_pong(outside)
         kind = "messages" if step.messages else "a tree of messages"
         name = f"{kind} for {step.routine} ({ping_pong.name})"
         return step.count * ping_pong.at(step.bytes), name, _beyond(ping_pong, step.bytes)
+
+    def neighbor_exchange(self, step: NeighborExchange, outside: bool) -> tuple[Floats, str, str]:
+        """Return the same of exchanges with neighbors: as measured on a ring or grid, else as exchanges of pairs.
+
+        Messages that are posted together share one latency.
+        """
+        dimensions = (step.neighbors + 1) // 2
+        for measured in dict.fromkeys((dimensions, 1)):
+            if curve := self._of_neighbors(measured, step.ranks, outside):
+                time_s = _of_messages(curve, step.bytes, step.neighbors / (2 * measured))
+                return step.times * time_s, curve.name, _beyond(curve, step.bytes)
+        pair = crossing(step.phase, step.times, step.bytes)
+        if curve := self._measured(pair, outside, step.ranks):
+            time_s = _of_messages(curve, step.bytes, step.neighbors)
+            return step.times * time_s, f"{curve.name}, posted together", _beyond(curve, step.bytes)
+        return self.messages(Messages(step.phase, step.count, step.bytes), outside)
 
     def _ping_pong(self, outside: bool) -> SizeCurve:
         key = (MESSAGE, outside)
@@ -137,23 +159,35 @@ class MeasuredCosts:
     def _measured(self, step: Collective, outside: bool, together: int) -> SizeCurve | None:
         """Return a program's operation for fresh buffers where it was measured, else the library's collective.
 
-        First that of as many groups at the same time as the program has, then that of one group alone. Of two
-        routines that do the same, the one that was measured with more sizes.
+        First between hosts, or inside one, as the program runs. Of these that of as many groups at the same time
+        as the program has, then that of one group alone, but rather one that was measured with such sizes.
         """
-        for ranks in dict.fromkeys((together, step.ranks)):
-            if step.ranks == PAIR and step.routine in ALIKE_ON_TWO:
-                alike = [self._of_collective(routine, "mpi", PAIR, ranks, outside) for routine in ALIKE_ON_TWO]
-                found = max((one for one in alike if one), key=lambda one: one.sizes.size, default=None)
-            else:
-                levels = ["operation", "mpi"] if step.fresh else ["mpi"]
-                curves = (self._of_collective(step.routine, level, step.ranks, ranks, outside) for level in levels)
-                found = next((curve for curve in curves if curve is not None), None)
-            if found is not None:
-                return found
+        for level in ["operation", "mpi"] if step.fresh else ["mpi"]:
+            for where in (outside, None):
+                curves = (
+                    self._of_collective(step.routine, level, step.ranks, ranks, where)
+                    for ranks in dict.fromkeys((together, step.ranks))
+                )
+                found = [curve for curve in curves if curve is not None]
+                if found:
+                    return next((curve for curve in found if not curve.beyond(step.bytes)), found[0])
         return None
 
-    def _of_collective(self, routine: str, level: str, group: int, ranks: int, outside: bool) -> SizeCurve | None:
-        """Return the times of a collective among `group` processes, when all of `ranks` call it."""
+    def _of_collective(
+        self, routine: str, level: str, group: int, ranks: int, outside: bool | None
+    ) -> SizeCurve | None:
+        """Return the times of a collective among `group` processes, when all of `ranks` call it.
+
+        `outside`: between hosts or inside one; None: either. Of two routines that do the same, the one that was
+        measured with more sizes.
+        """
+        routines = ALIKE_ON_TWO if group == PAIR and routine in ALIKE_ON_TWO else (routine,)
+        curves = [self._of_routine(one, level, group, ranks, outside) for one in routines]
+        return max((one for one in curves if one), key=lambda one: one.sizes.size, default=None)
+
+    def _of_routine(
+        self, routine: str, level: str, group: int, ranks: int, outside: bool | None
+    ) -> SizeCurve | None:
         key = (routine, level, group, ranks, outside)
         if key not in self._curves:
             found = [
@@ -162,15 +196,41 @@ class MeasuredCosts:
                 if one.ranks == ranks
                 and (one.parameters.get(GROUP, 0) or ranks) == group
                 and one.transport == self._transport
+                and outside in (None, self._between_hosts(one, group))
             ]
-            spread = [one for one in found if one.placement.one_per_host]
-            packed = [one for one in found if not one.placement.one_per_host]
-            chosen = (spread if outside else packed) or found
-            # A program calls it again and again: a process may begin before the last call has ended on all others.
-            repeated = [self._measurements.back_to_back(one) for one in chosen]
             among = f"{group} ranks" if ranks == group else f"{ranks // group} groups of {group} ranks"
-            self._curves[key] = self._curve(f"{found[0].benchmark} on {among}" if found else "", repeated)
+            name = f"{found[0].benchmark} on {among}" if found else ""
+            self._curves[key] = self._curve(name, self._repeated(found))
         return self._curves[key]
+
+    def _of_neighbors(self, dimensions: int, ranks: int, outside: bool) -> SizeCurve | None:
+        """Return the times of exchanges on as many ranks as were measured up to `ranks`, else on the fewest."""
+        key = (NEIGHBORS, dimensions, ranks, outside)
+        if key not in self._curves:
+            found = [
+                on.summary
+                for on in self._measurements.standing(NEIGHBORS, "mpi", "s")
+                if on.summary.parameters.get(DIMENSIONS) == dimensions and on.summary.transport == self._transport
+            ]
+            found = [one for one in found if self._between_hosts(one, one.ranks) == outside] or found
+            measured = sorted({one.ranks for one in found})
+            nearest = max((one for one in measured if one <= ranks), default=min(measured, default=0))
+            chosen = [one for one in found if one.ranks == nearest]
+            name = f"{chosen[0].benchmark} on {nearest} ranks" if chosen else ""
+            self._curves[key] = self._curve(name, self._repeated(chosen))
+        return self._curves[key]
+
+    def _between_hosts(self, one: Summary, ranks: int) -> bool:
+        """Return whether the first so many ranks of a case were on several hosts."""
+        hosts = self._measurements.hosts(one)
+        return len(set(hosts[:ranks])) > 1 if hosts else one.placement.one_per_host
+
+    def _repeated(self, found: list[Summary]) -> list[Summary]:
+        """Return the results of operations back to back.
+
+        A program calls them again and again: a process may begin before the last call has ended on all others.
+        """
+        return [self._measurements.back_to_back(one) for one in found]
 
     def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:
         return curve(name, summaries, self._random, self._measurements) if summaries else None
@@ -188,11 +248,11 @@ def curve(
     return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)
 
 
-def _of_each(step: Collective, curve: SizeCurve) -> Floats:
-    """Return the time of one call among those posted together: only the first of them has the latency."""
-    alone = curve.at(step.bytes)
+def _of_messages(curve: SizeCurve, message_bytes: float, ratio: float) -> Floats:
+    """Return the time of so many times the messages of the curve, all posted together: the latency counts once."""
+    alone = curve.at(message_bytes)
     latency = np.minimum(curve.latency_s, alone)
-    return np.asarray(alone - latency * (1 - 1 / step.at_once), dtype=np.float64)
+    return np.asarray(latency + (alone - latency) * ratio, dtype=np.float64)
 
 
 def _beyond(curve: SizeCurve, message_bytes: float) -> str:

@@ -23,7 +23,7 @@ from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from scope.errors import UsageError
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import Declared
-from scope.models.prediction.costs.steps import Costs, Messages, Problem, Work
+from scope.models.prediction.costs.steps import Costs, Messages, NeighborExchange, Problem, Work
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.model_error import ModelError
 from scope.models.prediction.one_process import RAN, OneProcess
@@ -132,6 +132,8 @@ class Predictor:
                 continue
             elif isinstance(step, Messages):
                 time_s, name, far = self._below.messages(step, outside)
+            elif isinstance(step, NeighborExchange):
+                time_s, name, far = self._below.neighbor_exchange(step, outside)
             else:
                 time_s, name, far = self._below.collective(step, outside, problem.ranks)
             if isinstance(step, Messages) and step.hidden:

@@ -259,17 +259,22 @@ std::vector<Step> costs() {
       return kept(std::string(cut.settings) + " exchange=" + exchange);
     };
     steps.push_back({"compute", Step::Kind::work, "", cut.cells, "0", "p", false, cut.settings});
-    // Messages cross others on their way, as in an all-to-all of two processes.
-    const auto crossing = [&](Text count, Text bytes, Text choices, Text at_once) {
+    // Velocities go one way after the other: messages cross others, as in an all-to-all of two processes.
+    const auto shifts = [&](Text count, Text bytes) {
       steps.push_back(
-          {"exchange", Step::Kind::collective, "MPI_Alltoallv", count, bytes, "2", false, choices, at_once});
+          {"exchange", Step::Kind::collective, "MPI_Alltoallv", count, bytes, "2", false, cut.settings});
     };
-    const Text pressures = times("2*iterations", cut.sides);
-    crossing(times("steps", cut.sides), times("24", cut.face), cut.settings, "1");
-    crossing(times("steps/2", cut.sides), times("8", cut.face), cut.settings, "1");
-    crossing(pressures, cut.half, settings("blocking,shared_memory"), cut.sides);
-    steps.push_back(
-        {"exchange", Step::Kind::messages, "", pressures, cut.half, "p", true, settings("overlapped")});
+    shifts(times("steps", cut.sides), times("24", cut.face));
+    shifts(times("steps/2", cut.sides), times("8", cut.face));
+    // Pressures go to all neighbors together.
+    steps.push_back({.phase = "exchange",
+                     .kind = Step::Kind::neighbor_exchange,
+                     .count = "2*iterations",
+                     .bytes = cut.half,
+                     .settings = settings("blocking,shared_memory"),
+                     .at_once = cut.sides});
+    steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p",
+                     true, settings("overlapped")});
     steps.push_back(
         {"exchange", Step::Kind::collective, "MPI_Allreduce", "iterations/4", "8", "p", false, cut.settings});
   }

@@ -5,7 +5,7 @@
 // timed (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
 //
 // Ranks may form groups of `group_ranks` consecutive ones, each of which calls the collective at the same time:
-// what a program's rows or columns of processes cost while the others communicate too.
+// what a row of a program's grid of processes costs while the other rows communicate too.
 #pragma once
 
 #include <mpi.h>
@@ -302,14 +302,14 @@ inline Parameter call_parameter() {
       .worded(",non-blocking,overlapped with computation,persistent");
 }
 inline Parameter group_parameter() {
-  return parallel(
-             "group_ranks", "ranks", 0, 0, INT_MAX,
+  return problem(
+             "group_ranks", "", 0, 0, INT_MAX,
              "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
              "are one group")
-      .labelled("group size");
+      .worded("0=all ranks in one group,groups of {} ranks");
 }
 inline Parameter root_parameter() {
-  return call("root", "", 0, 0, INT_MAX, "the root rank");
+  return call("root", "", 0, 0, INT_MAX, "the root rank, of each group");
 }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
@@ -320,7 +320,7 @@ inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
 }
 inline constexpr Text collective_group_sweep =
-    "ranks=every group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
+    "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
 inline constexpr Text collective_buffer_sweep =
     "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi";
 inline Metric hidden_share() {
@@ -341,8 +341,8 @@ inline std::vector<Binding> collective_routines(const Calls& calls,
 inline int checked_root(const Parameters& parameters, const Communicator& communicator) {
   const std::int64_t root = parameters.integer("root");
   if (root >= communicator.size()) {
-    throw Unavailable(
-        sentence({"root=", root, ": must be below the number of ranks, ", communicator.size()}));
+    throw Unavailable(sentence(
+        {"root=", root, ": must be below the number of ranks that call together, ", communicator.size()}));
   }
   return static_cast<int>(root);
 }

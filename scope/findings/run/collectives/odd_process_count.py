@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import ceil, log2
 
 from scope import units
+from scope.catalog.ranks import in_groups
 from scope.findings.finding import Finding
 from scope.findings.run.collectives.collective_guidelines import but_for_the_ranks
 from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
@@ -26,7 +27,12 @@ def find(context: Context) -> list[Finding]:
     times = [
         s
         for s in context.headlines
-        if s.unit == "s" and s.definition == "global" and s.ci_low is not None and not context.shares_processors(s)
+        if s.unit == "s"
+        and s.definition == "global"
+        and context.benchmark(s).routines
+        and s.ci_low is not None
+        and not in_groups(s.parameters)
+        and not context.shares_processors(s)
     ]
     worst: dict[str, tuple[Summary, Summary]] = {}
     for odd, power in _pairs(times):

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping
 from scope.catalog.benchmark import Benchmark, Phase, Value
 from scope.catalog.benchmark import Step as Declaration
 from scope.catalog.expression import evaluate
-from scope.models.prediction.costs.steps import Collective, Messages, Problem, Step, Work
+from scope.models.prediction.costs.steps import (
+    Collective,
+    Messages,
+    NeighborExchange,
+    Problem,
+    Step,
+    Work,
+)
 
 
 def numbers(settings: Mapping[str, Value]) -> dict[str, float]:
@@ -55,18 +62,14 @@ class Declared:
                 yield Work(one.phase, count, problem.size)
             elif one.kind == "messages":
                 yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
+            elif one.kind == "neighbor_exchange":
+                neighbors = max(1, int(evaluate(one.at_once, names)))
+                yield NeighborExchange(one.phase, count, evaluate(one.bytes, names), problem.ranks, neighbors)
             else:
                 ranks = int(evaluate(one.ranks, names))
                 messages = ranks - 1 if one.routine.startswith("MPI_Alltoall") else 0
-                yield Collective(
-                    one.phase,
-                    one.routine,
-                    count,
-                    evaluate(one.bytes, names),
-                    ranks,
-                    messages=messages,
-                    at_once=max(1.0, evaluate(one.at_once, names)),
-                )
+                bytes_ = evaluate(one.bytes, names)
+                yield Collective(one.phase, one.routine, count, bytes_, ranks, messages=messages)
 
     def _of(self, problem: Problem) -> list[Declaration]:
         return [one for one in self._steps if one.belongs_to(problem.parameters)]

@@ -58,9 +58,6 @@ class Collective:
     """The messages that a process sends one after another, while it receives as many, as in an all-to-all; they
     stand for a collective that was not measured. 0: those of a binomial tree stand for it."""
 
-    at_once: float = 1
-    """Calls that are posted together, before any of them is awaited: they share one latency."""
-
     @property
     def count(self) -> float:
         """Of the messages that stand for all."""
@@ -72,7 +69,29 @@ class Collective:
         return self.count * self.bytes
 
 
-Step = Work | Messages | Collective
+@dataclass(frozen=True)
+class NeighborExchange:
+    """Messages to all neighbors, posted together while as many arrive, as in a stencil program; repeated."""
+
+    phase: Phase
+    times: float
+    bytes: float
+    """Of each message."""
+    ranks: int
+    neighbors: int
+
+    @property
+    def count(self) -> float:
+        """Of the messages that a process sends."""
+        return self.times * self.neighbors
+
+    @property
+    def sent_bytes(self) -> float:
+        """Of these messages."""
+        return self.count * self.bytes
+
+
+Step = Work | Messages | Collective | NeighborExchange
 
 
 def crossing(phase: Phase, count: float, bytes_: float) -> Collective:

@@ -1,0 +1,150 @@
+// mpi.neighbor_exchange: every rank of a periodic grid sends a message to each of its neighbors and receives as many,
+// as the halo exchange of a stencil program does.
+//
+// Timed: one exchange of all ranks, from the agreed start to the last exit, and several back to back.
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "memory/available.hpp"
+#include "memory/buffer.hpp"
+#include "memory/places.hpp"
+#include "text/words.hpp"
+#include "unavailable.hpp"
+
+namespace scope::neighbor_exchange {
+namespace {
+
+constexpr int first_tag = 51;
+constexpr int most_dimensions = 3;
+
+class NeighborExchange final : public Benchmark {
+ public:
+  NeighborExchange(const Parameters& parameters, const Communicator& communicator)
+      : dimensions_(static_cast<int>(parameters.integer("dimensions"))),
+        neighbors_(2 * dimensions_),
+        ranks_(communicator.size()),
+        rank_(communicator.rank()),
+        block_(parameters.integer("message_bytes")),
+        nonblocking_(parameters.choice("call") == "nonblocking"),
+        extents_(extents(ranks_, dimensions_)) {
+    require_memory(2 * neighbors_ * block_, communicator);
+    sent_ = Buffer(neighbors_ * block_);
+    sent_.clear();
+    arrived_ = Places(neighbors_ * block_);
+    const std::array<int, most_dimensions> periodic{1, 1, 1};
+    MPI_Cart_create(communicator.handle(), dimensions_, extents_.data(), periodic.data(), 0, &grid_);
+    for (int d = 0; d < dimensions_; ++d)
+      MPI_Cart_shift(grid_, d, 1, &partners_[2 * d], &partners_[2 * d + 1]);
+  }
+  NeighborExchange(const NeighborExchange&) = delete;
+  NeighborExchange& operator=(const NeighborExchange&) = delete;
+  ~NeighborExchange() override { MPI_Comm_free(&grid_); }
+
+  Work work() const override {
+    const double messages = static_cast<double>(neighbors_) * ranks_;
+    return {.bytes = messages * static_cast<double>(block_), .messages = messages};
+  }
+
+  void fill(std::uint64_t seed) override {
+    for (int i = 0; i < neighbors_; ++i) write_pattern(block_of(sent_.bytes(), i), seed * ranks_ + rank_);
+    arrived_.clear();
+  }
+
+  void run(Repetition& repetition) override {
+    arrived_.use(repetition.calls());
+    if (nonblocking_) {
+      repetition.time([&](std::int64_t number) { exchange(arrived_[number]); });
+    } else {
+      repetition.time([&](std::int64_t number) {
+        MPI_Neighbor_alltoall(sent_.data(), bytes(), MPI_BYTE, arrived_[number], bytes(), MPI_BYTE, grid_);
+      });
+    }
+  }
+
+  Check verify(std::uint64_t seed) override {
+    Check check{arrived_.count() * neighbors_ * block_, ""};
+    for (std::int64_t number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
+      for (int i = 0; i < neighbors_ && check.problem.empty(); ++i) {
+        const std::string problem =
+            pattern_problem(block_of(arrived_.place(number), i), seed * ranks_ + partners_[i]);
+        if (!problem.empty()) check.problem = sentence({"message of rank ", partners_[i], ": ", problem});
+      }
+      if (check.problem.empty()) check.problem = arrived_.overrun(number);
+    }
+    return check;
+  }
+
+  std::span<std::byte> received() override { return arrived_.bytes(); }
+  std::int64_t most_operations() const override { return arrived_.most() / 2; }
+
+ private:
+  // Of a grid as close to a cube as possible. On an extent of 1 a rank would be its own neighbor.
+  static std::array<int, most_dimensions> extents(int ranks, int dimensions) {
+    std::array<int, most_dimensions> extents{};
+    MPI_Dims_create(ranks, dimensions, extents.data());
+    if (std::find(extents.begin(), extents.begin() + dimensions, 1) != extents.begin() + dimensions) {
+      throw Unavailable(sentence({"dimensions=", dimensions, ": ", ranks,
+                                  " ranks make no grid with two ranks or more along each dimension"}));
+    }
+    return extents;
+  }
+
+  int bytes() const { return static_cast<int>(block_); }
+  std::span<std::byte> block_of(std::span<std::byte> all, int i) const {
+    return all.subspan(i * block_, block_);
+  }
+
+  // What goes to the lower neighbor along a dimension arrives there from the upper one.
+  void exchange(std::byte* place) {
+    std::array<MPI_Request, 4 * most_dimensions> requests;
+    MPI_Request* next = requests.data();
+    for (int i = 0; i < neighbors_; ++i)
+      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_, next++);
+    for (int i = 0; i < neighbors_; ++i)
+      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_, next++);
+    MPI_Waitall(static_cast<int>(next - requests.data()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+
+  int dimensions_;
+  int neighbors_;
+  int ranks_;
+  int rank_;
+  std::int64_t block_;  // bytes of a message
+  bool nonblocking_;
+  std::array<int, most_dimensions> extents_;
+  MPI_Comm grid_ = MPI_COMM_NULL;
+  std::array<int, 2 * most_dimensions> partners_{};  // lower and upper along each dimension
+  Buffer sent_{0};
+  Places arrived_{0};
+};
+
+const Registration registration{{
+    .name = "mpi.neighbor_exchange",
+    .title = "exchange with neighbors",
+    .summary = "exchange with all neighbors on a ring or grid of ranks, as in a stencil program",
+    .ranks = Ranks::at_least(2),
+    .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
+                   parallel(
+                       "dimensions", "", 1, 1, most_dimensions,
+                       "of the periodic grid of ranks, each of which has two neighbors along every dimension")
+                       .worded("1=on a ring,on a grid of {} dimensions"),
+                   call("call", "nonblocking,neighbor_alltoall",
+                        "MPI_Irecv and MPI_Isend, or MPI_Neighbor_alltoall")
+                       .worded(",MPI_Neighbor_alltoall")},
+    .definition = Definition::global,
+    .metrics = {seconds("time_s"), bytes_per_second()},
+    .sweeps =
+        {{"standard",
+          "ranks=powers dimensions=1 call=nonblocking,neighbor_alltoall message_bytes=0,1Ki,16Ki,64Ki,1Mi"},
+         {"advanced", "ranks=powers dimensions=2,3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
+    .make = make<NeighborExchange>,
+}};
+
+}  // namespace
+}  // namespace scope::neighbor_exchange
