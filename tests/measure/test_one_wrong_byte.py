@@ -53,7 +53,6 @@ MESSAGES = [
     ),
     *(
         "mpi.shift",
-        "mpi.neighbor_exchange",
         "mpi.hot_potato",
         "mpi.message_rate",
         "mpi.overlap",
@@ -62,6 +61,7 @@ MESSAGES = [
         "mpi.datatypes",
     ),
     *("mpi.persistent", *ONE_SIDED),
+    "mpi.neighbor_exchange",
 ]
 # So many repetitions, however busy the machine is, in several groups.
 REPETITIONS = "sampling.budget_s=60 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions="

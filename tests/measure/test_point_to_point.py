@@ -54,6 +54,7 @@ PAIR = [
         for operator in ("sum", "lor")
         for size in (0, 1000)
     ),
+    *(f"mpi.neighbor_exchange call={call} message_bytes=3000" for call in ("nonblocking", "neighbor_alltoall")),
     "mpi.intensity intensity=3 array_bytes=1000",
     *(f"mpi.overlap progress={how} message_bytes={size}" for how in ("none", "test") for size in (1, 300_000)),
     "mpi.threads threads=3 rounds=2 oversubscription=allowed message_bytes=3000",
@@ -131,6 +132,21 @@ def test_patterns_of_many_ranks_are_right(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [*MANY, *others.get(ranks, [])])
     assert ended.code == 0, ended.errors
     assert {reason for _, reason in statuses(ended.cases) if "no two of the 2 ranks" not in reason} == set()
+
+
+def test_neighbors_on_grids_are_right(measure: Measure) -> None:
+    """3 x 2 and 2 x 2 x 2 ranks; and a number of ranks that makes no grid."""
+    for ranks, dimensions in ((6, 2), (8, 3)):
+        plan = [
+            f"mpi.neighbor_exchange dimensions={dimensions} call={call} message_bytes={size}"
+            for call in ("nonblocking", "neighbor_alltoall")
+            for size in (0, 3001)
+        ]
+        ended = measure(ranks, plan)
+        assert not statuses(ended.cases)
+        assert {case.work and case.work.messages for case in ended.cases} == {2 * dimensions * ranks}
+    [refused] = measure(3, ["mpi.neighbor_exchange dimensions=2"]).cases
+    assert refused.reason.endswith("3 ranks make no grid with two ranks or more along each dimension")
 
 
 def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:

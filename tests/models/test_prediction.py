@@ -601,9 +601,13 @@ def test_an_operation_on_fresh_buffers_goes_before_groups_of_the_library() -> No
 
 
 def exchanges(
-    random: np.random.Generator, ranks: int, times: dict[int, float], dimensions: int = 1
+    random: np.random.Generator,
+    ranks: int,
+    times: dict[int, float],
+    dimensions: int = 1,
+    placement: Placement = Placement(),
 ) -> list[Summary]:
-    given = {"ranks": ranks, "dimensions": dimensions, "call": "nonblocking"}
+    given = {"ranks": ranks, "dimensions": dimensions, "call": "nonblocking", "placement": placement}
     return [
         summary(noisy(random, time_s), "mpi.neighbor_exchange", "time_s", "global", message_bytes=size, **given)
         for size, time_s in times.items()
@@ -627,6 +631,58 @@ def test_an_exchange_with_neighbors_costs_what_it_costs_on_a_ring() -> None:
         time_s, origin, _ = costs.neighbor_exchange(step, outside=False)
         assert origin == f"mpi.neighbor_exchange on {name}"
         assert time_s[0] == pytest.approx(8 * each_s, rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("known", "neighbors", "expected_s"),
+    [
+        # Pairs between hosts, not a ring inside one.
+        ([("ring", LAUNCHES, 4, {4096: 50e-6}), ("pairs", None, 2, {4096: 5e-3})], 2, 10e-3),
+        # A ring between hosts, not a grid inside one.
+        ([("grid", LAUNCHES, 4, {4096: 50e-6}), ("spread ring", None, 4, {4096: 5e-3})], 4, 10e-3),
+    ],
+)
+def test_exchanges_inside_a_host_say_nothing_of_those_between_hosts(
+    known: list[tuple[str, object, int, dict[int, float]]], neighbors: int, expected_s: float
+) -> None:
+    random = np.random.default_rng(1)
+    made = ping_pong(random)
+    for kind, _, ranks, times in known:
+        if kind == "pairs":
+            made += [
+                summary(
+                    noisy(random, time_s),
+                    "mpi.alltoallv",
+                    "time_s",
+                    "global",
+                    placement=SPREAD,
+                    ranks=ranks,
+                    message_bytes=size,
+                )
+                for size, time_s in times.items()
+            ]
+        else:
+            dimensions = 2 if kind == "grid" else 1
+            placement = SPREAD if kind.startswith("spread") else Placement()
+            made += exchanges(random, ranks, times, dimensions, placement)
+    costs = MeasuredCosts(measured(made, [*LAUNCHES, *SPREAD_LAUNCHES]), "default")
+    time_s, _, _ = costs.neighbor_exchange(NeighborExchange("exchange", 8, 4096, 4, neighbors), outside=True)
+    assert time_s[0] == pytest.approx(8 * expected_s, rel=0.05)
+
+
+def test_an_exchange_takes_what_was_measured_with_such_sizes() -> None:
+    random = np.random.default_rng(1)
+    large = exchanges(random, 4, {1 << 20: 10e-3})
+    small = exchanges(random, 2, {1024: 30e-6, 4096: 50e-6})
+    pairs = [
+        summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", ranks=2, message_bytes=size)
+        for size, time_s in {1024: 20e-6, 4096: 20e-6}.items()
+    ]
+    step = NeighborExchange("exchange", 8, 4096, 4, 2)
+    for known, each_s in (([*large, *small, *pairs], 50e-6), ([*large, *pairs], 20e-6), (large, 10e-3)):
+        costs = MeasuredCosts(measured([*ping_pong(random), *known], LAUNCHES), "default")
+        time_s, _, _ = costs.neighbor_exchange(step, outside=False)
+        assert time_s[0] == pytest.approx(8 * each_s, rel=0.05)
 
 
 def test_an_exchange_on_a_grid_costs_what_it_costs_on_one_of_as_many_dimensions() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -126,15 +126,16 @@ class MeasuredCosts:
 
         Messages that are posted together share one latency.
         """
-        dimensions = (step.neighbors + 1) // 2
-        for measured in dict.fromkeys((dimensions, 1)):
-            if curve := self._of_neighbors(measured, step.ranks, outside):
-                time_s = _of_messages(curve, step.bytes, step.neighbors / (2 * measured))
-                return step.times * time_s, curve.name, _beyond(curve, step.bytes)
         pair = crossing(step.phase, step.times, step.bytes)
-        if curve := self._measured(pair, outside, step.ranks):
-            time_s = _of_messages(curve, step.bytes, step.neighbors)
-            return step.times * time_s, f"{curve.name}, posted together", _beyond(curve, step.bytes)
+        for where in (outside, None):
+            pairs = (
+                (curve, float(step.neighbors)) for curve in self._of_collectives(pair, "mpi", where, step.ranks)
+            )
+            known = [*self._of_neighbors(step, where), *pairs]
+            if known:
+                curve, ratio = next((one for one in known if not one[0].beyond(step.bytes)), known[0])
+                time_s = _of_messages(curve, step.bytes, ratio)
+                return step.times * time_s, curve.name, _beyond(curve, step.bytes)
         return self.messages(Messages(step.phase, step.count, step.bytes), outside)
 
     def _ping_pong(self, outside: bool) -> SizeCurve:
@@ -157,21 +158,23 @@ class MeasuredCosts:
         return self._curve(f"{found[0].benchmark}, {path.name}" if found else "", found)
 
     def _measured(self, step: Collective, outside: bool, together: int) -> SizeCurve | None:
-        """Return a program's operation for fresh buffers where it was measured, else the library's collective.
+        """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
 
-        First between hosts, or inside one, as the program runs. Of these that of as many groups at the same time
-        as the program has, then that of one group alone, but rather one that was measured with such sizes.
+        A program's operation for fresh buffers goes before the library's collective.
         """
-        for level in ["operation", "mpi"] if step.fresh else ["mpi"]:
-            for where in (outside, None):
-                curves = (
-                    self._of_collective(step.routine, level, step.ranks, ranks, where)
-                    for ranks in dict.fromkeys((together, step.ranks))
-                )
-                found = [curve for curve in curves if curve is not None]
-                if found:
-                    return next((curve for curve in found if not curve.beyond(step.bytes)), found[0])
+        for where in (outside, None):
+            for level in ["operation", "mpi"] if step.fresh else ["mpi"]:
+                if known := self._of_collectives(step, level, where, together):
+                    return next((curve for curve in known if not curve.beyond(step.bytes)), known[0])
         return None
+
+    def _of_collectives(
+        self, step: Collective, level: str, outside: bool | None, together: int
+    ) -> list[SizeCurve]:
+        """Return the times among as many groups at the same time as the program has, and of one group alone."""
+        numbers = dict.fromkeys((together, step.ranks))
+        curves = (self._of_collective(step.routine, level, step.ranks, ranks, outside) for ranks in numbers)
+        return [curve for curve in curves if curve is not None]
 
     def _of_collective(
         self, routine: str, level: str, group: int, ranks: int, outside: bool | None
@@ -203,25 +206,35 @@ class MeasuredCosts:
             self._curves[key] = self._curve(name, self._repeated(found))
         return self._curves[key]
 
-    def _of_neighbors(self, dimensions: int, ranks: int, outside: bool) -> SizeCurve | None:
-        """Return the times of exchanges on as many ranks as were measured up to `ranks`, else on the fewest."""
-        key = (NEIGHBORS, dimensions, ranks, outside)
-        if key not in self._curves:
-            found = [
-                on.summary
-                for on in self._measurements.standing(NEIGHBORS, "mpi", "s")
-                if on.summary.parameters.get(DIMENSIONS) == dimensions and on.summary.transport == self._transport
-            ]
-            found = [one for one in found if self._between_hosts(one, one.ranks) == outside] or found
-            measured = sorted({one.ranks for one in found})
-            nearest = max((one for one in measured if one <= ranks), default=min(measured, default=0))
-            chosen = [one for one in found if one.ranks == nearest]
-            name = f"{chosen[0].benchmark} on {nearest} ranks" if chosen else ""
-            self._curves[key] = self._curve(name, self._repeated(chosen))
-        return self._curves[key]
+    def _of_neighbors(self, step: NeighborExchange, outside: bool | None) -> Iterator[tuple[SizeCurve, float]]:
+        """Yield the times of exchanges with neighbors, the best first, and how many have as many messages.
+
+        A grid of as many dimensions goes before a ring; of each, the largest number of ranks up to the step's goes
+        before all others.
+        """
+        found = [
+            on.summary
+            for on in self._measurements.standing(NEIGHBORS, "mpi", "s")
+            if on.summary.transport == self._transport
+            and outside in (None, self._between_hosts(on.summary, on.summary.ranks))
+        ]
+        counts = sorted(
+            {one.ranks for one in found}, key=lambda count: (count > step.ranks, abs(count - step.ranks))
+        )
+        for dimensions in dict.fromkeys(((step.neighbors + 1) // 2, 1)):
+            for ranks in counts:
+                key = (NEIGHBORS, dimensions, ranks, outside)
+                if key not in self._curves:
+                    same = [
+                        one for one in found if (one.parameters.get(DIMENSIONS), one.ranks) == (dimensions, ranks)
+                    ]
+                    name = f"{same[0].benchmark} on {ranks} ranks" if same else ""
+                    self._curves[key] = self._curve(name, self._repeated(same))
+                if curve := self._curves[key]:
+                    yield curve, step.neighbors / (2 * dimensions)
 
     def _between_hosts(self, one: Summary, ranks: int) -> bool:
-        """Return whether the first so many ranks of a case were on several hosts."""
+        """Return whether the first `ranks` ranks of a case were on several hosts."""
         hosts = self._measurements.hosts(one)
         return len(set(hosts[:ranks])) > 1 if hosts else one.placement.one_per_host
 

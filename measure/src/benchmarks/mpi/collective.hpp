@@ -306,7 +306,7 @@ inline Parameter group_parameter() {
              "group_ranks", "", 0, 0, INT_MAX,
              "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
              "are one group")
-      .worded("0=all ranks in one group,groups of {} ranks");
+      .worded("groups of {} ranks");
 }
 inline Parameter root_parameter() {
   return call("root", "", 0, 0, INT_MAX, "the root rank, of each group");

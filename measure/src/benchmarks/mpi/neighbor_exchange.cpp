@@ -13,6 +13,7 @@
 #include "memory/available.hpp"
 #include "memory/buffer.hpp"
 #include "memory/places.hpp"
+#include "mpi/simulated.hpp"
 #include "text/words.hpp"
 #include "unavailable.hpp"
 
@@ -32,7 +33,12 @@ class NeighborExchange final : public Benchmark {
         block_(parameters.integer("message_bytes")),
         nonblocking_(parameters.choice("call") == "nonblocking"),
         extents_(extents(ranks_, dimensions_)) {
-    require_memory(2 * neighbors_ * block_, communicator);
+    if (mpi_simulates && !nonblocking_)
+      throw Unavailable("call=neighbor_alltoall: SimGrid has no MPI_Neighbor_alltoall");
+    // What goes out, and what so many operations back to back receive.
+    const std::int64_t places =
+        std::min(Places::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
+    require_memory(neighbors_ * block_ * (1 + places), communicator);
     sent_ = Buffer(neighbors_ * block_);
     sent_.clear();
     arrived_ = Places(neighbors_ * block_);
@@ -51,7 +57,7 @@ class NeighborExchange final : public Benchmark {
   }
 
   void fill(std::uint64_t seed) override {
-    for (int i = 0; i < neighbors_; ++i) write_pattern(block_of(sent_.bytes(), i), seed * ranks_ + rank_);
+    for (int i = 0; i < neighbors_; ++i) write_pattern(block_of(sent_.bytes(), i), pattern(seed, rank_, i));
     arrived_.clear();
   }
 
@@ -71,7 +77,7 @@ class NeighborExchange final : public Benchmark {
     for (std::int64_t number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
       for (int i = 0; i < neighbors_ && check.problem.empty(); ++i) {
         const std::string problem =
-            pattern_problem(block_of(arrived_.place(number), i), seed * ranks_ + partners_[i]);
+            pattern_problem(block_of(arrived_.place(number), i), pattern(seed, partners_[i], i ^ 1));
         if (!problem.empty()) check.problem = sentence({"message of rank ", partners_[i], ": ", problem});
       }
       if (check.problem.empty()) check.problem = arrived_.overrun(number);
@@ -92,6 +98,11 @@ class NeighborExchange final : public Benchmark {
                                   " ranks make no grid with two ranks or more along each dimension"}));
     }
     return extents;
+  }
+
+  // Of the message of a rank to its i-th neighbor: no two are alike.
+  std::uint64_t pattern(std::uint64_t seed, int rank, int i) const {
+    return (seed * ranks_ + rank) * neighbors_ + i;
   }
 
   int bytes() const { return static_cast<int>(block_); }
@@ -130,10 +141,10 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
-                   parallel(
+                   problem(
                        "dimensions", "", 1, 1, most_dimensions,
                        "of the periodic grid of ranks, each of which has two neighbors along every dimension")
-                       .worded("1=on a ring,on a grid of {} dimensions"),
+                       .worded("on a grid of {} dimensions"),
                    call("call", "nonblocking,neighbor_alltoall",
                         "MPI_Irecv and MPI_Isend, or MPI_Neighbor_alltoall")
                        .worded(",MPI_Neighbor_alltoall")},
@@ -142,7 +153,8 @@ const Registration registration{{
     .sweeps =
         {{"standard",
           "ranks=powers dimensions=1 call=nonblocking,neighbor_alltoall message_bytes=0,1Ki,16Ki,64Ki,1Mi"},
-         {"advanced", "ranks=powers dimensions=2,3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
+         {"advanced", "ranks=4,6,9,16,64 dimensions=2 message_bytes=1Ki,16Ki,64Ki,1Mi"},
+         {"advanced", "ranks=8,12,27,64 dimensions=3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
     .make = make<NeighborExchange>,
 }};
 

@@ -52,7 +52,7 @@ class Declared:
         return f"{problem.ranks} processes: must be {self._ranks.description}"
 
     def steps(self, problem: Problem) -> Iterator[Step]:
-        """Yield the declared steps in their order; messages and collectives only among several processes."""
+        """Yield the declared steps in their order; what is sent only among several processes."""
         names = self._names(problem)
         for one in self._of(problem):
             if one.kind != "work" and problem.ranks == 1:
@@ -63,8 +63,9 @@ class Declared:
             elif one.kind == "messages":
                 yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
             elif one.kind == "neighbor_exchange":
-                neighbors = max(1, int(evaluate(one.at_once, names)))
-                yield NeighborExchange(one.phase, count, evaluate(one.bytes, names), problem.ranks, neighbors)
+                ranks, neighbors = int(evaluate(one.ranks, names)), int(evaluate(one.at_once, names))
+                if neighbors > 0:
+                    yield NeighborExchange(one.phase, count, evaluate(one.bytes, names), ranks, neighbors)
             else:
                 ranks = int(evaluate(one.ranks, names))
                 messages = ranks - 1 if one.routine.startswith("MPI_Alltoall") else 0

@@ -1,4 +1,4 @@
-"""The steps that make up the time of a program: work at the rate of one process, messages, collectives."""
+"""The steps that make up the time of a program: work at the rate of one process, and all that it sends."""
 
 from __future__ import annotations
 
