@@ -9,16 +9,34 @@ from scope.report.figure import whiskers
 from scope.report.run.figures.residuals import _series
 from scope.report.run.parameters import outcomes
 from scope.report.run.provenance import _settings
-from tests.models.curves import measured
+from tests.declared import catalog
+from tests.models.curves import measured, noisy, summary
 from tests.models.test_library_settings import launch
 from tests.models.test_loggp import overheads
 
 
 def test_two_fits_of_one_case_have_residuals_of_their_own() -> None:
     fits, _ = fit_all(measured(overheads(np.random.default_rng(39))))
-    drawn = _series([fit for fit in fits if fit.chosen])
+    drawn = _series([fit for fit in fits if fit.chosen], catalog())
     assert [name for name, _ in drawn] == ["LogGP parameters, 2 ranks", "LogGP parameters, 2 ranks: gap"]
     assert all(len({point.x for point in points}) == len(points) for _, points in drawn)
+
+
+def test_residuals_on_several_numbers_of_ranks_name_each_once() -> None:
+    random = np.random.default_rng(41)
+    times = [
+        summary(
+            noisy(random, (1e-6 + size / 5e9) * np.log2(ranks)),
+            *("mpi.broadcast", "time_s", "global", ranks),
+            message_bytes=size,
+        )
+        for ranks in (2, 4, 8, 16)
+        for size in (1024, 4096, 65536, 1 << 20)
+    ]
+    fits, _ = fit_all(measured(times))
+    both = [fit for fit in fits if fit.chosen and fit.variable == "message_bytes_and_ranks"]
+    names = [name for name, _ in _series(both, catalog())]
+    assert names == [f"broadcast, {ranks} ranks" for ranks in (2, 4, 8, 16)]
 
 
 def test_loggp_is_told_with_its_range() -> None:

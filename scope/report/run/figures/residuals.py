@@ -21,15 +21,16 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         fit for fit in contents.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark
     ]
     for variable in dict.fromkeys(fit.variable for fit in mine):
-        for index, part in enumerate(_parts([fit for fit in mine if fit.variable == variable])):
+        parts = _parts([fit for fit in mine if fit.variable == variable], contents.catalog)
+        for index, part in enumerate(parts):
             yield _figure(contents, part, variable, f"residuals-{benchmark}-{variable}-{index}")
 
 
-def _parts(fits: Sequence[Fit]) -> list[list[Fit]]:
+def _parts(fits: Sequence[Fit], catalog: Catalog) -> list[list[Fit]]:
     """Divide the fits so that no figure has too many series, unless a single fit has."""
     parts: list[list[Fit]] = []
     for fit in fits:
-        if not parts or len(_series([*parts[-1], fit])) > _MOST:
+        if not parts or len(_series([*parts[-1], fit], catalog)) > _MOST:
             parts.append([])
         parts[-1].append(fit)
     return parts
@@ -40,7 +41,7 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
     sizes = variable in ("message_bytes", "message_bytes_and_ranks")
     by = variable_label(contents.catalog, fits[0], "message_bytes" if sizes else variable)
     axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
-    drawn = _series(fits)
+    drawn = _series(fits, contents.catalog)
     drawn = drawn[:: -(-len(drawn) // _MOST)]
     found = {one.origin for one in contents.summaries if one.benchmark in {fit.subject.benchmark for fit in fits}}
     return Figure(
@@ -55,20 +56,19 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
         },
         table=Table(
             ["case", "model", by, "measured", "fitted"],
-            [_row(fit, point, sizes) for fit in fits for point in fit.points],
+            [_row(fit, point, sizes, contents.catalog) for fit in fits for point in fit.points],
         ),
         origins=sorted(found),
     )
 
 
-def _series(fits: Sequence[Fit]) -> list[tuple[str, list[Point]]]:
+def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[Point]]]:
     """Return the points of each fit, separately for each number of processes where that is a variable too."""
     groups: dict[tuple[int, str], list[Point]] = {}
     for index, fit in enumerate(fits):
         for point in fit.points:
-            name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
             if point.fitted > 0:
-                groups.setdefault((index, name), []).append(point)
+                groups.setdefault((index, _name(fit, point, catalog)), []).append(point)
     return [(name, points) for (_, name), points in groups.items()]
 
 
@@ -85,11 +85,17 @@ def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], s
     }
 
 
-def _row(fit: Fit, point: Point, sizes: bool) -> list[str]:
+def _row(fit: Fit, point: Point, sizes: bool, catalog: Catalog) -> list[str]:
     measured = units.interval(point.measured, point.measured_low, point.measured_high, "s")
     x = units.size(point.x) if sizes else f"{point.x:g}"
-    name = subject(fit) + (f", {point.ranks} ranks" if point.ranks is not None else "")
-    return [name, model(fit.model), x, measured, units.quantity(point.fitted, "s")]
+    return [_name(fit, point, catalog), model(fit.model), x, measured, units.quantity(point.fitted, "s")]
+
+
+def _name(fit: Fit, point: Point, catalog: Catalog) -> str:
+    """Return the label of a point's case, on its own ranks where these vary, too."""
+    if point.ranks is None:
+        return subject(fit)
+    return subject(fit.model_copy(update={"subject": fit.subject.without(catalog, ranks=point.ranks)}))
 
 
 def subject(fit: Fit | NotFitted) -> str:
