@@ -183,6 +183,7 @@ void ended(u8 begin_tick) {
   process.last_tick = ticks_now();
   process.finalize_ticks = process.last_tick - begin_tick;
   process.state = static_cast<u4>(State::finalized);
+  release_unused_pages();
 }
 
 void session_ending() {

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
@@ -22,6 +23,11 @@ namespace scope {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::size_t least_released = 4 * page;  // less is not worth a system call
+
+// All of the file.
+char* mapped = nullptr;
+std::size_t mapped_bytes = 0;
 
 struct Table {
   const char* name;
@@ -138,6 +144,11 @@ int create(const std::string& directory, std::string& path) {
   return file;
 }
 
+bool is_unused(const char* begin, std::size_t bytes) {
+  const u8* words = reinterpret_cast<const u8*>(begin);
+  return std::all_of(words, words + bytes / sizeof *words, [](u8 word) { return word == 0; });
+}
+
 bool refuse(const std::string& path, int error) {
   complain(path + ": cannot be created: " + std::strerror(error) + "; the program runs unmonitored");
   return false;
@@ -164,10 +175,26 @@ bool open_profile(const Options& options, const Identity& identity) {
     unlink(path.c_str());
     return refuse(path, error);
   }
-  for (const Table& each : tables) *each.where = static_cast<char*>(memory) + each.offset;
+  mapped = static_cast<char*>(memory);
+  mapped_bytes = bytes;
+  for (const Table& each : tables) *each.where = mapped + each.offset;
   const std::string text = header(options, identity, tables);
   std::memcpy(memory, text.data(), std::min(text.size(), header_bytes - 1));
   return true;
+}
+
+void release_unused_pages() {
+  const auto system_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto end_of = [&](std::size_t begin, bool unused) {
+    while (begin < mapped_bytes && is_unused(mapped + begin, system_page) == unused) begin += system_page;
+    return begin;
+  };
+  for (std::size_t begin = 0; begin < mapped_bytes;) {
+    const std::size_t end = end_of(begin, true);
+    // Where the file system cannot free a part of a file, everything stays as it is.
+    if (end - begin >= least_released && madvise(mapped + begin, end - begin, MADV_REMOVE) != 0) return;
+    begin = end_of(end, false);
+  }
 }
 
 }  // namespace scope

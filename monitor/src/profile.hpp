@@ -62,4 +62,8 @@ struct Identity {
 // Creates the file and `profile`; returns false, with a line on stderr, on failure.
 bool open_profile(const Options& options, const Identity& identity);
 
+// Frees the disk blocks of pages that are still all zero: a row in use has a number other than zero. The file keeps its
+// length and reads as before. For the end of the process: writing to a released page on a full disk would be fatal.
+void release_unused_pages();
+
 }  // namespace scope

@@ -81,9 +81,9 @@ class Named:
     paths: list[tuple[Name, ...]]
     """By the number that `Sites.of` gave them, innermost first; wrappers and the C library's start left out."""
     sites: list[Site]
-    """Each place once."""
+    """Each place of a call once."""
     number: Integers
-    """For each path its number in `sites`."""
+    """For each path its number in `sites`; -1 for those of samples alone."""
 
 
 class Sites:
@@ -92,17 +92,17 @@ class Sites:
     def __init__(self) -> None:
         self._frames: dict[Frame, int] = {}
         self._paths: dict[tuple[int, ...], int] = {}
-        self._computing: set[int] = set()
+        self._calling: set[int] = set()
 
     def of(self, profile: Profile) -> Integers:
         """Return for each row of a profile's table of sites the number of that path, -1 for rows not in use."""
-        return self._numbers(profile, profile.tables["sites"])
+        found = self._numbers(profile, profile.tables["sites"])
+        self._calling.update(found.tolist())
+        return found
 
     def of_samples(self, profile: Profile) -> Integers:
         """Return for each row of a profile's table of samples the number of the path that computed."""
-        found = self._numbers(profile, profile.tables["samples"])
-        self._computing.update(found.tolist())
-        return found
+        return self._numbers(profile, profile.tables["samples"])
 
     def named(self, wrappers: Sequence[str] = ()) -> Named:
         """Return the paths with the names that the programs' symbols give them.
@@ -115,13 +115,14 @@ class Sites:
         paths = []
         for number, path in enumerate(self._paths):
             inside = _inside([name for index in path for name in frames[index]])
-            paths.append(tuple(_computing(inside) if number in self._computing else unwrapped(inside, wrappers)))
+            paths.append(tuple(unwrapped(inside, wrappers) if number in self._calling else _computing(inside)))
         texts = [tuple(one.text for one in path) for path in paths]
-        distinct = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        calling = (text for number, text in enumerate(texts) if number in self._calling)
+        distinct = {text: number for number, text in enumerate(dict.fromkeys(calling))}
         return Named(
             paths=paths,
             sites=[Site(frames=list(text)) for text in distinct],
-            number=np.array([distinct[text] for text in texts], np.int64),
+            number=np.array([distinct.get(text, -1) for text in texts], np.int64),
         )
 
     def _numbers(self, profile: Profile, rows: Rows) -> Integers:

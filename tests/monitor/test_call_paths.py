@@ -69,7 +69,9 @@ def test_messages_belong_to_who_wanted_them(ended: Ended) -> None:
             for routine, size in (("MPI_Comm_rank", 0), ("MPI_Comm_size", 0), ("MPI_Sendrecv", sent))
         },
     }
-    places = [one.frames for one in merged(ended).sites]
+    found = merged(ended)
+    assert {one.site for one in found.calls} == set(range(len(found.sites))), "samples are no sites of calls"
+    places = [one.frames for one in found.sites]
     assert any(one[0].startswith("ocean::step (paths.cpp:") for one in places)
     assert not any("mpi_wrap_sum" in frame for one in places for frame in one)
 

@@ -47,6 +47,15 @@ def test_an_exit_without_finalize_is_told(run: Run, embedded: MpiInstallation) -
     assert all(int(one.process["timeline_rows"]) >= 1 for one in ended.profiles)
 
 
+def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallation) -> None:
+    for how, kept in (("phases", False), ("exit", True)):  # `exit`: the process might still write
+        for one in run(embedded, 2, how).profiles:
+            facts = one.path.stat()
+            assert facts.st_size > 3e6
+            assert (facts.st_blocks * 512 >= facts.st_size) == kept, how
+            assert kept or facts.st_blocks * 512 < facts.st_size / 4
+
+
 def test_a_forked_child_does_not_write_into_its_parents_profile(run: Run, embedded: MpiInstallation) -> None:
     ended = run(embedded, 2, "fork")
     assert ended.code == 0, ended.errors
