@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scope.catalog.ranks import GROUP
 from scope.findings.run.algorithms import grid_on_topology
 from scope.findings.run.collectives import flat_collective
 from scope.findings.run.context import Context
@@ -119,6 +120,15 @@ def test_a_payload_that_crosses_once_or_is_small_is_no_finding(golden_context: C
     assert flat_collective.find(broadcasts(golden_context, 1.2 * ONCE_S)) == []
     assert flat_collective.find(broadcasts(golden_context, 1e-3, message_bytes=8)) == []
     assert flat_collective.find(replace(broadcasts(golden_context, 8 * ONCE_S), topology=None)) == []
+
+
+def test_collectives_of_several_groups_of_ranks_share_the_trunk_and_are_no_finding(
+    golden_context: Context,
+) -> None:
+    context = broadcasts(golden_context, 8 * ONCE_S)
+    assert flat_collective.find(context)
+    grouped = [one.model_copy(update={"parameters": one.parameters | {GROUP: 2}}) for one in context.summaries]
+    assert flat_collective.find(with_summaries(context, grouped)) == []
 
 
 def test_a_trunk_as_fast_as_a_port_is_told_where_something_faster_was_measured(golden_context: Context) -> None:

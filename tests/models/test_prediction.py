@@ -12,6 +12,7 @@ from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.models.fitting.draws import draw
 from scope.models.prediction.costs import relaxation
+from scope.models.prediction.costs.declared import Declared
 from scope.models.prediction.costs.steps import Collective, Messages, NeighborExchange, Problem, crossing
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
@@ -459,6 +460,20 @@ def test_steps_of_another_choice_cost_nothing() -> None:
     assert faces("slabs", 16) == [24 * 64**2, 8 * 64**2, 2 * (4 * 64**2 + 32 * 63)]
     assert faces("pencils", 16) == [24 * 64**2 / 4, 8 * 64**2 / 4, 4 * (4 * 64**2 / 4)]
     assert faces("slabs", 1) == []
+
+
+def test_a_rank_without_neighbors_exchanges_nothing() -> None:
+    flow = catalog()["application.cfd"]
+    (step, *_) = (one for one in flow.costs if one.kind == "neighbor_exchange")
+    declared = step.model_copy(update={"parameters": {}, "at_once": "p-2"})
+    costs = Declared(flow.model_copy(update={"costs": [declared]}))
+
+    def neighbors(ranks: int) -> list[int]:
+        steps = costs.steps(Problem(64, ranks, {}, {"iterations": 4.0}))
+        return [one.neighbors for one in steps if isinstance(one, NeighborExchange)]
+
+    assert neighbors(2) == []
+    assert neighbors(4) == [2]
 
 
 def test_a_climate_model_is_predicted_on_every_grid() -> None:

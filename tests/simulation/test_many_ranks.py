@@ -137,6 +137,17 @@ def test_the_first_simulated_repetition_counts_among_the_most_and_is_enough_wher
     assert case["verification"]["passed"]
 
 
+def test_routines_that_simgrid_lacks_are_refused(simulated: NativeBuild, tmp_path: Path) -> None:
+    cases = [
+        f"mpi.neighbor_exchange message_bytes=1024 call={call}" for call in ("nonblocking", "neighbor_alltoall")
+    ]
+    records, _ = simulated_records(simulated, tmp_path / "few", 4, cases)
+    done, refused = [record for record in records if record["record"] == "case"]
+    assert done["status"] == "ok"
+    assert refused["status"] == "unavailable"
+    assert "SimGrid has no MPI_Neighbor_alltoall" in refused["reason"]
+
+
 def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) -> Traffic:
     """Run the cases and count the calls of each rank, as SMPI traces them."""
     trace = folder / "trace"
