@@ -1,7 +1,7 @@
 """Active messages against TCP that polls, and against the bare wires, on a veth pair of two network namespaces.
 
 Interleaved launches, each process on a processor of its own; the ratio of the medians over launches, with the
-quartiles of the ratios of neighbours. Needs root. Between machines a switch adds its time; a veth pair shows the
+quartiles of the ratios of neighbors. Needs root. Between machines a switch adds its time; a veth pair shows the
 processors' share alone.
 usage: python benchmarks/active_messages.py [--launches N] [--only ROW] [--frames N]
 """

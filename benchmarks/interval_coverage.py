@@ -110,7 +110,7 @@ def few_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
 
 
 def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
-    """Judge the interval over the medians of at least six launches, of which neighbours may be alike."""
+    """Judge the interval over the medians of at least six launches, of which neighbors may be alike."""
     for count in (6, 12):
         for correlation in (0.0, 0.3, 0.5, 0.8):
             drift = LAUNCH * autoregressive(random, TRIALS, count * STEPS, correlation ** (1 / STEPS))

@@ -215,7 +215,7 @@ def share_of(case: golden.Synthetic, random: np.random.Generator) -> Floats | No
 
 
 def switches(hosts: int) -> topology.Topology:
-    """Return switches of neighbouring hosts, in groups of switches."""
+    """Return switches of neighboring hosts, in groups of switches."""
     rates: dict[str, Any] = {"level": "cluster", "latency_s": 2e-6, "bandwidth_bytes_per_s": 1e10}
     numbers = range(-(-hosts // PER_SWITCH))
     upper = PER_GROUP // PER_SWITCH

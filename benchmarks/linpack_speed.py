@@ -3,7 +3,7 @@
 HPL is built elsewhere, with the MPI that is named and with the BLAS of Scope: `libblas-names.so` beside
 the native program (`scope build` names its folder) gives HPL's linker the usual names of the embedded OpenBLAS.
 For each size and number of ranks every block is run by both in turn; the ratio is that of the medians, each at its
-own best block; the quartiles are those of the ratios of neighbouring launches. Wanted: at least 1.
+own best block; the quartiles are those of the ratios of neighboring launches. Wanted: at least 1.
 usage: python benchmarks/linpack_speed.py --hpl XHPL [--mpi NAME] [--ranks N,...] [--sizes N,...] [--blocks N,...]
        [--launches N]
 """

@@ -1,6 +1,6 @@
 """Does storage.* agree with IOR, mdtest and IMB-IO? The same patterns on one file system, launch by launch.
 
-Interleaved launches; the median of the ratios of neighbouring ones, with their spread. The programs must have been
+Interleaved launches; the median of the ratios of neighboring ones, with their spread. The programs must have been
 compiled with the same MPI. On a machine with other work, --best compares the best repetitions of each launch.
 usage: python benchmarks/storage_agreement.py --storage FOLDER [--ior PATH] [--mdtest PATH] [--imb PATH]
        [--mpi NAME] [--best] [--ranks N] [--launches N] [--file-bytes N] [--transfer-bytes N] [--files N]

@@ -63,7 +63,7 @@ def test_the_tree_names_no_registry_and_no_home() -> None:
 
 
 def test_no_type_of_a_program_is_defined_twice() -> None:
-    """Two types of one name are undefined behaviour that no linker tells: one takes the functions of the other."""
+    """Two types of one name are undefined behavior that no linker tells: one takes the functions of the other."""
     for project in ("measure", "monitor", "collectives", "active-messages"):
         sources = [Path(name) for name in tracked() if re.match(rf"({project}/|timer/|json/).*[.][ch]pp$", name)]
         programs = {path for path in sources if "tests" in path.parts or "programs" in path.parts}

@@ -72,7 +72,7 @@ Value one_of(const std::string& word, std::initializer_list<std::pair<const char
   throw Refusal(word + ": allowed are " + names);
 }
 
-// Byte `index` of message `round`: no two rounds or neighbours are alike.
+// Byte `index` of message `round`: no two rounds or neighbors are alike.
 std::byte expected_byte(std::size_t round, std::size_t index) {
   return static_cast<std::byte>(round * 31 + index * 7 + index / 251);
 }

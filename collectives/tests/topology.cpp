@@ -38,7 +38,7 @@ void refusals() {
   refused("format = 2\n", "1 is allowed");
   refused(head_text, "no [[group]]");
   refused(head_text + "[group]\n", "[host], [[group]] and [[exception]] are allowed");
-  refused(head_text + wan_text + one_text + "colour = \"red\"\n", "colour: no such key here");
+  refused(head_text + wan_text + one_text + "color = \"red\"\n", "color: no such key here");
   refused(head_text + "speed = 3\n" + wan_text, "speed: no such key here");
   refused(head_text + wan_text + one_text + one_text, "name = \"one\" is given twice");
   refused(head_text + wan_text, "has either hosts or child groups");

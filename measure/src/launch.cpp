@@ -15,7 +15,7 @@ TickClock calibrated_clock(ClockChoice choice, const Hosts& hosts) {
   TickClock clock(choice);
   if (hosts.leads()) clock.calibrate(calibration_s);
   double frequency_hz = clock.frequency_hz();
-  MPI_Bcast(&frequency_hz, 1, MPI_DOUBLE, 0, hosts.neighbours().handle());
+  MPI_Bcast(&frequency_hz, 1, MPI_DOUBLE, 0, hosts.neighbors().handle());
   clock.set_frequency(frequency_hz);
   return clock;
 }

@@ -179,7 +179,7 @@ void forget_file(MPI_File file) {
   files().erase(key_of(file));
 }
 
-int neighbours(Members& members) {
+int neighbors(Members& members) {
   if (members.out_degree >= 0) return members.out_degree;
   int kind = MPI_UNDEFINED, out = 0;
   next.Topo_test(members.comm, &kind);

@@ -58,7 +58,7 @@ const File& known_file(MPI_File file);
 void view_file(MPI_File file, bool has_gaps);
 void forget_file(MPI_File file);
 
-// The number of neighbours to which a process of a topology sends.
-int neighbours(Members& members);
+// The number of neighbors to which a process of a topology sends.
+int neighbors(Members& members);
 
 }  // namespace scope

@@ -83,8 +83,8 @@ inline u8 size_of(MPI_Comm comm) {
 inline u8 peers_of(MPI_Comm comm) {
   return members_of(comm).peers;
 }
-inline u8 neighbours_of(MPI_Comm comm) {
-  return static_cast<u8>(neighbours(members_of(comm)));
+inline u8 neighbors_of(MPI_Comm comm) {
+  return static_cast<u8>(neighbors(members_of(comm)));
 }
 
 template <typename Counts>

@@ -63,7 +63,7 @@ u8 region_since = 0;
 u8 region_mpi_since = 0;
 
 // When all rows are used, pairs are merged and the interval doubles.
-void merge_neighbours(u8& rows) {
+void merge_neighbors(u8& rows) {
   TimelineRow* row = profile.timeline;
   for (u8 i = 0; i < rows / 2; ++i) {
     TimelineRow joined = row[2 * i];
@@ -85,7 +85,7 @@ void merge_neighbours(u8& rows) {
 
 void add_row(u8 now) {
   ProcessRow& process = *profile.process;
-  if (process.timeline_rows == timeline_capacity) merge_neighbours(process.timeline_rows);
+  if (process.timeline_rows == timeline_capacity) merge_neighbors(process.timeline_rows);
   TimelineRow& row = profile.timeline[process.timeline_rows];
   row.begin_tick = last.end_tick;
   row.end_tick = now;

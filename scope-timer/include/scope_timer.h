@@ -13,7 +13,7 @@ extern "C" {
 /* A reading of the clock, in steps of its own; only differences between readings of one host mean anything. */
 typedef int64_t scope_ticks;
 
-/* The cheapest reading: the processor may move neighbouring instructions across it. */
+/* The cheapest reading: the processor may move neighboring instructions across it. */
 scope_ticks scope_timer_read(void);
 
 /* A reading that no instruction of the timed part crosses ("anti-warping"); dearer. */

@@ -21,7 +21,7 @@ from scope.statistics.estimate import Estimate
 from scope.strict import Strict
 
 FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")
-"""The modelled features; the last one only where no profile has the first."""
+"""The modeled features; the last one only where no profile has the first."""
 FEWEST_COUNTS = 3
 FEWEST_SIZES = 4
 WORST_ERROR = 0.3

@@ -11,7 +11,7 @@ from scope.strict import Strict
 
 FEWEST = 6
 MOST = 1000
-"""Above this number neighbouring points are merged: all pairs of a day's runs would fill the memory."""
+"""Above this number neighboring points are merged: all pairs of a day's runs would fill the memory."""
 CONFIDENCE = 0.95
 HOUR_S = 3600.0
 
@@ -84,6 +84,6 @@ def trend(what: str, unit: str, time_s: Floats, values: Floats) -> Trend | None:
 
 
 def _together(values: Floats) -> Floats:
-    """Return the medians of groups of neighbours, at most `MOST` of them."""
+    """Return the medians of groups of neighbors, at most `MOST` of them."""
     each = -(-values.size // MOST)
     return np.array([np.median(values[begin : begin + each]) for begin in range(0, values.size, each)])

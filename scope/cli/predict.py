@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Predict an algorithm from the lower levels of a run, and validate it at every point that was measured.
 
-    Computation takes what it takes on one process, messages what the ping-pong benchmark measured. Nothing is
-    predicted without a measured point on several processes to validate it.
+    Computation takes its time on one process; messages, halo exchanges and collectives take their measured times.
+    Nothing is predicted without a measured point on several processes to validate it.
     """
     from scope.engine import predict
 

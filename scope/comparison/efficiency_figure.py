@@ -26,7 +26,7 @@ class Bar:
     """One efficiency; lengths in units of the drawing."""
 
     slot: int
-    """The run, which decides the colour."""
+    """The run, which decides the color."""
     y: float
     length: float
     low: float

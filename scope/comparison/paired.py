@@ -1,6 +1,6 @@
 """Two sides that were measured in turn, A B B A: the ratio of each round, and what the rounds say together.
 
-Both measurements of a round are neighbours in time, so that a state of the machine that lasts longer than a round
+Both measurements of a round are neighbors in time, so that a state of the machine that lasts longer than a round
 is in both of them and in none of the ratios.
 """
 

@@ -154,7 +154,7 @@ def _runs(changes: Sequence[Change]) -> list[str]:
 
 
 def _event(repository: Repository, changes: Sequence[Change]) -> Event:
-    """Return the event of neighbouring changes, at the place of most of them."""
+    """Return the event of neighboring changes, at the place of most of them."""
     (before, after), _ = Counter((one.last_before, one.first_after) for one in changes).most_common(1)[0]
     place = next(one for one in changes if one.first_after == after)
     return Event(

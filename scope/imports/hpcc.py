@@ -282,7 +282,7 @@ def _benchmarks() -> list[Benchmark]:
         ),
         ("node.hpcc_star_stream", "HPCC StarSTREAM", "STREAM, mean over all processes", "array_bytes kernel"),
         ("mpi.hpcc_ping_pong", "HPCC ping-pong", "ping-pong of 8 B and 2 MB over pairs of processes", "pair"),
-        ("mpi.hpcc_ring", "HPCC ring", "exchange of 8 B and 2 MB with both neighbours", "order"),
+        ("mpi.hpcc_ring", "HPCC ring", "exchange of 8 B and 2 MB with both neighbors", "order"),
     ]
     found = [hpl.benchmark()]
     for name, title, summary, words in declarations:

@@ -21,7 +21,7 @@ NARROWEST_GAP = 1.5
 
 @dataclass(frozen=True)
 class Gap:
-    """Two neighbouring message sizes of a curve with a break between them, in bytes."""
+    """Two neighboring message sizes of a curve with a break between them, in bytes."""
 
     benchmark: str
     parameters: tuple[tuple[str, Value], ...]

@@ -1,4 +1,4 @@
-"""Figures of the pages: traces without colours, a caption and a table.
+"""Figures of the pages: traces without colors, a caption and a table.
 
 A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
 """
@@ -247,7 +247,7 @@ def count_axis(title: str, values: Iterable[float]) -> Plot:
 
 
 def _apart(chosen: Sequence[float]) -> list[float]:
-    """Leave out values too close to their neighbour on a logarithmic axis; keep the last."""
+    """Leave out values too close to their neighbor on a logarithmic axis; keep the last."""
     least = (chosen[-1] / chosen[0]) ** 0.09
     kept: list[float] = [chosen[-1]]
     for value in reversed(chosen[:-1]):

@@ -37,7 +37,7 @@ MANY_RANKS = {
 }
 """SMPI's k-nomial broadcast first has each rank send to each, and its pipelined reduction takes minutes. Linear
 exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all. An
-allgather with counts takes three times as long between neighbours as around a ring."""
+allgather with counts takes three times as long between neighbors as around a ring."""
 SHORT = {"smpi/alltoall": "bruck"}
 LONG = {"smpi/alltoall": "pair"}
 SHARED = {"smpi/reduce_scatter": "mpich_pair"}

@@ -1,7 +1,7 @@
-"""What happened to the machine along the time of a run: its states, and whether neighbouring launches are alike.
+"""What happened to the machine along the time of a run: its states, and whether neighboring launches are alike.
 
 Every visit to a case says how fast the machine was at that moment, compared with the other visits to that case.
-All visits together are a series over the whole run, in which a change of frequency or a neighbour on the host
+All visits together are a series over the whole run, in which a change of frequency or a neighbor on the host
 stands out although each case was seen for milliseconds only. Where the cases do not tell, because a state concerns
 few of them, or because each was visited in one state only, the sentinel does: it is the same work all along.
 """

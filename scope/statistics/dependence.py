@@ -68,7 +68,7 @@ def variance_inflation(launches: list[Floats], median: float) -> float:
 
     The inflation of the variance of the share of samples below the median, 1 + 2 sum rho_k, with rho_k the
     autocorrelation of the signs about it, which no distribution or outlier distorts. The sum ends before the first
-    pair of neighbouring lags that is not positive (initial positive sequence; Geyer 1992, Statistical Science
+    pair of neighboring lags that is not positive (initial positive sequence; Geyer 1992, Statistical Science
     7 (4), 473-483, sec. 3.3). Signs that add up to nothing have autocorrelations that are too low by about 1 / n
     each, which is made up for.
     """

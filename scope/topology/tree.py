@@ -140,7 +140,7 @@ def _measure_latencies(root: Node, survey: Survey) -> None:
         node.latency_s = float(np.median([survey.latency(a, b) for a, b in pairs]))
     known = [node.latency_s for node in root.below() if node.latency_s > 0]
     for node in root.below():
-        # A single host has no neighbour to measure.
+        # A single host has no neighbor to measure.
         node.latency_s = node.latency_s or min(known)
 
 

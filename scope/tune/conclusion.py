@@ -86,7 +86,7 @@ def _prediction_errors(tuning: Tuning) -> list[str]:
             total += 1
             wrong += seconds(one) > seconds(other)
     if total:
-        words.append(f"{wrong} of {total} neighbours in the predicted order were measured in the opposite order")
+        words.append(f"{wrong} of {total} neighbors in the predicted order were measured in the opposite order")
     tried = {each.candidate for each in tries}
     words.append(f"measured {len(tried)} of {len(tuning.predicted)} possible settings")
     return words

@@ -239,7 +239,7 @@ def _broadcast(kind: str, q: int, message: Floats, time: MessageTime) -> Floats:
         return np.zeros_like(message)
     if kind == "long":
         return np.asarray(2 * (q - 1) * time(message / q))
-    # A tree serves its far branches first; a ring starts with the neighbour, which has the next panel.
+    # A tree serves its far branches first; a ring starts with the neighbor, which has the next panel.
     return (ceil_log2(q) if kind == "binomial" else 1) * time(message)
 
 

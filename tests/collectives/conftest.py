@@ -61,7 +61,7 @@ class Ended:
 
 
 def hosts_of(ranks: int) -> str:
-    """Ranks on the five hosts of the topology, neighbours apart, the first host with several."""
+    """Ranks on the five hosts of the topology, neighbors apart, the first host with several."""
     return ",".join("adbeca"[rank % 6] for rank in range(ranks))
 
 

@@ -126,7 +126,7 @@ def test_one_rank_one_host_and_no_topology_pass_through(embedded: MpiInstallatio
     ("topology", "settings", "said"),
     [
         (TOPOLOGY.replace('"d", "e"', '"d", "a"'), {}, 'host "a" is in group "one" and in group "two"'),
-        (TOPOLOGY + "colour = 3\n", {}, "colour: no such key here"),
+        (TOPOLOGY + "color = 3\n", {}, "color: no such key here"),
         (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": ""}, "a topology file for other hosts"),
         (TOPOLOGY, {"SCOPE_TOPOLOGY_HOSTS": "a"}, "SCOPE_TOPOLOGY_HOSTS names 1 hosts"),
         (TOPOLOGY, {"SCOPE_TOPOLOGY": "/nowhere.toml"}, "/nowhere.toml: cannot be read"),

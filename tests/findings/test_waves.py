@@ -53,7 +53,7 @@ def test_receives_as_fast_as_the_ping_pong_are_advice_where_they_are_much(golden
 
 def test_few_or_long_receives_and_waiting_are_none(golden_context: Context) -> None:
     assert receives(golden_context, wave(4, 0.05)) == []
-    # A neighbour that computes longer is no message.
+    # A neighbor that computes longer is no message.
     assert receives(golden_context, wave(4, 0.05, idle=2.0)) == []
     assert receives(golden_context, wave(4, 0.5, message_bytes=20000)) == []
     assert receives(golden_context, wave(4, 0.5, benchmark=BT)) == []

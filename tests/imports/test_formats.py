@@ -83,7 +83,7 @@ def _behind(prefix: str, output: str) -> str:
         lambda output: _behind("[0@node017]", output),
         lambda output: _behind("    ", output),
     ],
-    ids=["CRLF", "srun --label", "colours", "pdsh", "containers", "Open MPI 4", "Open MPI 5", "MPICH", "indented"],
+    ids=["CRLF", "srun --label", "colors", "pdsh", "containers", "Open MPI 4", "Open MPI 5", "MPICH", "indented"],
 )
 def test_terminals_and_launchers_change_no_figure(disguise: Callable[[str], str]) -> None:
     for file in FILES:

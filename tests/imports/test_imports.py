@@ -106,7 +106,7 @@ def test_an_unknown_format_is_named(latency: Path) -> None:
         lambda text: f"\x1b[1m{text}\x1b[0m",
         lambda text: text.replace("# Size", "  5 %\r 50 %\r# Size"),
     ],
-    ids=["CRLF", "srun", "mpirun --tag-output", "srun of ten tasks", "mpiexec -l", "colours", "progress bar"],
+    ids=["CRLF", "srun", "mpirun --tag-output", "srun of ten tasks", "mpiexec -l", "colors", "progress bar"],
 )
 def test_launchers_and_terminals_leave_no_trace(disguise) -> None:
     assert [line.text.strip() for line in lines(disguise(LATENCY))] == LATENCY.splitlines()

@@ -51,7 +51,7 @@ def test_the_written_file_of_version_5() -> None:
     assert found.values("network.netpipe", "bandwidth_bytes_per_s")[1] == 0.020e9 / 8
 
 
-def test_version_5_with_its_colours() -> None:
+def test_version_5_with_its_colors() -> None:
     found = read("netpipe", data("netpipe-5-mpi.txt"))
     assert found.values("network.netpipe", "time_s")[:2] == [2.225e-6, 0.758133e-6]
     assert [one.parameters["message_bytes"] for one in found.reading.figures[:4:2]] == [900, 1350]

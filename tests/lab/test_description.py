@@ -93,7 +93,7 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
         ),
         ("rate_mbit_per_s = 100\n", "", "group[0].rate_mbit_per_s: missing"),
         ("rate_mbit_per_s = 100\n", "rate = 100\n", "group[0].rate_mbit_per_s: missing"),
-        ("links = 2", "colour = 2", "group[1].colour: unknown key; allowed here: name, hosts"),
+        ("links = 2", "color = 2", "group[1].color: unknown key; allowed here: name, hosts"),
         ('["a", "b"]', '["a", "c"]', "switch 'b': no trunk connects it to 'a'"),
         ("hosts = 2", "hosts = ", "not TOML"),
         ('["a", "b"]', '["a", "$(id)"]', 'trunk[0].between[1] = "$(id)": must match pattern'),

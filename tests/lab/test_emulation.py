@@ -158,7 +158,7 @@ def came_through(lab: Emulation, sender: str, receiver: str, address: str) -> in
     )
     send = (
         "import errno,socket,time; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-        # The neighbour's address may take several questions to find.
+        # The neighbor's address may take several questions to find.
         f"while socket.socket().connect_ex(('{address}', 9)) != errno.ECONNREFUSED: pass\n"
         f"for i in range(400): s.sendto(b'x', ('{address}', 7000)); time.sleep(0.0005)"
     )

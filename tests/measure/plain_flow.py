@@ -54,12 +54,12 @@ def exact(case: str, shape: tuple[int, int, int], spacing: float, viscosity: flo
 
 
 def after(field: Reals, d: int) -> Reals:
-    """Return the neighbours after every cell along a dimension."""
+    """Return the neighbors after every cell along a dimension."""
     return np.roll(field, -1, axis=d)
 
 
 def before(field: Reals, d: int) -> Reals:
-    """Return the neighbours before every cell along a dimension."""
+    """Return the neighbors before every cell along a dimension."""
     return np.roll(field, 1, axis=d)
 
 

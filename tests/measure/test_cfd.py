@@ -94,7 +94,7 @@ def test_an_altered_value_fails_its_case(fault: str, rank: int, measure: Measure
 
 def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:
     lines = {
-        "n=9": "n=9: must be even, for cells of two colours",
+        "n=9": "n=9: must be even, for cells of two colors",
         "n=8 case=cavity depth=3": "depth=3: must be even",
         "n=12 depth=6": "depth=6: must be 0 or n for case=beltrami",
         "n=4": "4 x 4 x 4 cells: every one of 6 processes needs a layer of them",

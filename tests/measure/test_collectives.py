@@ -68,7 +68,7 @@ def is_stale(case: CaseRecord, build: NativeBuild) -> bool:
     return known and build.mpi.name == "mpich" and build.mpi.version.startswith("4.0")
 
 
-# Small numbers, with powers of two and their neighbours, and a large odd one.
+# Small numbers, with powers of two and their neighbors, and a large odd one.
 @pytest.mark.parametrize("ranks", [*range(1, 10), 17])
 def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, measure: Measure) -> None:
     plan = [*in_every_way(ranks - 1), *of_every_shape()]

@@ -394,7 +394,7 @@ def test_of_pairs_every_rank_keeps_its_median_and_has_the_partner_that_is_comput
         ),
         (2, "mpi.latency message_bytes=-1", "message_bytes=-1: must be an integer from 0 to 68719476736"),
         (2, "mpi.latency mode=fast", "mode=fast: must be one of standard, buffered, synchronous, ready"),
-        (2, "mpi.latency colour=red", "unknown parameter colour=red: must be one of mode, completion"),
+        (2, "mpi.latency color=red", "unknown parameter color=red: must be one of mode, completion"),
         (2, "mpi.latency message_bytes", "message_bytes: must be written key=value"),
         (2, "mpi.latency sampling.precision=2", "sampling.precision=2: must be a number from 0 to 1"),
         (2, "mpi.latency sampling.mood=1", "unknown key sampling.mood=1: must be case.position"),

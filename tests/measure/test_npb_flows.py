@@ -36,7 +36,7 @@ def test_every_flow_has_the_published_norms_on_any_number_of_processes(ranks: in
 
 def test_sweeps_send_what_their_specification_says(measure: Measure) -> None:
     lu, *sweeping = measure(4, [f"{name} {ONCE}" for name in FLOWS]).cases
-    # 2 x 2 columns of 6 x 6 points, of which 5 x 5 off the walls: 10 planes to one neighbour along x and to one
+    # 2 x 2 columns of 6 x 6 points, of which 5 x 5 off the walls: 10 planes to one neighbor along x and to one
     # along y, forth or back, 50 steps; and two layers of u to both after each step.
     assert most(lu, "exchange_messages") == 50 * (2 * 10 + 2)
     assert most(lu, "exchange_bytes") == 50 * 8 * (2 * 10 * 25 + 2 * 2 * 5 * 5 * 10)

@@ -68,13 +68,13 @@ def test_one_wrong_element_fails_the_case(case: str, fault: str, rank: int, meas
     [
         (
             "operation.shift direction=columns",
-            "direction=columns: a grid of 1 x 3 processes has no neighbours there",
+            "direction=columns: a grid of 1 x 3 processes has no neighbors there",
         ),
         ("operation.shift grid_rows=2", "grid_rows=2: must divide 3 processes, or be 0 for the squarest grid"),
         ("operation.shift grid_rows=9", "grid_rows=9: must divide 3 processes, or be 0 for the squarest grid"),
     ],
 )
-def test_a_grid_without_neighbours_is_said(case: str, reason: str, measure: Measure) -> None:
+def test_a_grid_without_neighbors_is_said(case: str, reason: str, measure: Measure) -> None:
     ended = measure(3, [case])
     assert (ended.code, ended.cases[0].status) == (0, "unavailable")
     assert reason in ended.cases[0].reason

@@ -395,7 +395,7 @@ FLOW_STEPS = 10
 
 
 def flow(n: int, ranks: int, hidden: bool) -> dict[str, float]:
-    """Slabs of a periodic box: two neighbours, halos of three velocities, half of the pressures at a time.
+    """Slabs of a periodic box: two neighbors, halos of three velocities, half of the pressures at a time.
 
     Between two rows of these lie four more doubles.
     """

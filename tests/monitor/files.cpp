@@ -1,4 +1,4 @@
-// Does known things with files. Modes: calls, stream, collective, end, threads, many, behaviour.
+// Does known things with files. Modes: calls, stream, collective, end, threads, many, behavior.
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/socket.h>
@@ -159,7 +159,7 @@ static void handler(int) {
 }
 
 // errno, results and signal handlers as without the monitor.
-static void behaviour() {
+static void behavior() {
   errno = 0;
   CHECK(open((folder + "/not/there").c_str(), O_RDONLY) == -1 && errno == ENOENT);
   CHECK(write(-1, "x", 1) == -1 && errno == EBADF);
@@ -204,7 +204,7 @@ int main(int argc, char** argv) {
   if (mode == "collective") collective();
   if (mode == "gaps") gaps();
   if (mode == "threads") threads();
-  if (mode == "behaviour") behaviour();
+  if (mode == "behavior") behavior();
   if (mode == "many")
     for (int i = 0; i < 200; ++i) {
       const int file = open(own(std::to_string(i).append("-").c_str()).c_str(), O_WRONLY | O_CREAT, 0600);

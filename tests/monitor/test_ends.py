@@ -165,7 +165,7 @@ def test_without_a_folder_calls_pass(run: Run, embedded: MpiInstallation) -> Non
 def test_bad_settings_are_said_and_end_nobodys_program(
     run: Run, embedded: MpiInstallation, tmp_path: Path
 ) -> None:
-    options = "interval=fast depth=33 colour=red trace=1"
+    options = "interval=fast depth=33 color=red trace=1"
     ended = run(embedded, 1, "regions", SCOPE_MONITOR_OPTIONS=options)
     assert ended.code == 0
     assert len(ended.profiles) == 1

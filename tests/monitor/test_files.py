@@ -132,7 +132,7 @@ def test_nothing_is_lost_at_an_abnormal_end(
 def test_errors_modes_signals_and_children_are_as_without_the_monitor(
     start: Start, embedded: MpiInstallation, tmp_path: Path
 ) -> None:
-    ended = start(embedded, 2, "behaviour", tmp_path)
+    ended = start(embedded, 2, "behavior", tmp_path)
     assert ended.code == 0, ended.errors
     for rank in range(2):
         found = files(ended, rank, tmp_path)

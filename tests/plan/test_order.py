@@ -1,4 +1,4 @@
-"""The order of a launch: what will be compared is neighbouring, everything else is random."""
+"""The order of a launch: what will be compared is neighboring, everything else is random."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def order(seed: int) -> list[PlannedCase]:
 
 
 def runs_of(cases: list[PlannedCase], names: tuple[str, ...], size: str) -> list[tuple[int | str | None, int]]:
-    """Each run of neighbours of some benchmarks at one size, and how many it has."""
+    """Each run of neighbors of some benchmarks at one size, and how many it has."""
 
     def at(one: PlannedCase) -> tuple[bool, object]:
         mine = one.benchmark in names
@@ -39,7 +39,7 @@ def runs_of(cases: list[PlannedCase], names: tuple[str, ...], size: str) -> list
     return [(key[1], len(list(each))) for key, each in groupby(cases, at) if key[0]]  # type: ignore[misc]
 
 
-def test_rungs_routines_and_layouts_of_one_size_are_neighbours() -> None:
+def test_rungs_routines_and_layouts_of_one_size_are_neighbors() -> None:
     for seed in range(20):
         cases = order(seed)
         assert sorted(one.line() for one in cases) == sorted(one.line() for one in CASES)

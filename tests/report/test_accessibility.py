@@ -60,7 +60,7 @@ addEventListener("load", async () => {
 </script></body>"""
 """Opens a page, waits until it is drawn, and sends what violates a rule to the page around it.
 
-Of many rows and folds of one kind a few are looked at. Colours do not depend on the width.
+Of many rows and folds of one kind a few are looked at. Colors do not depend on the width.
 """
 LISTEN = """<!DOCTYPE html><html lang="en"><body><script>
 addEventListener("message", ({ data }) => {

@@ -154,7 +154,7 @@ def test_it_is_readable_without_block_characters(folder: Path) -> None:
     assert "####" in out.getvalue()
 
 
-def test_one_colour_has_one_meaning(folder: Path) -> None:
+def test_one_color_has_one_meaning(folder: Path) -> None:
     contents = profile_contents.read(folder)
     figures = [one for section in profile_page._sections(contents) for one in section.figures]
     drawn = [trace for one in figures if isinstance(one, Figure) for trace in one.traces if "name" in trace]
@@ -165,4 +165,4 @@ def test_one_colour_has_one_meaning(folder: Path) -> None:
         )
     assert len(meanings) > 5
     assert all(len(names) == 1 for names in meanings.values()), meanings
-    assert max(meanings) <= 10, "the style has no further colours"
+    assert max(meanings) <= 10, "the style has no further colors"

@@ -50,7 +50,7 @@ def said(run: Path) -> list[str]:
     return screen.read().splitlines()
 
 
-def test_the_verdict_fits_and_needs_no_colour(golden_run):
+def test_the_verdict_fits_and_needs_no_color(golden_run):
     lines = said(golden_run)
     assert all("\x1b" not in line for line in lines)
     assert max(cell_len(line) for line in lines if not line.startswith("Report")) <= 100
@@ -210,7 +210,7 @@ def test_patterns_choose(golden_run, patterns, benchmarks):
     ("patterns", "words"),
     [
         (["mpi.latncy"], ["PATTERN = mpi.latncy", "mpi.latency"]),
-        (["mpi.latency", "colour=red"], ["colour", "message_bytes"]),
+        (["mpi.latency", "color=red"], ["color", "message_bytes"]),
         (["mpi.latency", "mode=fast"], ["mode=fast", "standard"]),
         (["=fast"], ["key=value"]),
     ],

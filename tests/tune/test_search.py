@@ -106,14 +106,14 @@ def test_the_grid_follows_the_network(slow: str, shape: tuple[int, int]) -> None
 
 def test_a_prediction_that_is_wrong_is_corrected_by_the_tries_and_told() -> None:
     plain = Site(Truth())
-    favourite = plain.tuned().predicted[0].candidate
-    worse = {one: 1.5 for one in candidates(4, BLOCKS) if one.shape == favourite.shape}
+    favorite = plain.tuned().predicted[0].candidate
+    worse = {one: 1.5 for one in candidates(4, BLOCKS) if one.shape == favorite.shape}
     site = Site(Truth(unforeseen=worse))
     tuning = site.tuned()
     assert tuning.conclusion is not None
-    assert tuning.predicted[0].candidate == favourite, "what is predicted does not know"
-    assert tuning.conclusion.chosen.shape != favourite.shape
-    tries = [each for each in tuning.rounds[0].tries if each.candidate.shape == favourite.shape]
+    assert tuning.predicted[0].candidate == favorite, "what is predicted does not know"
+    assert tuning.conclusion.chosen.shape != favorite.shape
+    tries = [each for each in tuning.rounds[0].tries if each.candidate.shape == favorite.shape]
     assert [each.kept for each in tries] == [False]
     assert tries[0].error == pytest.approx(1 / 1.5 - 1, abs=0.15)
     assert any("median error of the predicted times" in words for words in tuning.conclusion.words)

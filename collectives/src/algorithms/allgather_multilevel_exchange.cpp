@@ -1,4 +1,4 @@
-// From the inside out: the leaders of neighbouring parts exchange the blocks of their parts, and forward
+// From the inside out: the leaders of neighboring parts exchange the blocks of their parts, and forward
 // received blocks into their own part as they arrive. A slow link carries every block once per part behind
 // it.
 #include "algorithms.hpp"

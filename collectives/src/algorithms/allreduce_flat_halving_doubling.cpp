@@ -1,6 +1,6 @@
 // Rabenseifner's algorithm: each rank gives away half of its remaining data at distance 1, 2, 4 …, until
 // every rank has reduced one part; then the parts return the same way (Thakur, Rabenseifner, Gropp, IJHPCA
-// 19(1), 2005, section 4.5). Ranks beyond a power of two are folded into a neighbour first.
+// 19(1), 2005, section 4.5). Ranks beyond a power of two are folded into a neighbor first.
 #include <algorithm>
 
 #include "algorithms.hpp"
@@ -17,7 +17,7 @@ const Registration allreduce_flat_halving_doubling{{
         Program steps;
         int power = 1;
         while (2 * power <= ranks) power *= 2;
-        const int folded = ranks - power;  // this many pairs of neighbours become one
+        const int folded = ranks - power;  // this many pairs of neighbors become one
         if (rank < 2 * folded && rank % 2 == 0) {
           steps.send(rank + 1, Space::work, 0, units);
           steps.receive(rank + 1, Space::work, 0, units);

@@ -1,5 +1,5 @@
 // Every rank exchanges all its data with the partner at distance 1, 2, 4 …; ranks beyond a power of two are
-// folded into a neighbour first (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.5).
+// folded into a neighbor first (Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.5).
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"
 
@@ -14,7 +14,7 @@ const Registration allreduce_flat_recursive_doubling{{
         Program steps;
         int power = 1;
         while (2 * power <= ranks) power *= 2;
-        const int folded = ranks - power;  // this many pairs of neighbours become one
+        const int folded = ranks - power;  // this many pairs of neighbors become one
         const auto take = [&](int peer) {
           steps.receive(peer, Space::incoming, 0, units);
           steps.combine(0, Space::incoming, 0, units);

@@ -85,13 +85,13 @@ void doubling_allgather(Program& steps, const Blocks& blocks, int place, const a
     const int having = ranks - own_half - distance;  // this many ranks of a half have met a partner
     const Range missing = blocks.range(own_half + distance, distance);
     for (int half = distance / 2; half > 0; half /= 2) {
-      const int neighbour = place ^ half;
+      const int neighbor = place ^ half;
       const int root = place / (2 * half) * (2 * half);
-      if (neighbour >= ranks) continue;
-      if (neighbour > place && place < root + having && neighbour >= root + having)
-        steps.send(rank_at(neighbour), Space::work, missing.begin, missing.count);
-      else if (neighbour < place && neighbour < root + having && place >= root + having)
-        steps.receive(rank_at(neighbour), Space::work, missing.begin, missing.count);
+      if (neighbor >= ranks) continue;
+      if (neighbor > place && place < root + having && neighbor >= root + having)
+        steps.send(rank_at(neighbor), Space::work, missing.begin, missing.count);
+      else if (neighbor < place && neighbor < root + having && place >= root + having)
+        steps.receive(rank_at(neighbor), Space::work, missing.begin, missing.count);
     }
   }
 }

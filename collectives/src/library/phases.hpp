@@ -55,7 +55,7 @@ Phase allgather_doubling(const Problem& problem);
 // Allgather in log2(ranks) messages, each of all blocks that are known, as far as they are missing (Bruck et al.).
 Phase allgather_bruck(const Problem& problem);
 
-// Allgather of an even number of ranks: two blocks at a time, with one neighbour and the other in turn
+// Allgather of an even number of ranks: two blocks at a time, with one neighbor and the other in turn
 // (Chen et al., ICPADS 2005).
 Phase allgather_neighbors(const Problem& problem);
 

@@ -31,7 +31,7 @@ GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, cons
     : world_(world), ticks_(ticks), hosts_(hosts), skew_(skew) {
   // Small numbers keep their precision in a double; the ranks of a host must share one origin.
   base_ = ticks_.now();
-  MPI_Bcast(&base_, 1, MPI_INT64_T, 0, hosts_.neighbours().handle());
+  MPI_Bcast(&base_, 1, MPI_INT64_T, 0, hosts_.neighbors().handle());
 }
 
 double GlobalClock::local(Ticks ticks) const {
@@ -130,11 +130,11 @@ void GlobalClock::fit() {
 }
 
 void GlobalClock::share_with_host() {
-  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbours().handle());
+  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbors().handle());
 }
 
 double GlobalClock::measure_error() {
-  double worst = error_against_mirror(hosts_.neighbours());
+  double worst = error_against_mirror(hosts_.neighbors());
   if (hosts_.leads()) worst = std::max(worst, error_against_mirror(hosts_.leaders()));
   double largest = 0;
   MPI_Allreduce(&worst, &largest, 1, MPI_DOUBLE, MPI_MAX, world_.handle());

@@ -45,7 +45,7 @@ inline std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t place) {
   return value ^ (value >> 31);
 }
 
-// Writes the pattern of `seed`; no two neighbouring words are equal.
+// Writes the pattern of `seed`; no two neighboring words are equal.
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed);
 
 // Empty when `bytes` contain the pattern of `seed`, else a message that names the first wrong byte.

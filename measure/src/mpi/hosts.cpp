@@ -19,7 +19,7 @@ Hosts::Hosts(const Communicator& world, const std::string& host)
 Hosts::Hosts(const Communicator& world, const std::string& host, const std::vector<std::string>& hosts)
     : world_(world),
       number_(static_cast<int>(std::set(hosts.begin(), hosts.end()).size())),
-      neighbours_(Communicator::split(world, first_rank(hosts, host), world.rank())) {
+      neighbors_(Communicator::split(world, first_rank(hosts, host), world.rank())) {
   if (number_ < world.size()) leaders_.emplace(Communicator::split(world, leads() ? 0 : 1, world.rank()));
 }
 

@@ -15,8 +15,8 @@ class Hosts {
   Hosts(const Communicator& world, const std::string& host);
 
   int number() const { return number_; }
-  const Communicator& neighbours() const { return neighbours_; }  // the ranks of this rank's host
-  bool leads() const { return neighbours_.root(); }  // whether this is the first rank of its host
+  const Communicator& neighbors() const { return neighbors_; }  // the ranks of this rank's host
+  bool leads() const { return neighbors_.root(); }              // whether this is the first rank of its host
   const Communicator& leaders() const {
     return leaders_ ? *leaders_ : world_;
   }  // of all hosts; of use to these only
@@ -27,7 +27,7 @@ class Hosts {
 
   const Communicator& world_;
   int number_;
-  Communicator neighbours_;
+  Communicator neighbors_;
   std::optional<Communicator> leaders_;  // where they are not the world
 };
 

@@ -8,7 +8,7 @@ namespace scope {
 namespace {
 
 // Geyer's initial positive sequence (Statistical Science 7, 1992, section 3.3) of the signs about the median: sums
-// of neighbouring autocorrelations until one is not positive.
+// of neighboring autocorrelations until one is not positive.
 double variance_inflation(const std::vector<double>& samples, double median) {
   const std::size_t count = samples.size();
   std::vector<double> signs;

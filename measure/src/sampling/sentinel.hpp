@@ -1,5 +1,5 @@
 // A small fixed workload between the cases of a launch. Its work is the same all along a run, so that its times
-// show when the machine changed: another frequency, a neighbour on the host, another process on a processor.
+// show when the machine changed: another frequency, a neighbor on the host, another process on a processor.
 #pragma once
 
 #include <cstddef>

@@ -98,7 +98,7 @@ def _cause(each: Comparison, waits: bool, lab: str) -> tuple[str, str]:
         return (
             "from communication",
             "Processes of a node share its network interface, and messages inside it go through memory. Check the"
-            " pairs (`scope run mpi.pairs`), and place neighbours that exchange much on one node.",
+            " pairs (`scope run mpi.pairs`), and place neighbors that exchange much on one node.",
         )
     if waits:
         return (

@@ -48,7 +48,7 @@ def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int)
         ],
         advice=(
             "List the hosts group by group (`scope topology show` prints them in this order): communication with"
-            " neighbouring ranks, and along rows of process grids, then stays inside a group."
+            " neighboring ranks, and along rows of process grids, then stays inside a group."
         ),
         lost=(crossed - needed) / (ranks - 1),
     )

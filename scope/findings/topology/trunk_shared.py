@@ -49,7 +49,7 @@ def _finding(group: Group, members: list[str], rate: float, need: float) -> Find
             Evidence(what="duplex", value=group.uplink_duplex),
         ],
         advice=(
-            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbours that"
+            "Send data over it only once: topology-aware collectives do (`SCOPE_TOPOLOGY`). Keep neighbors that"
             " exchange much inside one group."
         ),
         lost=1 - rate / need,

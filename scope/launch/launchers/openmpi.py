@@ -45,7 +45,7 @@ def _hosts(site: Site) -> list[str]:
 
 
 def _mapping(program: MpiProgram, site: Site, prrte: bool) -> list[str]:
-    """Map and bind ranks. Oversubscribed ranks stay unbound: a bound one would wait for its neighbour to yield."""
+    """Map and bind ranks. Oversubscribed ranks stay unbound: a bound one would wait for its neighbor to yield."""
     per_host = program.ranks_per_host or site.ranks_per_host
     socket = "package" if prrte else "socket"
     binding = "none" if program.oversubscribed or site.shared_kernel else program.binding

@@ -93,7 +93,7 @@ def partners(number: int, ranks: int) -> Integers:
     """Return the partner of every rank in a round; one that rests is its own.
 
     As `mpi.random_pairs` draws them: ranks in the order of a hash of round and rank (splitmix64: Steele, Lea and
-    Flood, OOPSLA 2014), neighbours in this order are a pair.
+    Flood, OOPSLA 2014), neighbors in this order are a pair.
     """
     with np.errstate(over="ignore"):
         value = np.uint64(number) * _SEED + np.arange(ranks, dtype=np.uint64) * _PLACE

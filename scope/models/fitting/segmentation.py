@@ -14,7 +14,7 @@ MOST_SEGMENTS = 6
 def best_divisions(x: Floats, y: Floats, sigma: Floats) -> list[tuple[float, list[int]]]:
     """Return for 1, 2, ... segments the least weighted sum of squares and where the segments start.
 
-    Lines of neighbouring segments need not meet: a jump is what a change of protocol looks like. A line that would
+    Lines of neighboring segments need not meet: a jump is what a change of protocol looks like. A line that would
     fall is replaced by a level. The dynamic programme is exact over all divisions with at least `FEWEST_POINTS`
     points in each segment; Bellman & Roth 1969, J. Am. Stat. Assoc. 64 (327), 1079-1084. O(points^2 segments).
     """

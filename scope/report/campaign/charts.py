@@ -15,7 +15,7 @@ WIDTH, HEIGHT = 430, 250
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 34
 STEPS = 60
 SLOTS = {"wall_s": 7, "elapsed_s": 7, "compute_s": 0, "mpi_s": 1}
-"""The colour of each time."""
+"""The color of each time."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def _figure(variant: Sequence[ComparedCase], variable: str, number: int) -> Figu
     return Figure(
         key=f"ratio-{first.benchmark}-surface-{number}",
         title=f"{first.label.partition(',')[0]}: B over A by {by} and number of processes",
-        caption=f"{first.metric_words.capitalize()}: colours on a logarithmic scale. Intervals are in the table.",
+        caption=f"{first.metric_words.capitalize()}: colors on a logarithmic scale. Intervals are in the table.",
         traces=[
             cells(
                 range(len(sizes)),

@@ -20,12 +20,12 @@ MOST_RANKS = 48
 """Rows of figures by process; of more, some between and those that stand out."""
 MOST_ROUTINES = 16
 _KINDS: tuple[Kind, ...] = ("send", "receive", "send and receive", "wait", "collective")
-"""Kinds of routines with a colour of their own, from slot 1 on; all others share one."""
+"""Kinds of routines with a color of their own, from slot 1 on; all others share one."""
 _OTHER = "other"
 _SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(_KINDS, 1)} | {_OTHER: 8}
-"""The colour of each kind of time, the same in all figures."""
+"""The color of each kind of time, the same in all figures."""
 _IN_MPI, _ON_PROCESSOR, _IN_KERNEL, _MEMORY = 6, 7, 9, 10
-"""The colours of what is no kind of time."""
+"""The colors of what is no kind of time."""
 _SIDE, _LOWEST, _HIGHEST = 26, 300, 720
 _WRITTEN = 12
 """Up to this number of processes the cells of a matrix contain figures."""
@@ -113,7 +113,7 @@ def by_routine(merged: Merged) -> Figure:
 
 
 def by_size(merged: Merged) -> Figure:
-    """Return the time in routines that carry data by message size, a colour for each kind of routine."""
+    """Return the time in routines that carry data by message size, a color for each kind of routine."""
     carrying = [one for one in merged.calls if one.size_class > 0 and one.time_s > 0]
     waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for one in carrying:
@@ -357,7 +357,7 @@ def _usage(one: Process) -> list[str]:
 
 
 def _part(kind: Kind) -> str:
-    """Return the kind as figures colour it."""
+    """Return the kind as figures color it."""
     return kind if kind in _KINDS else _OTHER
 
 

@@ -135,7 +135,7 @@ def _by_process(
     return Figure(
         key=f"functions-{key}",
         title=title,
-        caption="Without the functions that they call. A row of one colour is balanced.",
+        caption="Without the functions that they call. A row of one color is balanced.",
         traces=[cells(range(len(found.ranks)), range(len(names)), values, hover, None)],
         layout={
             "height": 90 + 22 * len(names),

@@ -105,7 +105,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Modelled:
+class Modeled:
     """The models of one benchmark."""
 
     benchmark: str
@@ -127,7 +127,7 @@ class Drawn:
     levels: list[Level]
     strip: list[Figure | Comparison]
     distributions: list[Figure | Comparison]
-    models: list[Modelled]
+    models: list[Modeled]
 
     @property
     def plots(self) -> list[Figure]:
@@ -208,7 +208,7 @@ def _drawn(contents: Contents, samples: Samples) -> Drawn:
         levels=_levels(contents),
         strip=filled(list(course.figures(contents, samples))),
         distributions=filled(list(distributions.figures(contents, samples))),
-        models=_modelled(contents),
+        models=_modeled(contents),
     )
 
 
@@ -282,10 +282,10 @@ def kinds(findings: Sequence[Finding]) -> list[Group]:
     ]
 
 
-def _modelled(contents: Contents) -> list[Modelled]:
+def _modeled(contents: Contents) -> list[Modeled]:
     chosen = [fit for fit in contents.models.fits if fit.chosen]
     return [
-        Modelled(
+        Modeled(
             name,
             contents.catalog[name].title,
             contents.describe(name),
@@ -363,7 +363,7 @@ def _section(contents: Contents, benchmark: str) -> Section:
 
 
 def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
-    """Widen figures that have no neighbour."""
+    """Widen figures that have no neighbor."""
     placed: list[Figure | Comparison] = []
     second = False
     for index, figure in enumerate(figures):

@@ -1,5 +1,5 @@
 "use strict";
-// Draws every figure as an SVG that needs no style sheet, for documents: each has its own colours and its legend.
+// Draws every figure as an SVG that needs no style sheet, for documents: each has its own colors and its legend.
 (() => {
   const WIDTH = 640;
   const LINE = 17;  // height of a line of the legend

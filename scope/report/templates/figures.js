@@ -1,6 +1,6 @@
 "use strict";
 // Draws figures as SVG from what scope/report/figure.py describes: points, lines, bands, bars, cells and surfaces.
-// The style sheet colours them by role and series, so that a theme or a printer needs no second drawing.
+// The style sheet colors them by role and series, so that a theme or a printer needs no second drawing.
 const drawing = (() => {
   const LETTER = 6.3;  // mean width of a letter at 11.5 px
   const sharp = (value) => Math.round(value * 10) / 10;
@@ -12,7 +12,7 @@ const drawing = (() => {
     return made;
   }
 
-  // Markers around the origin; series differ by shape as well as by colour.
+  // Markers around the origin; series differ by shape as well as by color.
   const polygon = (points) => `M${points.map(([x, y]) => `${x} ${y}`).join("L")}Z`;
   const regular = (corners, radius, turn = 0) => polygon([...Array(corners).keys()].map((at) => {
     const angle = turn + 2 * Math.PI * at / corners;
@@ -148,7 +148,7 @@ const drawing = (() => {
     if (ya.role !== "category") for (const { value } of y.ticks) lines.push(`M${left} ${sharp(y.at(value))}H${right}`);
     svg.append(element("path", { class: "grid", d: lines.join("") }));
     svg.append(element("path", { class: "axis", d: `M${left} ${top}V${floor}H${right}` + (ya.zeroline && y.low < 0 ? `M${left} ${sharp(y.at(0))}H${right}` : "") }));
-    let free = -Infinity;  // labels that would touch their neighbour are left out
+    let free = -Infinity;  // labels that would touch their neighbor are left out
     for (const { value, text } of x.ticks) {
       const [at, half] = [x.at(value), text.length * LETTER / 2];
       if (at - half < free) continue;

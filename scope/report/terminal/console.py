@@ -18,7 +18,7 @@ _VISIBLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(co
 
 
 class Screen(Console):
-    """A console on which data cannot move the cursor or change colours."""
+    """A console on which data cannot move the cursor or change colors."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render, with every control character that came as text made visible."""
@@ -27,7 +27,7 @@ class Screen(Console):
 
 
 def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = False) -> Console:
-    """Return a console that neither breaks nor colours lines when its output is piped.
+    """Return a console that neither breaks nor colors lines when its output is piped.
 
     `breaks`: what is printed loses nothing in narrow lines; a pipe then has the width in COLUMNS, if that is set.
     `whole`: a narrow terminal wraps the lines, so that the paths in them can be copied.

@@ -1,7 +1,7 @@
 // A Laplace problem whose iterates are known without iterating: a discrete harmonic function, which no sweep
 // changes, plus waves sin(a pi x) sin(b pi y), each of which a sweep multiplies by a known factor.
 //
-// The mean of the four neighbours multiplies a wave by lambda = (cos(a pi h) + cos(b pi h)) / 2, h = 1/(N +
+// The mean of the four neighbors multiplies a wave by lambda = (cos(a pi h) + cos(b pi h)) / 2, h = 1/(N +
 // 1). Jacobi: by lambda in each sweep. Red-black: the first half takes red from black, the second black from
 // red; after k sweeps red has lambda^(2k-1), black lambda^(2k).
 #pragma once
@@ -34,7 +34,7 @@ class Laplace {
   }
   double start(int row, int column) const { return at(row, column, ones_); }
 
-  // The factor of every wave after `applications` of the mean of neighbours.
+  // The factor of every wave after `applications` of the mean of neighbors.
   using Factors = std::vector<double>;
   Factors factors(std::int64_t applications) const {
     Factors factors;

@@ -47,7 +47,7 @@ class Cannon final : public GridProduct {
         inner_(size_, steps_) {
     for (const bool a_moves : {false, true}) {
       for (const bool b_moves : {false, true}) {
-        const int dealer = overlapped() ? 0 : MPI_PROC_NULL;  // source of blocks that no neighbour sends
+        const int dealer = overlapped() ? 0 : MPI_PROC_NULL;  // source of blocks that no neighbor sends
         senders_.push_back(Partners::these({a_moves ? right() : dealer, b_moves ? down() : dealer}));
       }
     }

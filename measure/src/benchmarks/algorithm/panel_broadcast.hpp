@@ -12,7 +12,7 @@
 
 namespace scope {
 
-// `ring`: each process forwards it to its right neighbour. `ring_modified`: the first neighbour, which has
+// `ring`: each process forwards it to its right neighbor. `ring_modified`: the first neighbor, which has
 // the next panel, does not forward it. `binomial`: a tree. `long`: cut into parts, one to each process, which
 // then circulate (van de Geijn).
 inline constexpr const char* broadcasts = "ring_modified,ring,binomial,long";
@@ -103,7 +103,7 @@ class PanelBroadcast {
     if (kind_ != "library_nonblocking") pass_on();
   }
   void pass_on() {
-    // A tree serves its larger, distant subtrees first; in a ring the next neighbour is awaited.
+    // A tree serves its larger, distant subtrees first; in a ring the next neighbor is awaited.
     std::vector<int> children;
     for (int other = 1; other < row_.size(); ++other) {
       if (other != place() && parent_of(other) == place()) children.push_back(other);

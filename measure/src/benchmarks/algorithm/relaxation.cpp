@@ -2,7 +2,7 @@
 // boundary, in blocks on a grid of processes.
 //
 // Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
-// initialise (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbours;
+// initialise (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbors;
 // the largest change to all, by reduce and broadcast, `tuned` by allreduce), collect. After thesis 6.7.5 and appendix F.4.
 #include <array>
 #include <bit>
@@ -46,7 +46,7 @@ Method method_of(const Parameters& parameters) {
   return name == "red_black" ? Method::red_black : Method::chaotic;
 }
 
-// The points of one process with a halo of neighbours' or boundary values around them. The first point of
+// The points of one process with a halo of neighbors' or boundary values around them. The first point of
 // each row begins a cache line. One more row lets all of them move by one row and back.
 class Block {
  public:
@@ -122,7 +122,7 @@ class Relaxation final : public Benchmark {
     if (there.below) below_ = grid_.rank(grid_.row() + 1, grid_.column());
     if (there.left) left_ = grid_.rank(grid_.row(), grid_.column() - 1);
     if (there.right) right_ = grid_.rank(grid_.row(), grid_.column() + 1);
-    neighbours_ = Partners::these({above_, below_, left_, right_});
+    neighbors_ = Partners::these({above_, below_, left_, right_});
     collected_ = communicator.root() ? Partners::everyone() : Partners::none();
   }
 
@@ -220,13 +220,13 @@ class Relaxation final : public Benchmark {
     initialise();
     phases.meet(Phase::distribute, from_root_);
     distribute();
-    neighbours_known_ = true;  // each block was distributed with its halo
+    neighbors_known_ = true;  // each block was distributed with its halo
     for (int iteration = 0; iteration < iterations; ++iteration) {
       double change = 0;
       for (int half = 0; half < halves(); ++half) {
-        const bool meanwhile = overlapped_ && !neighbours_known_;
+        const bool meanwhile = overlapped_ && !neighbors_known_;
         change = std::max(change, meanwhile ? swept_meanwhile(half, phases) : swept(half, phases));
-        neighbours_known_ = communicator_.size() == 1;
+        neighbors_known_ = communicator_.size() == 1;
       }
       if (next_) std::swap(current_, next_);
       phases.meet(Phase::exchange, everyone_);
@@ -248,8 +248,8 @@ class Relaxation final : public Benchmark {
 
   template <class Marks>
   double swept(int half, Marks& phases) {
-    if (!neighbours_known_) {
-      phases.meet(Phase::exchange, neighbours_);
+    if (!neighbors_known_) {
+      phases.meet(Phase::exchange, neighbors_);
       exchange();
     }
     phases.enter(Phase::compute);
@@ -264,7 +264,7 @@ class Relaxation final : public Benchmark {
     phases.offer();
     phases.enter(Phase::compute);
     const double change = sweep(parts_.front(), half);
-    phases.meet(Phase::exchange, neighbours_);
+    phases.meet(Phase::exchange, neighbors_);
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     phases.enter(Phase::compute);
     return std::max(change, sweep_rest(half));
@@ -285,7 +285,7 @@ class Relaxation final : public Benchmark {
         if (!next_) return current_->sweep_in_place(tuned_jacobi_);
         return (tuned_ ? tuned_jacobi_ : sweep_jacobi)(here, next_->at(0, 0), stride, points);
       case Method::red_black:
-        return sweep_colour(here, stride, points, (first_row() + first_column() + half) & 1);
+        return sweep_color(here, stride, points, (first_row() + first_column() + half) & 1);
       case Method::chaotic:
         return tuned_ ? sweep_gauss_seidel_staggered(here, stride, points)
                       : sweep_gauss_seidel(here, stride, points);
@@ -381,7 +381,7 @@ class Relaxation final : public Benchmark {
     });
   }
 
-  // Data sent to a neighbour, and the position of the data received from the opposite one.
+  // Data sent to a neighbor, and the position of the data received from the opposite one.
   struct Edge {
     double* sent;
     double* received;
@@ -433,7 +433,7 @@ class Relaxation final : public Benchmark {
     return 8 * std::numeric_limits<double>::epsilon() * problem_->largest() * (iterations_ + 8.0);
   }
 
-  // Factors of the waves after this many sweeps, for all points or for each colour.
+  // Factors of the waves after this many sweeps, for all points or for each color.
   struct Iterate {
     Laplace::Factors even;
     Laplace::Factors odd;
@@ -562,7 +562,7 @@ class Relaxation final : public Benchmark {
   int right_ = MPI_PROC_NULL;
   Partners from_root_ = Partners::root();
   Partners everyone_ = Partners::everyone();
-  Partners neighbours_ = Partners::none();
+  Partners neighbors_ = Partners::none();
   Partners collected_ = Partners::none();
   std::unique_ptr<Block> current_;
   std::unique_ptr<Block> next_;  // of a Jacobi sweep from one array to another
@@ -571,7 +571,7 @@ class Relaxation final : public Benchmark {
   Buffer packed_{0};  // on the root: all blocks, each with its halo, packed for transfer
   Buffer mine_{0};    // the own block, packed for transfer
   std::optional<Datatype> column_;
-  bool neighbours_known_ = true;
+  bool neighbors_known_ = true;
   double change_ = 0;
 };
 
@@ -587,7 +587,7 @@ const Registration registration{{
                        .worded("1=1 iteration,{} iterations"),
                    problem(
                        "method", "chaotic,jacobi,red_black",
-                       "Gauss-Seidel inside a block with old values from neighbours (as in the thesis), or a "
+                       "Gauss-Seidel inside a block with old values from neighbors (as in the thesis), or a "
                        "method independent of the process grid")
                        .worded("chaotic,Jacobi,red-black"),
                    parallel(

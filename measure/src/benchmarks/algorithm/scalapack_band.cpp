@@ -113,7 +113,7 @@ class BandSolve : public ScalapackCase<Real> {
   Vector right_;
 
  private:
-  // The columns of a process, which must have room for the coupling with its neighbours.
+  // The columns of a process, which must have room for the coupling with its neighbors.
   static int block(const Parameters& parameters, const Communicator& communicator, std::int64_t needed) {
     const std::int64_t n = parameters.integer("n");
     const std::int64_t band = parameters.integer("band");

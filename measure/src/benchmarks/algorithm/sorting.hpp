@@ -63,7 +63,7 @@ inline Key* merge(std::span<const Key> left, std::span<const Key> right, Key* ou
   return std::copy(b, b_end, std::copy(a, a_end, out));
 }
 
-// Merges neighbouring runs until one is left. Run i of `keys` goes from begins[i] to begins[i + 1]; `scratch`
+// Merges neighboring runs until one is left. Run i of `keys` goes from begins[i] to begins[i + 1]; `scratch`
 // is as long as `keys`; returns the one of the two that holds the result.
 inline std::span<Key> merge_runs(std::span<Key> keys, std::vector<int> begins, std::span<Key> scratch) {
   while (begins.size() > 2) {

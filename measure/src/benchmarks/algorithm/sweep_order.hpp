@@ -15,7 +15,7 @@ struct Rectangle {
   int column_end;
 };
 
-// Sides of a block that have a neighbour.
+// Sides of a block that have a neighbor.
 struct Sides {
   bool above;
   bool below;
@@ -27,14 +27,14 @@ struct Sides {
   }
 };
 
-// The order of a sweep: all points at once, or first those that need no neighbour and then the edges. Left
+// The order of a sweep: all points at once, or first those that need no neighbor and then the edges. Left
 // and right edges are whole cache lines, so alignment is preserved.
-inline std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbours, bool edges_last) {
+inline std::vector<Rectangle> parts_of(int rows, int columns, const Sides& neighbors, bool edges_last) {
   if (!edges_last) return {{0, rows, 0, columns}};
-  const int top = neighbours.above ? 1 : 0;
-  const int bottom = neighbours.below ? std::max(top, rows - 1) : rows;
-  const int left = neighbours.left ? std::min(line, columns) : 0;
-  const int right = neighbours.right ? std::max(left, (columns - 1) / line * line) : columns;
+  const int top = neighbors.above ? 1 : 0;
+  const int bottom = neighbors.below ? std::max(top, rows - 1) : rows;
+  const int left = neighbors.left ? std::min(line, columns) : 0;
+  const int right = neighbors.right ? std::max(left, (columns - 1) / line * line) : columns;
   return {{top, bottom, left, right},
           {0, top, 0, columns},
           {top, bottom, 0, left},

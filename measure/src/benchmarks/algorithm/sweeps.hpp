@@ -1,4 +1,4 @@
-// Sweeps over a rectangle of grid points: each becomes the mean of its four neighbours. All of them return
+// Sweeps over a rectangle of grid points: each becomes the mean of its four neighbors. All of them return
 // the largest change.
 //
 // `here` points to the point (0, 0) of an array whose rows are `stride` doubles apart.
@@ -16,7 +16,7 @@ namespace scope {
 
 using Stride = std::ptrdiff_t;
 
-// The left neighbour is added last: a sweep in place waits for it.
+// The left neighbor is added last: a sweep in place waits for it.
 [[gnu::always_inline]] inline double mean_around(const double* point, Stride stride) {
   return 0.25 * (point[-stride] + point[1] + point[stride] + point[-1]);
 }
@@ -48,7 +48,7 @@ inline double sweep_gauss_seidel(double* here, Stride stride, const Rectangle& p
 }
 
 // In place, the points for which row + column is even, or odd.
-inline double sweep_colour(double* here, Stride stride, const Rectangle& points, int parity) {
+inline double sweep_color(double* here, Stride stride, const Rectangle& points, int parity) {
   double change = 0;
   for (Stride row = points.row_begin; row < points.row_end; ++row) {
     const Stride first = points.column_begin + ((row + points.column_begin + parity) & 1);

@@ -38,7 +38,7 @@ Extents cells_of(const Parameters& parameters) {
   const auto depth = static_cast<int>(parameters.integer("depth"));
   for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)}) {
     if (value % 2 != 0)
-      throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colours"}));
+      throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
   }
   return {n, n, depth == 0 ? n : depth};
 }
@@ -231,14 +231,14 @@ class Cfd final : public Benchmark {
   std::int64_t everyones_bytes_ = 0;
 };
 
-// Blocks are taken as squares, or cubes; processes in the middle have neighbours on both sides. Pressures that pass
+// Blocks are taken as squares, or cubes; processes in the middle have neighbors on both sides. Pressures that pass
 // through shared memory are taken for messages, which between hosts they are.
 std::vector<Step> costs() {
   struct Cut {
     Text settings;
-    Text sides;  // on which a block has neighbours
+    Text sides;  // on which a block has neighbors
     Text face;   // cells of a face between blocks
-    Text half;   // bytes of the cells of one colour on it, as they are sent
+    Text half;   // bytes of the cells of one color on it, as they are sent
     Text cells;  // of a block
   };
   const std::string depth = "(depth+n*(1-min(depth,1)))";
@@ -311,7 +311,7 @@ const Registration registration{{
                   "passed through shared memory within a host")
              .worded(",overlapped,halos in shared memory"),
          method("variant", "plain,tuned",
-                "plain loops over one colour after the other; or the widest vectors up to 256 bits, several "
+                "plain loops over one color after the other; or the widest vectors up to 256 bits, several "
                 "iterations in one pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,

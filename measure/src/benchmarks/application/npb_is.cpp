@@ -213,7 +213,7 @@ class IntegerSort final : public Kernel {
         }
         end_bucket = bucket + 1;
       }
-      // Two neighbouring buckets of one owner are filled towards each other: half as many write streams.
+      // Two neighboring buckets of one owner are filled towards each other: half as many write streams.
       if (bucket % 2 != 0 && owner == owner_before) stream_[bucket] = bucket - 1;
       owner_before = owner;
       sent_.counts[owner] += mine[bucket];
@@ -224,7 +224,7 @@ class IntegerSort final : public Kernel {
     end_ = first_bucket < 0 ? 0 : end_bucket << shift_;
   }
 
-  // Neighbouring keys may fall into one bucket and make increments depend on each other: four tables
+  // Neighboring keys may fall into one bucket and make increments depend on each other: four tables
   // alternate.
   std::array<Key, buckets> bucket_sizes() const {
     constexpr int tables = 4;

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* name = "application.npb_lu";
 constexpr int faces_tag = 41;
 constexpr int wave_tag = 45;
-// Points that the fourth differences need from a neighbour.
+// Points that the fourth differences need from a neighbor.
 constexpr int fewest_points = 2;
 
 struct Problem : FlowProblem {
@@ -226,7 +226,7 @@ class OverRelaxedFlow final : public Kernel {
     for (int axis = 0; axis < 2; ++axis) send_wave(axis, -side, k);
   }
 
-  // The neighbour's changes at its last row or column of a plane.
+  // The neighbor's changes at its last row or column of a plane.
   void receive_wave(int axis, int side, int k) {
     if (!columns_.cut(axis)) return;
     const int from = columns_.beside(axis, side);

@@ -74,7 +74,7 @@ class Exchange {
   virtual std::span<std::byte> received() = 0;
 };
 
-// Each process exchanges a message with both its neighbours on a ring: in the order of the ranks, or in a random
+// Each process exchanges a message with both its neighbors on a ring: in the order of the ranks, or in a random
 // one that is drawn anew with the contents.
 class Ring final : public Exchange {
  public:
@@ -82,7 +82,7 @@ class Ring final : public Exchange {
       : side_(side), bytes_(bytes), random_(random), sent_(bytes), arrived_(2 * bytes) {}
 
   void fill(std::uint64_t seed) override {
-    neighbours(seed);
+    neighbors(seed);
     write_pattern(sent_.bytes(), block_seed(seed, side_.rank(), 0));
     arrived_.clear();
     arrived_.use(operations);
@@ -91,7 +91,7 @@ class Ring final : public Exchange {
   void run(int number) override {
     const int count = static_cast<int>(bytes_);
     std::array<MPI_Request, 4> requests{};
-    // Tags tell the two messages between two neighbours apart on a ring of two.
+    // Tags tell the two messages between two neighbors apart on a ring of two.
     std::byte* const place = arrived_[number];
     MPI_Irecv(place, count, MPI_BYTE, next_.left, tag, side_.handle(), &requests[0]);
     MPI_Irecv(place + bytes_, count, MPI_BYTE, next_.right, tag + 1, side_.handle(), &requests[1]);
@@ -115,7 +115,7 @@ class Ring final : public Exchange {
   std::span<std::byte> received() override { return arrived_.bytes(); }
 
  private:
-  void neighbours(std::uint64_t seed) {
+  void neighbors(std::uint64_t seed) {
     std::vector<int> order(side_.size());
     std::iota(order.begin(), order.end(), 0);
     const auto hash = [=](int rank) { return pattern_word(~seed, rank); };
@@ -133,7 +133,7 @@ class Ring final : public Exchange {
   Places arrived_;
 };
 
-// Several allreduces at once: groups of about the square root of the victims, of neighbouring ranks.
+// Several allreduces at once: groups of about the square root of the victims, of neighboring ranks.
 class Allreduces final : public Exchange {
  public:
   Allreduces(const Communicator& side, std::int64_t bytes)
@@ -483,7 +483,7 @@ const Registration registration{{
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),
          problem(
              "victim", "random_ring,natural_ring,allreduce",
-             "exchange with both neighbours on a random ring or on that of the ranks, or several allreduces")
+             "exchange with both neighbors on a random ring or on that of the ranks, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
                  "load of the others: all-to-all, all to one by messages or puts, broadcast, files, or none")

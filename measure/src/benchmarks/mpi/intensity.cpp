@@ -1,7 +1,7 @@
-// mpi.intensity: arithmetic per word of a neighbour needed to reach the processor's rate.
+// mpi.intensity: arithmetic per word of a neighbor needed to reach the processor's rate.
 //
 // Timed: two ranks exchange vectors, and each evaluates a polynomial of every element that it received, on its own
-// clock; the slower rank counts. POLY3 of PARKBENCH: the data of POLY1 lie on a neighbour.
+// clock; the slower rank counts. POLY3 of PARKBENCH: the data of POLY1 lie on a neighbor.
 #include "benchmark.hpp"
 #include "benchmarks/polynomial.hpp"
 #include "memory/buffer.hpp"

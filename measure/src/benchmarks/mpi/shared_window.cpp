@@ -16,7 +16,7 @@ namespace scope::shared_window {
 namespace {
 
 constexpr int tag = 22;
-// A flag has two cache lines to itself: neighbouring lines are fetched together.
+// A flag has two cache lines to itself: neighboring lines are fetched together.
 constexpr std::int64_t flag_bytes = 2 * cache_line;
 constexpr int looks_before_yielding = 4096;
 

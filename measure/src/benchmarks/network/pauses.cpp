@@ -209,7 +209,7 @@ class Pauses final : public Benchmark {
     return one.arrived_s > 0;
   }
 
-  // Stops are jumps of the delay between neighbours whose departure is certain.
+  // Stops are jumps of the delay between neighbors whose departure is certain.
   static Stops judged(std::vector<Arrival> arrivals, std::int64_t sent) {
     Stops stops;
     stops.sent = stops.lost = static_cast<double>(sent);

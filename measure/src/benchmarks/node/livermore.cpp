@@ -19,7 +19,7 @@ namespace scope::livermore {
 namespace {
 
 // Baseline builds agree to 1e-13 on x86-64. Where products and sums are fused eleven digits are left, and seven of loop
-// 12, the differences of neighbours.
+// 12, the differences of neighbors.
 double tolerance(int kernel) {
   return kernel == 12 ? 1e-6 : 1e-9;
 }
@@ -634,7 +634,7 @@ class Kernels {
   std::array<int, 1001> ir_{};
   std::array<int, 300> zone_{};
   std::array<double, 3> scalar_{};
-  int step_ = 1;  // of a particle to its neighbour
+  int step_ = 1;  // of a particle to its neighbor
   int looked_ = 0;
   int weighed_ = 0;
   int found_ = 0;

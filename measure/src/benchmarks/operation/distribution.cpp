@@ -124,7 +124,7 @@ class Distribution final : public Benchmark {
     describe();
   }
 
-  // The unit of the datatype: whole rows, or as many neighbouring columns as all stripes are multiples of,
+  // The unit of the datatype: whole rows, or as many neighboring columns as all stripes are multiples of,
   // since MPI_Scatterv takes one datatype for all: a stripe where p divides N, else a single column.
   void describe() {
     const int ranks = communicator_.size();

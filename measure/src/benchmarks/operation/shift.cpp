@@ -1,5 +1,5 @@
 // operation.shift: the circular shift of Cannon's algorithm: every process passes its N x N matrix to its
-// neighbour.
+// neighbor.
 //
 // Timed, from the agreed start to the last exit: allocating an extra buffer, the two point-to-point calls,
 // swapping the buffers and freeing the old one; this is the operation as a program does it. The whole core,
@@ -34,7 +34,7 @@ class MatrixShift final : public Benchmark {
     const bool along_rows = parameters.choice("direction") == "rows";
     if ((along_rows ? grid.columns() : grid.rows()) < 2) {
       throw Unavailable(sentence({"direction=", parameters.choice("direction"), ": a grid of ", grid.rows(),
-                                  " x ", grid.columns(), " processes has no neighbours there"}));
+                                  " x ", grid.columns(), " processes has no neighbors there"}));
     }
     destination_ =
         along_rows ? grid.rank(grid.row(), grid.column() - 1) : grid.rank(grid.row() - 1, grid.column());

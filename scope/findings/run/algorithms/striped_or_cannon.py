@@ -73,7 +73,7 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             "Use the faster one at this size and number of processes; the other takes "
             f"{units.percent(excess)} longer. Where communication makes the difference, "
             "few long messages suit a network with a high latency, short ones "
-            "between neighbours a network that carries many at once."
+            "between neighbors a network that carries many at once."
         ),
         lost=None,
     )

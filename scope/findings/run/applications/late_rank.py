@@ -85,7 +85,7 @@ def _finding(context: Context, rank: int, share: float, waited: float, samples: 
         advice=(
             "It has more work or a slower processor: compare the phases by rank. If its computation takes longer "
             "than that of its peers, another process uses its processor, or the host is slow; if not, its part of "
-            "the problem is larger or has more neighbours."
+            "the problem is larger or has more neighbors."
         ),
         lost=waited,
     )

@@ -12,7 +12,7 @@ from scope.statistics.estimate import Estimate
 from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
-WAVES = {"application.npb_lu": "a row or a column of each plane from the neighbours before"}
+WAVES = {"application.npb_lu": "a row or a column of each plane from the neighbors before"}
 """The applications whose processes pass on such messages, and what each message contains."""
 SHORT_BYTES = 4096
 """Mean message size up to which latency dominates, not bandwidth."""

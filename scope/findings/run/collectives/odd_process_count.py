@@ -65,7 +65,7 @@ def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
         },
         evidence=[*context.evidence(odd, power), how_compared(odd, power)],
         advice=(
-            f"The library's algorithm favours powers of two: run such programs on {power.ranks} or "
+            f"The library's algorithm favors powers of two: run such programs on {power.ranks} or "
             f"{power.ranks // 2} processes, or {setting(context.mpi, 'collective algorithm')}."
         ),
         lost=excess / (1 + excess),

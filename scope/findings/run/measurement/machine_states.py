@@ -36,7 +36,7 @@ def find(context: Context) -> list[Finding]:
             evidence=[*_states(course), *(_differing(context, one) for one in mixed[:LISTED])],
             advice="Figures marked in the report mix both states. Use those of the state that programs will meet "
             "(`state_medians` in statistics.json), or measure again on a machine of your own: other processes, "
-            "neighbours on the host and the processor's clock change its state.",
+            "neighbors on the host and the processor's clock change its state.",
             lost=1 - 1 / factors[0],
         )
     ]

@@ -80,7 +80,7 @@ def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase,
         ],
         advice=(
             "Use blocks that fit into the cache, or traverse rows of both matrices (`variant=transposed`, "
-            "`variant=tuned`). Speed-ups against one process of this size are too favourable: each of many "
+            "`variant=tuned`). Speed-ups against one process of this size are too favorable: each of many "
             "processes has a smaller working set."
         ),
         lost=1 - 1 / step.value,

@@ -58,11 +58,11 @@ class Relaxation:
         yield Messages("distribute", problem.ranks - 1, ring)
         sweeps = 2 * iterations - 1 if problem.parameters.get("method") == "red_black" else iterations - 1
         hidden = problem.parameters.get("exchange") == "overlapped"
-        for neighbours, points in ((min(rows - 1, 2), width), (min(columns - 1, 2), height)):
+        for neighbors, points in ((min(rows - 1, 2), width), (min(columns - 1, 2), height)):
             if hidden:
-                yield Messages("exchange", sweeps * neighbours, DOUBLE_BYTES * points, hidden)
+                yield Messages("exchange", sweeps * neighbors, DOUBLE_BYTES * points, hidden)
             else:
-                yield crossing("exchange", sweeps * neighbours, DOUBLE_BYTES * points)
+                yield crossing("exchange", sweeps * neighbors, DOUBLE_BYTES * points)
         tuned = problem.parameters.get("variant") == "tuned"
         for routine in ("MPI_Allreduce",) if tuned else ("MPI_Reduce", "MPI_Bcast"):
             yield Collective("exchange", routine, iterations, DOUBLE_BYTES, problem.ranks)

@@ -244,7 +244,7 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
         edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
         shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
         shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
-        # Notes of neighbouring breakpoints must not overlap.
+        # Notes of neighboring breakpoints must not overlap.
         if right >= noted[row % 2] * span**_NOTE_SHARE:
             noted[row % 2] = right
             annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))

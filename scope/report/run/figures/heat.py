@@ -33,7 +33,7 @@ def cells(
         "zmax": number(math.log10(high)),
         "hovertext": [list(row) for row in hover],
         "hovertemplate": "%{hovertext}",
-        "colorbar": colour_bar(low, high, unit),
+        "colorbar": color_bar(low, high, unit),
         "xgap": 1 if len(x) <= _PARTED else 0,
         "ygap": 1 if len(x) <= _PARTED else 0,
         "meta": {"role": "heat"},
@@ -50,7 +50,7 @@ def scale(known: Sequence[float]) -> tuple[float, float]:
     return low / widen, high * widen
 
 
-def colour_bar(low: float, high: float, unit: str = "s") -> Plot:
+def color_bar(low: float, high: float, unit: str = "s") -> Plot:
     """Return the ticks of a logarithmic scale."""
     ticks = [value for value in log_ticks(low, high, unit) if low <= value <= high] or [low, high]
     return {

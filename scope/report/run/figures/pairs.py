@@ -105,7 +105,7 @@ def _frame(left: float, right: float, low: float, high: float) -> Plot:
 
 def _caption(matrix: PairMatrix) -> str:
     launches = count(matrix.launches, "launch", "launches")
-    words = [f"Medians over {launches}; colours on a logarithmic scale."]
+    words = [f"Medians over {launches}; colors on a logarithmic scale."]
     if matrix.reason:
         return " ".join([*words, f"Slow processes and pairs were not searched for: {matrix.reason}."])
     slow = [f"{sentence(one.members)} with every partner, by {_excess(one)}" for one in matrix.slow_processes]

@@ -94,7 +94,7 @@ def _between(sample: RandomPairs, one: Attribute, key: str) -> Figure:
     return Figure(
         key=key,
         title=f"Messages of {_what(sample)} between every two {_plural(one.name)}",
-        caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colours.",
+        caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colors.",
         traces=[cells(places, places, one.between, hover, None, unit="")],
         layout={
             "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * number)),

@@ -187,7 +187,7 @@ def _log10(value: float | None) -> float | None:
 
 
 def _caption(first: Summary, fit: Fit | None) -> str:
-    head = f"Medians ({definition(first.definition)}); colours on a logarithmic scale. "
+    head = f"Medians ({definition(first.definition)}); colors on a logarithmic scale. "
     if fit is None:
         drawn = "No model of both was chosen; the surface in three dimensions joins the measured points."
     else:

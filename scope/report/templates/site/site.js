@@ -235,7 +235,7 @@ const site = (() => {
     done();
   };
 
-  // A figure, and its ratio to the first run's: coloured where the intervals do not overlap.
+  // A figure, and its ratio to the first run's: colored where the intervals do not overlap.
   function compared(one, base, isOther, better) {
     if (!one) return cell("–", "number");
     const made = cell(one[4], "number");

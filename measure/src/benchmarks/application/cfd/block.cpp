@@ -55,7 +55,7 @@ Block::Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitio
   }
 }
 
-int Block::neighbour(int d, int step) const {
+int Block::neighbor(int d, int step) const {
   if (step < 0 ? wall_below(d) : wall_above(d)) return -1;
   Extents there = place_;
   there[d] = (there[d] + step + processes_[d]) % processes_[d];

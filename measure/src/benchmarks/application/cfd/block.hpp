@@ -19,7 +19,7 @@ enum class Partitioning { slabs, pencils, blocks };  // along z; z and y; z, y a
 class Block {
  public:
   // Of all process grids of this kind the one whose largest block has the least surface. `periodic` tells
-  // whether the first and last cells along a dimension are neighbours. Throws Unavailable where a process
+  // whether the first and last cells along a dimension are neighbors. Throws Unavailable where a process
   // would have no cell.
   Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning, int processes,
         int rank);
@@ -33,12 +33,12 @@ class Block {
   bool wall_above(int d) const { return !periodic_[d] && begin_[d] + size_[d] == cells_[d]; }
   // Periodic, and all cells along the dimension are of this process.
   bool wraps(int d) const { return periodic_[d] && !split(d); }
-  // The neighbour before (-1) or after (1) along a dimension; -1 at a wall.
-  int neighbour(int d, int step) const;
-  // Cells have two colours, like the squares of a chessboard; along a row of own cells the first one of a colour
-  // is cell 0 or 1, and in a field of that colour the others follow. Also of rows in the halo.
-  int first(int colour, Index y, Index z) const {
-    return static_cast<int>((begin_[0] + begin_[1] + begin_[2] + y + z + colour) & 1);
+  // The neighbor before (-1) or after (1) along a dimension; -1 at a wall.
+  int neighbor(int d, int step) const;
+  // Cells have two colors, like the squares of a chessboard; along a row of own cells the first one of a color
+  // is cell 0 or 1, and in a field of that color the others follow. Also of rows in the halo.
+  int first(int color, Index y, Index z) const {
+    return static_cast<int>((begin_[0] + begin_[1] + begin_[2] + y + z + color) & 1);
   }
 
  private:
@@ -76,7 +76,7 @@ class Field {
   static std::size_t plane_doubles(const Extents& size) {
     return static_cast<std::size_t>(row(size) * (size[1] - 1) + size[0]);
   }
-  // The distance of neighbours along each dimension.
+  // The distance of neighbors along each dimension.
   std::array<Index, 3> strides() const { return {1, row_, plane_}; }
   const Extents& size() const { return size_; }
   void clear() { std::ranges::fill(values_, 0.0); }

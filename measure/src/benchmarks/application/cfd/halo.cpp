@@ -50,8 +50,8 @@ Halo::Halo(const Communicator& communicator, const Block& block)
     if (!block.split(d)) continue;
     for (int side = 0; side < 2; ++side) {
       Message& face = faces_[2 * d + side];
-      const int towards = block.neighbour(d, side == 0 ? -1 : 1);
-      const int behind = block.neighbour(d, side == 0 ? 1 : -1);
+      const int towards = block.neighbor(d, side == 0 ? -1 : 1);
+      const int behind = block.neighbor(d, side == 0 ? 1 : -1);
       face.to = towards < 0 ? MPI_PROC_NULL : towards;
       face.from = behind < 0 ? MPI_PROC_NULL : behind;
       face.tag = first_tag + 2 * d + side;
@@ -59,7 +59,7 @@ Halo::Halo(const Communicator& communicator, const Block& block)
       if (behind >= 0) all.push_back(behind);
     }
   }
-  neighbours_ = Partners::these(all);
+  neighbors_ = Partners::these(all);
   requests_.fill(MPI_REQUEST_NULL);
 }
 
@@ -79,7 +79,7 @@ void Halo::meet(const Partners& partners) {
   if (phases_ != nullptr) phases_->meet(Phase::exchange, partners);
 }
 
-// Where what the face's neighbour gets is collected.
+// Where what the face's neighbor gets is collected.
 std::span<double> Halo::room(Message& face, std::size_t size) {
   if (shares_with(face.to)) return shared_->own(face.slot).first(size);
   face.sent.resize(size);
@@ -130,7 +130,7 @@ void Halo::exchange(const Velocities& velocities) {
   enter(Phase::compute);
 }
 
-// Only one of two neighbours sends to the other here. That this one has read a slot shows in the next exchange of
+// Only one of two neighbors sends to the other here. That this one has read a slot shows in the next exchange of
 // velocities, which every step has between two of fluxes.
 void Halo::exchange_fluxes(const Velocities& velocities) {
   if (shared_) shared_->turn();
@@ -152,12 +152,12 @@ void Halo::exchange_fluxes(const Velocities& velocities) {
 
 // Without the halos of other dimensions, which no difference of a pressure reads.
 template <class Visit>
-void Halo::each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const {
+void Halo::each_row_of_color(Field& field, int color, int d, int layer, Visit visit) const {
   const Extents& size = block_.size();
   for (int z = d == 2 ? layer : 0; z < (d == 2 ? layer + 1 : size[2]); ++z) {
     for (int y = d == 1 ? layer : 0; y < (d == 1 ? layer + 1 : size[1]); ++y) {
       double* const row = field.at(y, z);
-      const int first = block_.first(colour, y, z);
+      const int first = block_.first(color, y, z);
       if (d != 0) {
         visit(std::span(row, static_cast<std::size_t>(size[0] - first + 1) / 2));
       } else if (((layer - first) & 1) == 0) {
@@ -167,9 +167,9 @@ void Halo::each_row_of_colour(Field& field, int colour, int d, int layer, Visit 
   }
 }
 
-void Halo::start(Field& field, int colour) {
+void Halo::start(Field& field, int color) {
   under_way_ = &field;
-  colour_ = colour;
+  color_ = color;
   if (block_.wraps(2)) {
     copy_layer(field, 2, block_.size()[2] - 1, -1);
     copy_layer(field, 2, 0, block_.size()[2]);
@@ -219,7 +219,7 @@ void Halo::share_memory() {
 }
 
 // Layers across z are sent from where they are, and received where they belong; others are collected first. What
-// neighbours share memory for is stored there.
+// neighbors share memory for is stored there.
 std::span<const double> Halo::surface(int i) {
   const int d = i / 2;
   const int layer = i % 2 == 0 ? 0 : block_.size()[d] - 1;
@@ -230,7 +230,7 @@ std::span<const double> Halo::surface(int i) {
   if (d == 2) {
     into(to)(under_way_->plane(layer));
   } else {
-    each_row_of_colour(*under_way_, colour_, d, layer, into(to));
+    each_row_of_color(*under_way_, color_, d, layer, into(to));
   }
   return sent.first(static_cast<std::size_t>(to - sent.data()));
 }
@@ -244,7 +244,7 @@ std::span<double> Halo::halo(int i) {
 
 void Halo::finish() {
   if (communicator_.size() == 1) return;
-  meet(neighbours_);
+  meet(neighbors_);
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   if (shared_) shared_->synchronise();
   for (int i = 0; i < 6; ++i) {
@@ -258,7 +258,7 @@ void Halo::finish() {
       const std::span<double> plane = under_way_->plane(layer);
       std::copy_n(from, plane.size(), plane.data());
     } else {
-      each_row_of_colour(*under_way_, colour_, d, layer, out_of(from));
+      each_row_of_color(*under_way_, color_, d, layer, out_of(from));
     }
   }
   enter(Phase::compute);

@@ -1,4 +1,4 @@
-// Layers of cells that neighbours exchange: all messages of the solver, counted, each in a phase.
+// Layers of cells that neighbors exchange: all messages of the solver, counted, each in a phase.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ using Velocities = std::array<Field*, 3>;
 class Halo {
  public:
   Halo(const Communicator& communicator, const Block& block);
-  // From here on, neighbours on one host pass everything through memory that they share, and tell of it by empty
+  // From here on, neighbors on one host pass everything through memory that they share, and tell of it by empty
   // messages, which count as if they carried it. Collective.
   void share_memory();
 
@@ -35,9 +35,9 @@ class Halo {
   void exchange(const Velocities& velocities);
   // Only the flows through the upper faces of the last cells.
   void exchange_fluxes(const Velocities& velocities);
-  // The faces of a field that holds the cells of one colour. Between start and finish its halo must not be read.
+  // The faces of a field that holds the cells of one color. Between start and finish its halo must not be read.
   // Where the field wraps along z its layers are copied at the start.
-  void start(Field& field, int colour);
+  void start(Field& field, int color);
   void finish();
   // Of all processes.
   double largest(double value);
@@ -57,13 +57,13 @@ class Halo {
   std::span<double> room(Message& face, std::size_t size);
   const double* swap(Message& face, std::span<const double> sent, const Partners& partners);
   template <class Visit>
-  void each_row_of_colour(Field& field, int colour, int d, int layer, Visit visit) const;
+  void each_row_of_color(Field& field, int color, int d, int layer, Visit visit) const;
   // Cells of a layer across a dimension, halos of the others included.
   std::size_t layer_cells(int d) const;
-  // Cells of a face between blocks; those of one colour are some half of them.
+  // Cells of a face between blocks; those of one color are some half of them.
   std::size_t face_cells(int d) const;
   bool shares_with(int rank) const { return shared_ && shared_->reaches(rank); }
-  // What the i-th neighbour gets of the field under way, where it can be sent or has been stored for that neighbour;
+  // What the i-th neighbor gets of the field under way, where it can be sent or has been stored for that neighbor;
   // and where a message from the opposite one arrives.
   std::span<const double> surface(int i);
   std::span<double> halo(int i);
@@ -78,11 +78,11 @@ class Halo {
   std::array<MPI_Request, 12> requests_{};
   std::array<Partners, 6> sources_{Partners::none(), Partners::none(), Partners::none(),
                                    Partners::none(), Partners::none(), Partners::none()};
-  Partners neighbours_ = Partners::none();
+  Partners neighbors_ = Partners::none();
   Partners everyone_ = Partners::everyone();
   std::optional<SharedSlots> shared_;
   Field* under_way_ = nullptr;
-  int colour_ = 0;
+  int color_ = 0;
 };
 
 }  // namespace scope::cfd

@@ -50,7 +50,7 @@ SCOPE_INLINE inline void accelerate_row(const double* const velocity[3], const I
   }
 }
 
-// A row of cells of one colour, and their neighbours, which are of the other one.
+// A row of cells of one color, and their neighbors, which are of the other one.
 struct Row {
   double* own;
   const double* before;  // along x
@@ -94,33 +94,33 @@ struct Largest {
 
 // Relaxes as many cells as Real has lanes; returns what their equations lacked.
 template <class Real>
-SCOPE_INLINE inline Real relax_cells(const Row& row, int at, double neighbours, double factor) {
+SCOPE_INLINE inline Real relax_cells(const Row& row, int at, double neighbors, double factor) {
   const Real here = load<Real>(row.own + at);
   const Real around = ((load<Real>(row.front + at) + load<Real>(row.back + at)) +
                        (load<Real>(row.below + at) + load<Real>(row.above + at))) +
                       (load<Real>(row.before + at) + load<Real>(row.after + at));
-  const Real residual = (around - load<Real>(row.divergence + at)) - neighbours * here;
+  const Real residual = (around - load<Real>(row.divergence + at)) - neighbors * here;
   store<Real>(row.own + at, here + factor * residual);
   return residual;
 }
 
-// Cells begin ... end-1, which all have so many neighbours.
+// Cells begin ... end-1, which all have so many neighbors.
 template <int lanes, bool looking>
-SCOPE_INLINE inline void relax_row(const Row& row, int begin, int end, int neighbours, double factor,
+SCOPE_INLINE inline void relax_row(const Row& row, int begin, int end, int neighbors, double factor,
                                    Largest<lanes>& largest) {
   using Real = typename Vector<lanes>::Type;
   int at = begin;
   for (; at + lanes <= end; at += lanes) {
-    const Real residual = relax_cells<Real>(row, at, neighbours, factor);
+    const Real residual = relax_cells<Real>(row, at, neighbors, factor);
     if constexpr (looking) largest.include(residual);
   }
   for (; at < end; ++at) {
-    const double residual = relax_cells<double>(row, at, neighbours, factor);
+    const double residual = relax_cells<double>(row, at, neighbors, factor);
     if constexpr (looking) largest.include(residual);
   }
 }
 
-// The cells of one colour along x.
+// The cells of one color along x.
 Extents half_of(const Extents& size) {
   return {(size[0] + 1) / 2, size[1], size[2]};
 }
@@ -157,7 +157,7 @@ Solver::Solver(const Flow& flow, const Block& block, const Methods& methods, dou
       then_{&next_[0], &next_[1], &next_[2]} {
   memory_.map();
   for (int distance = 0; distance < 2 * between_looks; ++distance) parts_.push_back(parts(distance));
-  // The best factor for the equation without its walls' smaller numbers of neighbours: Young 1954.
+  // The best factor for the equation without its walls' smaller numbers of neighbors: Young 1954.
   double slowest = 0;
   for (int d = 0; d < 3; ++d) {
     const bool periodic = flow.periodic()[d];
@@ -310,23 +310,23 @@ void Solver::find_divergence() {
                                     (load<Real>(v + x + strides[1]) - load<Real>(v + x)) +
                                     (load<Real>(w + x + strides[2]) - load<Real>(w + x)));
         }
-        for (int colour = 0; colour < 2; ++colour) {
-          double* const to = divergences_[colour].at(y, z);
-          for (int x = block_.first(colour, y, z), i = 0; x < nx; x += 2, ++i) to[i] = out[x];
+        for (int color = 0; color < 2; ++color) {
+          double* const to = divergences_[color].at(y, z);
+          for (int x = block_.first(color, y, z), i = 0; x < nx; x += 2, ++i) to[i] = out[x];
         }
       }
     }
   });
 }
 
-// Both colours of a plane in one field, with the halo before each dimension that differences need.
+// Both colors of a plane in one field, with the halo before each dimension that differences need.
 void Solver::join_pressures(Index z) {
   const auto [nx, ny, nz] = block_.size();
   for (Index y = -1; y < ny; ++y) {
     double* const to = pressure_.at(y, z);
-    for (int colour = 0; colour < 2; ++colour) {
-      const int first = block_.first(colour, y, z);
-      const double* const from = pressures_[colour].at(y, z);
+    for (int color = 0; color < 2; ++color) {
+      const int first = block_.first(color, y, z);
+      const double* const from = pressures_[color].at(y, z);
       if (first == 1) to[-1] = from[-1];
       for (int x = first, i = 0; x < nx; x += 2, ++i) to[x] = from[i];
     }
@@ -371,14 +371,14 @@ double Solver::iterate() {
   double residual = 0;
   for (int i = 1; i <= between_looks; ++i) {
     const bool looking = i == between_looks;
-    for (int colour = 0; colour < 2; ++colour) {
+    for (int color = 0; color < 2; ++color) {
       if (methods_.overlapped) {
-        residual = std::max(residual, sweep(colour, parts_[1].shell, looking));
-        halo_.start(pressures_[colour], colour);
-        residual = std::max(residual, sweep(colour, parts_[1].interior, looking));
+        residual = std::max(residual, sweep(color, parts_[1].shell, looking));
+        halo_.start(pressures_[color], color);
+        residual = std::max(residual, sweep(color, parts_[1].interior, looking));
       } else {
-        residual = std::max(residual, sweep(colour, whole(), looking));
-        halo_.start(pressures_[colour], colour);
+        residual = std::max(residual, sweep(color, whole(), looking));
+        halo_.start(pressures_[color], color);
       }
       halo_.finish();
     }
@@ -408,41 +408,41 @@ double Solver::iterate_fused() {
   return residual;
 }
 
-double Solver::sweep(int colour, const std::vector<Box>& boxes, bool looking) {
+double Solver::sweep(int color, const std::vector<Box>& boxes, bool looking) {
   double residual = 0;
-  for (const Box& box : boxes) residual = std::max(residual, sweep(colour, box, looking));
+  for (const Box& box : boxes) residual = std::max(residual, sweep(color, box, looking));
   return residual;
 }
 
-double Solver::sweep(int colour, const Box& box, bool looking) {
+double Solver::sweep(int color, const Box& box, bool looking) {
   double residual = 0;
   for (int z = box.begin[2]; z < box.end[2]; ++z)
-    residual = std::max(residual, plane(colour, z, box, looking));
+    residual = std::max(residual, plane(color, z, box, looking));
   return residual;
 }
 
-double Solver::plane(int colour, int z, const Box& box, bool looking) {
+double Solver::plane(int color, int z, const Box& box, bool looking) {
   double largest = 0;
   npb::in_lanes(methods_.width, [&]<int lanes>() SCOPE_INLINE {
     largest =
-        looking ? relaxed_plane<lanes, true>(colour, z, box) : relaxed_plane<lanes, false>(colour, z, box);
+        looking ? relaxed_plane<lanes, true>(color, z, box) : relaxed_plane<lanes, false>(color, z, box);
   });
   return largest;
 }
 
 template <int lanes, bool looking>
-SCOPE_INLINE inline double Solver::relaxed_plane(int colour, int z, const Box& box) {
+SCOPE_INLINE inline double Solver::relaxed_plane(int color, int z, const Box& box) {
   const auto [nx, ny, nz] = block_.size();
   // Whatever rows have in common is found once: they are short.
-  double factors[7] = {};  // by the number of neighbours
-  for (int neighbours = 1; neighbours < 7; ++neighbours) factors[neighbours] = relaxation_ / neighbours;
+  double factors[7] = {};  // by the number of neighbors
+  for (int neighbors = 1; neighbors < 7; ++neighbors) factors[neighbors] = relaxation_ / neighbors;
   struct Cells {
     int begin;
     int end;
     bool before;  // a wall before the first of them, behind the last
     bool behind;
   };
-  Cells cells[2];  // of this colour, where the first one of a row is cell 0, or 1
+  Cells cells[2];  // of this color, where the first one of a row is cell 0, or 1
   for (int first = 0; first < 2; ++first) {
     const int begin = (box.begin[0] - first + 1) / 2;
     const int end = (box.end[0] - first + 1) / 2;
@@ -454,12 +454,12 @@ SCOPE_INLINE inline double Solver::relaxed_plane(int colour, int z, const Box& b
   const bool wall_below = block_.wall_below(1);
   const bool wall_above = block_.wall_above(1);
   const bool wraps = block_.wraps(0);
-  const Index row_stride = pressures_[colour].strides()[1];
-  const Index plane_stride = pressures_[colour].strides()[2];
-  double* own = pressures_[colour].at(box.begin[1], z);
-  const double* other = pressures_[1 - colour].at(box.begin[1], z);
-  const double* divergence = divergences_[colour].at(box.begin[1], z);
-  int first = block_.first(colour, box.begin[1], z);
+  const Index row_stride = pressures_[color].strides()[1];
+  const Index plane_stride = pressures_[color].strides()[2];
+  double* own = pressures_[color].at(box.begin[1], z);
+  const double* other = pressures_[1 - color].at(box.begin[1], z);
+  const double* divergence = divergences_[color].at(box.begin[1], z);
+  int first = block_.first(color, box.begin[1], z);
   Largest<lanes> largest;
   for (int y = box.begin[1]; y < box.end[1]; ++y) {
     const Row row{own,
@@ -471,17 +471,17 @@ SCOPE_INLINE inline double Solver::relaxed_plane(int colour, int z, const Box& b
                   other + plane_stride,
                   divergence};
     auto [begin, end, before, behind] = cells[first];
-    const int neighbours = 6 - walls - (y == 0 && wall_below) - (y == ny - 1 && wall_above);
+    const int neighbors = 6 - walls - (y == 0 && wall_below) - (y == ny - 1 && wall_above);
     if (before) {
-      const int left = neighbours - 1 - (behind && end - begin == 1);
+      const int left = neighbors - 1 - (behind && end - begin == 1);
       relax_row<lanes, looking>(row, begin, begin + 1, left, factors[left], largest);
       ++begin;
     }
     if (behind && begin < end) {
       --end;
-      relax_row<lanes, looking>(row, end, end + 1, neighbours - 1, factors[neighbours - 1], largest);
+      relax_row<lanes, looking>(row, end, end + 1, neighbors - 1, factors[neighbors - 1], largest);
     }
-    relax_row<lanes, looking>(row, begin, end, neighbours, factors[neighbours], largest);
+    relax_row<lanes, looking>(row, begin, end, neighbors, factors[neighbors], largest);
     if (wraps) {
       if (first == 1) {
         own[-1] = own[nx / 2 - 1];
@@ -495,7 +495,7 @@ SCOPE_INLINE inline double Solver::relaxed_plane(int colour, int z, const Box& b
     first = 1 - first;
   }
   if (block_.wraps(1)) {
-    Field& field = pressures_[colour];
+    Field& field = pressures_[color];
     std::copy_n(field.at(ny - 1, z) - 1, nx / 2 + 2, field.at(-1, z) - 1);
     std::copy_n(field.at(0, z) - 1, nx / 2 + 2, field.at(ny, z) - 1);
   }

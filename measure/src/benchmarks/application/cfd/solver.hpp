@@ -3,7 +3,7 @@
 //
 // A time step: convection and diffusion by central differences and the explicit Adams-Bashforth rule of second
 // order, then a pressure that makes the velocities free of divergence (Chorin 1968). Its equation is iterated
-// until an error criterion is met: successive over-relaxation of cells in two colours, of which each depends on
+// until an error criterion is met: successive over-relaxation of cells in two colors, of which each depends on
 // the other only. No sum is taken over processes, so that all values are the same on any number of them.
 #pragma once
 
@@ -40,7 +40,7 @@ class Solver {
   void step();
 
   double time() const { return time_; }
-  // For the pressure since the start, of both colours together.
+  // For the pressure since the start, of both colors together.
   std::int64_t iterations() const { return iterations_; }
   bool converged() const { return converged_; }
   Diagnosis diagnose();  // of the own cells
@@ -58,7 +58,7 @@ class Solver {
     Extents begin;
     Extents end;
   };
-  // The cells whose neighbours up to some distance are here, without those that are copied along z, and the others.
+  // The cells whose neighbors up to some distance are here, without those that are copied along z, and the others.
   struct Parts {
     Box interior;
     std::vector<Box> shell;
@@ -74,11 +74,11 @@ class Solver {
   Parts parts(int distance) const;
   double iterate();
   double iterate_fused();
-  double sweep(int colour, const Box& box, bool looking);
-  double sweep(int colour, const std::vector<Box>& boxes, bool looking);
-  double plane(int colour, int z, const Box& box, bool looking);
+  double sweep(int color, const Box& box, bool looking);
+  double sweep(int color, const std::vector<Box>& boxes, bool looking);
+  double plane(int color, int z, const Box& box, bool looking);
   template <int lanes, bool looking>
-  double relaxed_plane(int colour, int z, const Box& box);
+  double relaxed_plane(int color, int z, const Box& box);
   void find_divergence();
   void join_pressures(Index z);
   double profile_difference() const;
@@ -97,7 +97,7 @@ class Solver {
   Field next_[3];
   Field rates_[3];
   Field pressure_;        // times the time step over the spacing
-  Field pressures_[2];    // the same by colour, so that vectors hold one
+  Field pressures_[2];    // the same by color, so that vectors hold one
   Field divergences_[2];  // times the spacing
   Velocities now_;
   Velocities then_;

@@ -29,8 +29,8 @@ class AlternatingDirections : public Kernel {
         width_(width_of(parameters, communicator)) {
     std::vector<int> all;
     for (int axis = 0; axis < 3; ++axis) {
-      const int before = cut(axis) ? partition_.neighbour(axis, -1) : MPI_PROC_NULL;
-      const int after = cut(axis) ? partition_.neighbour(axis, 1) : MPI_PROC_NULL;
+      const int before = cut(axis) ? partition_.neighbor(axis, -1) : MPI_PROC_NULL;
+      const int after = cut(axis) ? partition_.neighbor(axis, 1) : MPI_PROC_NULL;
       before_.push_back(Partners::these({before}));
       after_.push_back(Partners::these({after}));
       all.insert(all.end(), {before, after});
@@ -189,8 +189,8 @@ class AlternatingDirections : public Kernel {
   // Cell by cell along an axis, and back; at each step every process works on one of its cells.
   void sweep(int axis) {
     const int cells = partition_.slabs(axis);
-    const int before = partition_.neighbour(axis, -1);
-    const int after = partition_.neighbour(axis, 1);
+    const int before = partition_.neighbor(axis, -1);
+    const int after = partition_.neighbor(axis, 1);
     double* kept = kept_.data();
     for (int slab = 0; slab < cells; ++slab) {
       Cell& cell = in_slab(axis, slab);
@@ -240,7 +240,7 @@ class AlternatingDirections : public Kernel {
         });
         for_cells_beside(axis, -step, [&](Cell& cell) { expected += face_numbers(cell, axis); });
         face.received.resize(expected);
-        sides_.push_back({partition_.neighbour(axis, step), face.sent, partition_.neighbour(axis, -step),
+        sides_.push_back({partition_.neighbor(axis, step), face.sent, partition_.neighbor(axis, -step),
                           face.received, faces_tag + static_cast<int>(sides_.size())});
       }
     }
@@ -256,7 +256,7 @@ class AlternatingDirections : public Kernel {
     }
   }
 
-  // The cells that have a neighbour before (`step` -1) or after them, in the order of their slabs.
+  // The cells that have a neighbor before (`step` -1) or after them, in the order of their slabs.
   template <class Action>
   void for_cells_beside(int axis, int step, Action&& action) {
     const int slabs = partition_.slabs(axis);

@@ -14,7 +14,7 @@
 namespace scope::npb {
 
 // Several numbers at each point of a box and of `ghost` layers around it. A row along x of one number is
-// contiguous, followed by the rows of the other numbers, then by the next row: neighbours in every direction
+// contiguous, followed by the rows of the other numbers, then by the next row: neighbors in every direction
 // are near, and formulas run along x with unit stride.
 class Field {
  public:
@@ -101,7 +101,7 @@ struct Cell : Box {
   static constexpr int u_ghost = 2;
   static constexpr int derived_ghost = 1;
 
-  // `residual_ghost`: layers of the neighbours' residuals that the method needs.
+  // `residual_ghost`: layers of the neighbors' residuals that the method needs.
   Cell(const Box& box, int derived_numbers, int residual_ghost)
       : Box(box),
         u(quantities, box.size, u_ghost),

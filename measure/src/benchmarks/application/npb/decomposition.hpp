@@ -28,7 +28,7 @@ class Decomposition {
   const Extents& begin() const { return begin_; }  // the first point of the block
   const Extents& size() const { return size_; }    // its points along each dimension
 
-  // Rank of the neighbour `step` blocks away along a dimension; the process grid is a torus.
+  // Rank of the neighbor `step` blocks away along a dimension; the process grid is a torus.
   int around(int dimension, int step) const {
     Extents there = place_;
     const int count = processes_[dimension];

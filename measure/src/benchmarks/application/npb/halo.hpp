@@ -1,6 +1,6 @@
-// The halo of neighbours' values around a block of a periodic grid, at any level of a multigrid.
+// The halo of neighbors' values around a block of a periodic grid, at any level of a multigrid.
 //
-// On coarse grids blocks may be empty; the neighbour is the nearest non-empty one. An empty block still has a
+// On coarse grids blocks may be empty; the neighbor is the nearest non-empty one. An empty block still has a
 // halo where its process has points on the next finer grid, which are interpolated from it.
 #pragma once
 

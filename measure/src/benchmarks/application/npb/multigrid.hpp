@@ -1,5 +1,5 @@
 // The operators of kernel MG on one block of a periodic grid (RNR-94-007, section 2.2.3). Each stencil weighs
-// a point, its 6 neighbours at distance 1, the 12 at distance sqrt(2) and the 8 at distance sqrt(3).
+// a point, its 6 neighbors at distance 1, the 12 at distance sqrt(2) and the 8 at distance sqrt(3).
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using Weights = std::array<double, 4>;  // by distance
 constexpr Weights laplacian{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
 constexpr Weights restriction{1.0 / 2, 1.0 / 4, 1.0 / 8, 1.0 / 16};
 
-// Values at the points of a block, which begins at `begin` of the whole grid, with a halo of neighbours'
+// Values at the points of a block, which begins at `begin` of the whole grid, with a halo of neighbors'
 // values around them: indices from -1 to size. x is contiguous.
 class HaloField {
  public:
@@ -58,7 +58,7 @@ SCOPE_INLINE inline void along(double* result, int begin, int end, ValueAt value
   });
 }
 
-// Sums over the neighbours of a row's points in adjacent rows: `near` over the four rows at distance 1, `far`
+// Sums over the neighbors of a row's points in adjacent rows: `near` over the four rows at distance 1, `far`
 // over the four at distance sqrt(2). Indices from -1 to size.
 class RowSums {
  public:

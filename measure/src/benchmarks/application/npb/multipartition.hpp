@@ -20,7 +20,7 @@ namespace scope::npb {
 
 class Multipartition {
  public:
-  // Points that the fourth differences need from a neighbour.
+  // Points that the fourth differences need from a neighbor.
   static constexpr int fewest_points = 2;
 
   // Throws Unavailable, with the nearest counts that fit, where a cell would have too few points.
@@ -55,7 +55,7 @@ class Multipartition {
 
   // The owner of the cells after (or, with `step` -1, before) this process's cells along an axis: one process
   // for all of them.
-  int neighbour(int axis, int step) const {
+  int neighbor(int axis, int step) const {
     Extents there = place(0);
     there[axis] = wrapped(there[axis] + step);
     return owner(there);

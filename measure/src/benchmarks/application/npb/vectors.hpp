@@ -52,7 +52,7 @@ SCOPE_INLINE inline void each(Action&& action) {
   if constexpr (count > 7) action(std::integral_constant<int, 7>{});
 }
 
-// Neighbours in memory.
+// Neighbors in memory.
 template <class Real>
 SCOPE_INLINE inline Real load(const double* from) {
   Real value;

@@ -97,7 +97,7 @@ void Model::make_harmonics() {
 
 void Model::make_grid() {
   const std::size_t points = 2 * static_cast<std::size_t>(pairs_.size()) * longitudes_.size();
-  // Neighbours of the first and the last coefficient are read, with a factor of 0.
+  // Neighbors of the first and the last coefficient are read, with a factor of 0.
   const std::size_t coefficients = harmonics_.size() + 2;
   now_.assign(harmonics_.size() * state_width(), 0);
   before_ = now_;
@@ -201,7 +201,7 @@ void Model::synthesise_latitudes() {
     for (std::size_t k = 0; k < harmonics_.size(); ++k) {
       const Harmonic& h = harmonics_[k];
       const double* const here = now_.data() + k * wide;
-      // Where there is no such neighbour, the factor is 0.
+      // Where there is no such neighbor, the factor is 0.
       const double* const above = k + 1 < harmonics_.size() ? here + wide : here;
       const double* const below = k > 0 ? here - wide : here;
       const double up = h.n < decomposition_.resolution().truncation ? h.up : 0;
