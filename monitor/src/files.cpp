@@ -123,6 +123,7 @@ bool is_absolute(std::string_view path) {
 // The row of a descriptor's file in a layer; null where it is no regular file.
 FileRow* find_row(int number, Layer layer, const char* opened_as = nullptr) {
   struct stat facts;
+  if (!recording) return nullptr;  // the profile is complete: `files_are_settled`
   if (fstat(number, &facts) != 0 || !S_ISREG(facts.st_mode)) return nullptr;
   char link[32], path[4096];
   std::string_view name(opened_as ? opened_as : "");
@@ -223,6 +224,12 @@ u8 ticks_since(u8 begin) {
 }
 
 }  // namespace
+
+bool files_are_settled() {
+  if (taken.test_and_set(std::memory_order_acquire)) return false;
+  taken.clear(std::memory_order_release);
+  return true;
+}
 
 bool in_mpi_io() {
   return mpi_actions[thread.routine].is_file;

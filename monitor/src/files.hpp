@@ -54,6 +54,10 @@ void forget_descriptor(int descriptor);
 FileRow* file_of_name(const char* name);
 void count_file(u4 routine, const File& file, u8 bytes, u8 ticks, bool memory_has_gaps = false);
 
+// Once `recording` is false: whether no thread is about to take a new row. None will then, even at the end of a call that
+// began before. Does not wait: a file system may hang.
+bool files_are_settled();
+
 // The layer of calls on descriptors now: those that MPI-IO makes are its own.
 bool in_mpi_io();
 

@@ -179,11 +179,13 @@ u8 ending() {
 void ended(u8 begin_tick) {
   if (observed != getpid()) return;
   ProcessRow& process = *profile.process;
+  if (process.state == static_cast<u4>(State::finalized))
+    return;  // of another session, or of the world after one
   process.in_routine = 0;
   process.last_tick = ticks_now();
   process.finalize_ticks = process.last_tick - begin_tick;
   process.state = static_cast<u4>(State::finalized);
-  release_unused_pages();
+  if (files_are_settled()) release_unused_pages();
 }
 
 void session_ending() {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,9 +26,13 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t least_released = 4 * page;  // less is not worth a system call
 
-// All of the file.
-char* mapped = nullptr;
-std::size_t mapped_bytes = 0;
+// The file of this process, to be found again whatever the program does with its directory and descriptors.
+struct Place {
+  const char* path;
+  dev_t device;
+  ino_t number;
+};
+Place place{};
 
 struct Table {
   const char* name;
@@ -144,9 +149,21 @@ int create(const std::string& directory, std::string& path) {
   return file;
 }
 
-bool is_unused(const char* begin, std::size_t bytes) {
-  const u8* words = reinterpret_cast<const u8*>(begin);
-  return std::all_of(words, words + bytes / sizeof *words, [](u8 word) { return word == 0; });
+void note_place(int file, const std::string& path) {
+  struct stat facts{};
+  if (fstat(file, &facts) == 0)
+    place = {realpath(path.c_str(), nullptr), facts.st_dev, facts.st_ino};  // never freed: the end needs it
+}
+
+// Negative where it is not found.
+int reopened() {
+  if (!place.path) return -1;
+  struct stat facts{};
+  const int file = open(place.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0 || (fstat(file, &facts) == 0 && facts.st_dev == place.device && facts.st_ino == place.number))
+    return file;
+  close(file);
+  return -1;
 }
 
 bool refuse(const std::string& path, int error) {
@@ -170,31 +187,37 @@ bool open_profile(const Options& options, const Identity& identity) {
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED) error = errno;
   }
+  if (memory != MAP_FAILED) note_place(file, path);
   close(file);
   if (memory == MAP_FAILED) {
     unlink(path.c_str());
     return refuse(path, error);
   }
-  mapped = static_cast<char*>(memory);
-  mapped_bytes = bytes;
-  for (const Table& each : tables) *each.where = mapped + each.offset;
+  for (const Table& each : tables) *each.where = static_cast<char*>(memory) + each.offset;
   const std::string text = header(options, identity, tables);
   std::memcpy(memory, text.data(), std::min(text.size(), header_bytes - 1));
   return true;
 }
 
+// Through a descriptor and not through the mapping, where an error of the file system would be fatal.
 void release_unused_pages() {
-  const auto system_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto end_of = [&](std::size_t begin, bool unused) {
-    while (begin < mapped_bytes && is_unused(mapped + begin, system_page) == unused) begin += system_page;
-    return begin;
+  const int file = reopened();
+  if (file < 0) return;
+  u8 contents[page / sizeof(u8)];
+  off_t unused_from = 0, at = 0;
+  const auto release = [&] {
+    const off_t bytes = at - unused_from;
+    return bytes < static_cast<off_t>(least_released) ||
+           fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, unused_from, bytes) == 0;
   };
-  for (std::size_t begin = 0; begin < mapped_bytes;) {
-    const std::size_t end = end_of(begin, true);
-    // Where the file system cannot free a part of a file, everything stays as it is.
-    if (end - begin >= least_released && madvise(mapped + begin, end - begin, MADV_REMOVE) != 0) return;
-    begin = end_of(end, false);
+  bool more = true;
+  for (; more && pread(file, contents, page, at) == static_cast<ssize_t>(page); at += page) {
+    if (std::all_of(std::begin(contents), std::end(contents), [](u8 word) { return word == 0; })) continue;
+    more = release();
+    unused_from = at + static_cast<off_t>(page);
   }
+  if (more) release();
+  close(file);
 }
 
 }  // namespace scope

@@ -62,8 +62,9 @@ struct Identity {
 // Creates the file and `profile`; returns false, with a line on stderr, on failure.
 bool open_profile(const Options& options, const Identity& identity);
 
-// Frees the disk blocks of pages that are still all zero: a row in use has a number other than zero. The file keeps its
-// length and reads as before. For the end of the process: writing to a released page on a full disk would be fatal.
+// Frees the disk blocks of pages that are all zero, as far as the file system can; no row in use is all zero. The file
+// keeps its length and reads as before. Nothing may be counted afterwards: a new row in a released page would be fatal
+// on a full disk.
 void release_unused_pages();
 
 }  // namespace scope

@@ -83,7 +83,7 @@ class Named:
     sites: list[Site]
     """Each place of a call once."""
     number: Integers
-    """For each path its number in `sites`; -1 for those of samples alone."""
+    """For each path of a call its number in `sites`."""
 
 
 class Sites:

@@ -261,6 +261,13 @@ int MPI_Testall(int n, MPI_Request* r, int* done, MPI_Status* s) {
   return all_of(n, r, done, s);
 }
 
+/* Messages that a rank of a grid receives from all its neighbors. */
+static int neighbors_of(MPI_Comm grid) {
+  int dimensions = 0;
+  PMPI_Cartdim_get(grid, &dimensions);
+  return 2 * dimensions;
+}
+
 /* A collective: its parameters, its arguments, and what it receives: where, and how much. */
 #define COLLECTIVE(name, parameters, arguments, buffer, items) \
   int MPI_##name parameters {                                  \
@@ -307,6 +314,9 @@ COLLECTIVE(Allgatherv,
            (sb, sn, st, b, n, d, t, c), b, sum_of(n, c))
 COLLECTIVE(Alltoall, (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c),
            (sb, sn, st, b, n, t, c), b, (long)n* ranks_of(c))
+COLLECTIVE(Neighbor_alltoall,
+           (const void* sb, int sn, MPI_Datatype st, void* b, int n, MPI_Datatype t, MPI_Comm c),
+           (sb, sn, st, b, n, t, c), b, (long)n* neighbors_of(c))
 COLLECTIVE(Alltoallv,
            (const void* sb, const int* sn, const int* sd, MPI_Datatype st, void* b, const int* n,
             const int* d, MPI_Datatype t, MPI_Comm c),

@@ -24,6 +24,7 @@ MOVED = {
     "mpi.alltoallv": RANKS,
     "mpi.gather": RANKS,
     "mpi.gatherv": RANKS,
+    "mpi.neighbor_exchange call=neighbor_alltoall": 2,
 }
 COMBINED = (
     "mpi.reduce",
@@ -62,6 +63,7 @@ MESSAGES = [
     ),
     *("mpi.persistent", *ONE_SIDED),
     "mpi.neighbor_exchange",
+    "mpi.neighbor_exchange call=neighbor_alltoall",
 ]
 # So many repetitions, however busy the machine is, in several groups.
 REPETITIONS = "sampling.budget_s=60 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions="

@@ -60,6 +60,15 @@ Communicator Communicator::split(const Communicator& original, int color, int ke
   return Communicator(part);
 }
 
+Communicator Communicator::grid(const Communicator& original, std::span<const int> extents) {
+  const std::vector<int> periodic(extents.size(), 1);
+  const int reorder = 0;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Cart_create(original.handle(), static_cast<int>(extents.size()), extents.data(), periodic.data(),
+                  reorder, &made);
+  return Communicator(made);
+}
+
 Communicator Communicator::on_this_host(MPI_Comm original) {
   MPI_Comm part = MPI_COMM_NULL;
   MPI_Comm_split_type(original, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &part);

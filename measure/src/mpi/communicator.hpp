@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ class Communicator {
  public:
   static Communicator duplicate(MPI_Comm original);
   static Communicator split(const Communicator& original, int color, int key);
+  // On a periodic grid, row by row.
+  static Communicator grid(const Communicator& original, std::span<const int> extents);
   static Communicator on_this_host(MPI_Comm original);  // of ranks that can share memory
   static Communicator on_this_host(const Communicator& original) { return on_this_host(original.handle()); }
   ~Communicator();

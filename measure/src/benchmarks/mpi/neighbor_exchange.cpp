@@ -32,24 +32,19 @@ class NeighborExchange final : public Benchmark {
         rank_(communicator.rank()),
         block_(parameters.integer("message_bytes")),
         nonblocking_(parameters.choice("call") == "nonblocking"),
-        extents_(extents(ranks_, dimensions_)) {
+        grid_(Communicator::grid(communicator, extents(ranks_, dimensions_))) {
     if (mpi_simulates && !nonblocking_)
       throw Unavailable("call=neighbor_alltoall: SimGrid has no MPI_Neighbor_alltoall");
     // What goes out, and what so many operations back to back receive.
     const std::int64_t places =
-        std::min(Places::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
+        mpi_simulates ? 1 : std::min(Places::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
     require_memory(neighbors_ * block_ * (1 + places), communicator);
     sent_ = Buffer(neighbors_ * block_);
     sent_.clear();
     arrived_ = Places(neighbors_ * block_);
-    const std::array<int, most_dimensions> periodic{1, 1, 1};
-    MPI_Cart_create(communicator.handle(), dimensions_, extents_.data(), periodic.data(), 0, &grid_);
     for (int d = 0; d < dimensions_; ++d)
-      MPI_Cart_shift(grid_, d, 1, &partners_[2 * d], &partners_[2 * d + 1]);
+      MPI_Cart_shift(grid_.handle(), d, 1, &partners_[2 * d], &partners_[2 * d + 1]);
   }
-  NeighborExchange(const NeighborExchange&) = delete;
-  NeighborExchange& operator=(const NeighborExchange&) = delete;
-  ~NeighborExchange() override { MPI_Comm_free(&grid_); }
 
   Work work() const override {
     const double messages = static_cast<double>(neighbors_) * ranks_;
@@ -57,7 +52,7 @@ class NeighborExchange final : public Benchmark {
   }
 
   void fill(std::uint64_t seed) override {
-    for (int i = 0; i < neighbors_; ++i) write_pattern(block_of(sent_.bytes(), i), pattern(seed, rank_, i));
+    for (int i = 0; i < neighbors_; ++i) write_pattern(block_of(sent_.bytes(), i), seed_of(seed, rank_, i));
     arrived_.clear();
   }
 
@@ -67,7 +62,8 @@ class NeighborExchange final : public Benchmark {
       repetition.time([&](std::int64_t number) { exchange(arrived_[number]); });
     } else {
       repetition.time([&](std::int64_t number) {
-        MPI_Neighbor_alltoall(sent_.data(), bytes(), MPI_BYTE, arrived_[number], bytes(), MPI_BYTE, grid_);
+        MPI_Neighbor_alltoall(sent_.data(), bytes(), MPI_BYTE, arrived_[number], bytes(), MPI_BYTE,
+                              grid_.handle());
       });
     }
   }
@@ -77,8 +73,11 @@ class NeighborExchange final : public Benchmark {
     for (std::int64_t number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
       for (int i = 0; i < neighbors_ && check.problem.empty(); ++i) {
         const std::string problem =
-            pattern_problem(block_of(arrived_.place(number), i), pattern(seed, partners_[i], i ^ 1));
-        if (!problem.empty()) check.problem = sentence({"message of rank ", partners_[i], ": ", problem});
+            pattern_problem(block_of(arrived_.place(number), i), seed_of(seed, partners_[i], i ^ 1));
+        if (problem.empty()) continue;
+        check.problem =
+            sentence({"exchange ", number + 1, ", message of rank ", partners_[i], ", the ",
+                      i % 2 ? "upper" : "lower", " neighbor along dimension ", i / 2 + 1, ": ", problem});
       }
       if (check.problem.empty()) check.problem = arrived_.overrun(number);
     }
@@ -90,10 +89,10 @@ class NeighborExchange final : public Benchmark {
 
  private:
   // Of a grid as close to a cube as possible. On an extent of 1 a rank would be its own neighbor.
-  static std::array<int, most_dimensions> extents(int ranks, int dimensions) {
-    std::array<int, most_dimensions> extents{};
+  static std::vector<int> extents(int ranks, int dimensions) {
+    std::vector<int> extents(dimensions, 0);
     MPI_Dims_create(ranks, dimensions, extents.data());
-    if (std::find(extents.begin(), extents.begin() + dimensions, 1) != extents.begin() + dimensions) {
+    if (std::find(extents.begin(), extents.end(), 1) != extents.end()) {
       throw Unavailable(sentence({"dimensions=", dimensions, ": ", ranks,
                                   " ranks make no grid with two ranks or more along each dimension"}));
     }
@@ -101,7 +100,7 @@ class NeighborExchange final : public Benchmark {
   }
 
   // Of the message of a rank to its i-th neighbor: no two are alike.
-  std::uint64_t pattern(std::uint64_t seed, int rank, int i) const {
+  std::uint64_t seed_of(std::uint64_t seed, int rank, int i) const {
     return (seed * ranks_ + rank) * neighbors_ + i;
   }
 
@@ -115,9 +114,11 @@ class NeighborExchange final : public Benchmark {
     std::array<MPI_Request, 4 * most_dimensions> requests;
     MPI_Request* next = requests.data();
     for (int i = 0; i < neighbors_; ++i)
-      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_, next++);
+      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_.handle(),
+                next++);
     for (int i = 0; i < neighbors_; ++i)
-      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_, next++);
+      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_.handle(),
+                next++);
     MPI_Waitall(static_cast<int>(next - requests.data()), requests.data(), MPI_STATUSES_IGNORE);
   }
 
@@ -127,8 +128,7 @@ class NeighborExchange final : public Benchmark {
   int rank_;
   std::int64_t block_;  // bytes of a message
   bool nonblocking_;
-  std::array<int, most_dimensions> extents_;
-  MPI_Comm grid_ = MPI_COMM_NULL;
+  Communicator grid_;
   std::array<int, 2 * most_dimensions> partners_{};  // lower and upper along each dimension
   Buffer sent_{0};
   Places arrived_{0};
