@@ -46,7 +46,7 @@ def command(
     ] = False,
     confirm: Annotated[
         bool,
-        typer.Option("--confirm", help="Measure again, in turn, what is worse; report it only if it is again."),
+        typer.Option("--confirm", help="Measure worse cases again, in turn; report those that are worse again."),
     ] = False,
     time: Annotated[
         float | None,
@@ -101,8 +101,8 @@ def command(
 
     Three runs or more stand side by side, each compared with the baseline.
 
-    With --measure both sides are measured now, in turn, which is the sharper comparison: what the machine does in
-    the meantime meets both alike.
+    With --measure both sides are measured now, in turn. This comparison is sharper: a disturbance of the machine
+    affects both sides alike.
     """
     from scope.comparison.compare import compare
     from scope.errors import UsageError

@@ -32,7 +32,7 @@ def command(
       parquet       the same table in columns
       asv           a folder of results for airspeed velocity
       bencher       Bencher's metric format
-      chrome        when what was measured, for Perfetto
+      chrome        timeline of the measurement, for Perfetto
       code-quality  findings for a merge request on GitLab
       data-sheet    system, LINPACK and other figures as the TOP500 list asks for them
       extrap        JSON Lines for Extra-P, of figures that vary the same parameters

@@ -52,10 +52,10 @@ def command(
     folder: Place = None,
     json: Json = False,
 ) -> None:
-    """Say where the figures of kept runs changed their level, and what changed in the machine there.
+    """Show when the figures of kept runs changed their level, and what changed in the machine then.
 
-    Of each case the main result is looked at. A change is reported where chance alone would bring one as clear
-    only once in a thousand series.
+    Only the main result of each case is examined. A change is reported if chance alone would produce one this
+    clear in only one of a thousand series.
     """
     from scope.cli.output import print_json
     from scope.engine.history import history

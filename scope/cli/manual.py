@@ -80,8 +80,9 @@ def page() -> str:
 
 
 _EXIT = [
-    "0 success; 1 a case failed, data were wrong, or a regression was asked to fail; 2 bad usage or input;",
-    "124 the time limit of the job came before the end of the run; 130 Ctrl-C, SIGTERM or a closed terminal did.",
+    r"0 success; 1 a case failed, data were wrong, or \-\-fail\-on\-regression found a regression;",
+    "2 bad usage or input; 124 the time limit of the job ended the run;",
+    "130 Ctrl-C, SIGTERM or a closed terminal ended it.",
 ]
 
 

@@ -33,7 +33,7 @@ def command(
     ] = None,
     sample: Annotated[
         float,
-        typer.Option(metavar="HZ", help="Sample the program's computation so often per second of CPU time."),
+        typer.Option(metavar="HZ", help="Sample the program's computation HZ times per second of CPU time."),
     ] = 0,
     wrapper: Annotated[
         list[str] | None,

@@ -144,7 +144,7 @@ Oversubscribe = Annotated[
     bool,
     typer.Option(
         "--oversubscribe",
-        help="Allow more ranks than slots, by default one for each usable core.",
+        help="Allow more ranks than slots; by default, each usable core is one slot.",
         rich_help_panel=MPI_AND_HOSTS,
     ),
 ]

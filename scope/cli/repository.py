@@ -222,7 +222,7 @@ def pull(
     ],
     folder: Place = None,
 ) -> None:
-    """Copy the runs that are missing here from another repository.
+    """Copy from another repository the runs that are missing here.
 
     Notes that are newer there are copied, too.
     """

@@ -19,15 +19,15 @@ def command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Take packed runs (PUT /runs): check them and put them there.",
+            help="Accept uploads of packed runs (PUT /runs), check them, and store them in DIR.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Serve the pages of `scope site`, always up to date, and the runs in progress, until Ctrl-C.
 
-    The printed address has a token, without which nothing is answered; $SCOPE_TOKEN sets the token. Connections
-    are not encrypted: from other hosts, use ssh -L or a server in front of this one.
+    The printed address contains a token; requests without it are refused. $SCOPE_TOKEN sets the token.
+    Connections are not encrypted: from other hosts, use ssh -L or an HTTPS reverse proxy.
     """
     from scope.engine.repository import Repository
     from scope.engine.web.server import serve

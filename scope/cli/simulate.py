@@ -72,8 +72,8 @@ def command(
         bool,
         typer.Option(
             "--share-memory",
-            help="All benchmarks of MPI alone have one piece of memory for all ranks, not only those without room;"
-            " their data are not verified.",
+            help="Let all ranks share one piece of memory in every benchmark of MPI alone, not only in those that"
+            " exceed the memory; their data are not verified.",
         ),
     ] = False,
     memory: Annotated[

@@ -88,7 +88,7 @@ def load(
     remote_shell: RemoteShell = None,
     launcher_argument: LauncherArgument = None,
 ) -> None:
-    """Load every trunk and the bisection, and compare their rates.
+    """Load trunks and bisection, and compare rates with the file.
 
     Loads are 10, 50, 80 and 100 % of the rate that the file predicts. What arrives is compared with this rate, and
     small messages are timed beside the load.
@@ -175,7 +175,7 @@ def _print_loads(loaded: Loaded) -> None:
         screen.print(f"  {finding.advice}", markup=False)
     if starved := [f"{one.cut.name} ({one.cut.direction})" for one in loaded.cuts if one.starved]:
         names = ", ".join(starved)
-        screen.print(f"\nProcessors were short under full load, which says nothing of: {names}", markup=False)
+        screen.print(f"\nToo few processors under full load to judge: {names}", markup=False)
     elif not loaded.findings:
         screen.print(
             f"\nNo trunk certainly delivers less than {units.share(DELIVERS)} of what the topology predicts.",

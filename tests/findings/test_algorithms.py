@@ -350,7 +350,7 @@ def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
 
 def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
     (found,) = run_kinds()["superlinear"](speedup(1 / 20)(golden_context))
-    assert "all processes together compute for only 80 % of its time" in found.title
+    assert "all processes together compute for only 80 % of the time of one process" in found.title
     assert "each on 4.04 MiB instead of 64.6 MiB, which fit into the level 3 cache" in found.title
     assert "on 16 processes" in found.title
 

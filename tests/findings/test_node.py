@@ -108,7 +108,7 @@ def peaks(alone: float, together: float) -> list[Summary]:
 
 def test_cores_that_slow_each_other_down_are_found(context: Context) -> None:
     (finding,) = found("core_contention", context, peaks(50e9, 16 * 50e9 * 0.7))
-    assert finding.title.startswith("With all 16 cores busy each reaches 7")
+    assert finding.title.startswith("With all 16 cores busy, each reaches 7")
     assert finding.lost == pytest.approx(0.3, abs=0.03)
 
 

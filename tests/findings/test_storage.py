@@ -95,7 +95,7 @@ def test_a_file_system_that_keeps_files_despite_being_asked_is_not_to_be_trusted
 
 def test_writes_that_end_in_memory(golden_context: Context) -> None:
     findings = found("cache_answered", golden_context, figure(200e6), figure(2e9, sync="none"))
-    checked(findings, "cache-answered", "2", "GB/s end in memory", "MB/s are left")
+    checked(findings, "cache-answered", "2", "GB/s without a flush", "MB/s with one")
 
 
 def test_small_transfers_and_what_is_large_enough(golden_context: Context) -> None:
@@ -117,7 +117,9 @@ def test_unaligned_transfers(golden_context: Context) -> None:
 
 def test_a_shared_file_that_serialises(golden_context: Context) -> None:
     pair = (figure(50e6, ranks=4), figure(200e6, ranks=4, file="per_process"))
-    one = checked(found("shared_file", golden_context, *pair), "shared-file-serialises", "of files of their own")
+    one = checked(
+        found("shared_file", golden_context, *pair), "shared-file-serialises", "with a file for each process"
+    )
     assert one.where["ranks"] == 4
     alone = (figure(50e6, ranks=1), figure(200e6, ranks=1, file="per_process"))
     assert found("shared_file", golden_context, *alone) == [], "one process shares with nobody"
@@ -177,7 +179,7 @@ def host_of(rank: int) -> int:
 
 def test_a_slow_client_is_named(golden_context: Context) -> None:
     context = files(golden_context, lambda _launch, rank: host_of(rank) == 2)
-    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-client", "node3 takes 4")
+    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-client", "processes on node3 take 4")
     assert one.lost == pytest.approx(0.75)
 
 

@@ -303,7 +303,7 @@ def test_one_process_that_writes_for_all(find: Find) -> None:
     processes[2].file("/scratch/out", writes=1000, seconds=4.0)
     processes[0].file("/scratch/log", writes=1, seconds=0.001)
     found = find(processes)["one-rank-files"]
-    assert found.title.startswith("Rank 2 alone reads and writes files: 100 % of")
+    assert found.title.startswith("Rank 2 does nearly all reading and writing of files: 100 % of")
     assert found.lost == pytest.approx(0.3)
 
 

@@ -37,7 +37,7 @@ def _saved_s(one: RoutineComparison) -> float:
 
 
 def _slow(facts: Facts, one: RoutineComparison) -> Finding:
-    beyond = "beyond that" if one.pairwise else "avoidable"
+    beyond = "beyond the benchmark's time" if one.pairwise else "avoidable"
     return Finding(
         code="below-the-machine",
         severity="warning",
@@ -61,8 +61,8 @@ def _slow(facts: Facts, one: RoutineComparison) -> Finding:
 def _advice(one: RoutineComparison) -> str:
     if _is_of_files(one):
         return (
-            "Other programs use the file system, processes write to the same blocks, or the data are"
-            " on disks where the benchmark found them in memory: measure `storage.*` with --storage there."
+            "Other programs use the file system, processes write to the same blocks, or the data are on disk,"
+            " whereas those of the benchmark were in memory: measure `storage.*` with --storage in their folder."
         )
     if one.pairwise:
         return (

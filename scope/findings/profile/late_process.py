@@ -57,8 +57,8 @@ def _advice(late: Process, others: list[Process]) -> str:
     theirs = [one.usage.processor_s for one in others if one.usage is not None]
     if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
         return (
-            f"It gets less processor time than the others: check {late.host} for other processes, the binding, and"
-            " whether it waits for files."
+            f"This process gets less processor time than others: look for other processes on {late.host}, check"
+            " the binding, and check whether this process waits for files."
         )
     return (
         "It computes longer than the others: give it less work, or find what only this rank does (input, output, a"
@@ -73,9 +73,13 @@ def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
     usual = sum(one.involuntary_switches for one in theirs) / len(theirs)
     return [
         Evidence(what=f"processor time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
-        Evidence(what="of the others, mean", value=sum(one.processor_s for one in theirs) / len(theirs), unit="s"),
+        Evidence(
+            what="processor time of the others, mean",
+            value=sum(one.processor_s for one in theirs) / len(theirs),
+            unit="s",
+        ),
         Evidence(what=f"involuntary context switches of rank {late.rank}", value=late.usage.involuntary_switches),
-        Evidence(what="of the others, mean", value=usual),
+        Evidence(what="involuntary context switches of the others, mean", value=usual),
     ]
 
 

@@ -43,7 +43,7 @@ def find(facts: Facts) -> list[Finding]:
                     Evidence(what="messages in the window", value=late.messages),
                 ],
                 advice=(
-                    "Do the work that precedes the send earlier, or start the send within it (`MPI_Isend`)."
+                    "Do the work that precedes the send earlier, or start the send during that work (`MPI_Isend`)."
                     if what == "send"
                     else "Post the receive before the computation (`MPI_Irecv`), so that a long message finds its"
                     " buffer."

@@ -30,7 +30,7 @@ def find(facts: Facts) -> list[Finding]:
             code="one-rank-files",
             severity="advice",
             title=(
-                f"Rank {busy.rank} alone reads and writes files: {units.share(share)} of"
+                f"Rank {busy.rank} does nearly all reading and writing of files: {units.share(share)} of"
                 f" {units.quantity(moved, 'B')}, in {units.share(busy.file_s / facts.merged.wall_s)} of its time"
             ),
             where={"layer": "files", "rank": busy.rank, "host": busy.host},

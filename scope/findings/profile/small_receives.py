@@ -50,7 +50,7 @@ def find(facts: Facts) -> list[Finding]:
                 Evidence(what="share of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
             ],
             advice=(
-                "Send fewer, longer messages: combine those to one process, or do several steps per exchange. "
+                "Send fewer, longer messages: combine messages per receiver, or do several steps per exchange. "
                 "Latency dominates here, not bandwidth: more bandwidth helps little."
             ),
             lost=avoidable_s / facts.total_s,

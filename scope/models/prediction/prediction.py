@@ -1,8 +1,8 @@
 """Predictions of algorithms, and how wrong they are.
 
-The phase formulas are evaluated with the figures of the lower levels: messages, halo exchanges and collectives take
-their measured times, and computation takes the time of one process for a block of that size. No run of the predicted
-program on several processes is an input: each such run is a test.
+The phase formulas are evaluated with the figures of the lower levels: messages, halo exchanges and collectives
+take their measured times, and computation takes the time of one process for a block of that size. No run of the
+predicted program on several processes is an input: each such run is a test.
 """
 
 from __future__ import annotations

@@ -477,7 +477,7 @@ class Congestion final : public Benchmark {
 const Registration registration{{
     .name = "mpi.congestion",
     .title = "congestion",
-    .summary = "an exchange of every second host, without and beside a load of the others",
+    .summary = "an exchange among every second host, with and without a load from the others",
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),

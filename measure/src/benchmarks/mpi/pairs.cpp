@@ -159,7 +159,7 @@ const Registration random_registration{{
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::pair_sample, "time_s", "*"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message"),
-                   problem("round", "", 1, 0, 1 << 24, "which random pairs: another number, other pairs")},
+                   problem("round", "", 1, 0, 1 << 24, "seed of the random pairs")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
     .sweeps = {{"standard", "hosts=257.. ranks=nodes placement=node round=1..96 message_bytes=1,1Mi"}},

@@ -134,7 +134,7 @@ const Registration registration{{
                            "the sender stores into the partner's segment, or the receiver loads from it")
                        .worded("store,load"),
                    call("signal", "flag,message",
-                        "how the partner learns of it: a flag in the window, or an empty message")
+                        "how the partner is notified: a flag in the window, or an empty message")
                        .worded(",signalled by messages"),
                    size("message_bytes", "B", 1024, 0, 1 << 30, "bytes that each copy moves")},
     .definition = Definition::half_round_trip,

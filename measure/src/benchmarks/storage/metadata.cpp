@@ -276,7 +276,7 @@ std::vector<Metric> metrics() {
 const Registration registration{{
     .name = "storage.metadata",
     .title = "metadata",
-    .summary = "rates of creating, looking at, opening, renaming, listing and removing files",
+    .summary = "rates of file creation, stat, open, rename, listing and removal",
     .needs = {Requirement::file_system},
     .parameters = {size("files", "", 256, 1, 1 << 22, "files of each rank"),
                    parallel("folder", "shared,own", "one folder for all ranks, or one for each")

@@ -64,14 +64,14 @@ std::vector<Parameter> hint_parameters() {
       call("collective_buffering", "automatic,on,off",
            "hint: few ranks access the file for all (romio_cb_write, romio_cb_read, collective_buffering)"),
       call("aggregators", "", 0, 0, 1 << 20,
-           "hint: so many ranks access the file for all (cb_nodes); 0: the library's choice"),
+           "hint: number of ranks that access the file for all (cb_nodes); 0: the library's choice"),
       call("data_sieving", "automatic,on,off",
            "hint: large blocks are read and written instead of many small ones (romio_ds_write, "
            "romio_ds_read)"),
       call("stripe_count", "", 0, 0, 1 << 20,
            "hint: servers over which a new file is striped (striping_factor); 0: the file system's default"),
       call("stripe_bytes", "B", 0, 0, 1 << 30,
-           "hint: bytes in a row on one server (striping_unit); 0: the file system's default"),
+           "hint: consecutive bytes on one server (striping_unit); 0: the file system's default"),
   };
 }
 

@@ -430,7 +430,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
       parallel("layout", "segmented,strided",
                "of a shared file: each rank's data in one piece, or in blocks of all ranks in turn")
           .worded(",strided"),
-      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "of a strided file: bytes in a row of one rank"),
+      parallel("block_bytes", "B", 1 << 20, 1, 1 << 30, "of a strided file: consecutive bytes of one rank"),
       call("transfer_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call"),
       call("order", "sequential,random", "of a rank's transfers").worded(",random"),
       call("buffer_bytes", "B", 64 << 20, 1, std::int64_t{1} << 40,
@@ -460,7 +460,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
                      "file_bytes is the most. 0: file_bytes decides")
                     .worded("filled for {} s"));
   own.push_back(call("stonewall_s", "s", 0, 0, 86400,
-                     "the data transferred until then are a figure of their own; 0: none"));
+                     "seconds after which the bandwidth so far is recorded as a separate figure; 0: never"));
   return together({method_parameters(), own, hint_parameters()});
 }
 

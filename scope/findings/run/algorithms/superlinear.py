@@ -94,12 +94,12 @@ def _why(
         return "the total computation takes as long; one process loses the time elsewhere"
     costs = all_costs(context.catalog).get(one.subject.benchmark)
     if costs is None or not costs.touched_bytes(one.size):
-        return f"all processes together compute for only {units.share(share)} of its time"
+        return f"all processes together compute for only {units.share(share)} of the time of one process"
     whole = costs.touched_bytes(one.size)
     holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
     fits = f", which fit into the level {holding[0].level} cache" if holding else ""
     return (
-        f"all processes together compute for only {units.share(share)} of its time, each on "
+        f"all processes together compute for only {units.share(share)} of the time of one process, each on "
         f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}{fits}"
     )
 

@@ -44,8 +44,8 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
         title=f"{one.case.label}{others}: the program does not vouch for what it printed",
         where={"benchmark": one.case.benchmark, "ranks": one.case.ranks, "file": record.file},
         evidence=[Evidence(what=f"{record.file}:{record.line}", value=record.failure)],
-        advice="Its figures are shown and are no results. Run the program again where they were wrong; where its"
-        " output was cut, import the whole of it.",
+        advice="Its figures are shown but are not results. Run the program again if they are wrong; if its output"
+        " was cut, import the complete output.",
         lost=1.0,
     )
 

@@ -35,8 +35,8 @@ def find(context: Context) -> list[Finding]:
             where={"cases": len(mixed)},
             evidence=[*_states(course), *(_differing(context, one) for one in mixed[:LISTED])],
             advice="Figures marked in the report mix both states. Use those of the state that programs will meet "
-            "(`state_medians` in statistics.json), or measure again on a machine of your own: other processes, "
-            "neighbors on the host and the processor's clock change its state.",
+            "(`state_medians` in statistics.json), or measure again on a dedicated machine: other processes, "
+            "other virtual machines on the host and the processor's clock change the state.",
             lost=1 - 1 / factors[0],
         )
     ]

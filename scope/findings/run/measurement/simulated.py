@@ -26,7 +26,7 @@ def find(context: Context) -> list[Finding]:
                 *(Evidence(what=f"error, {one.label}", value=one.error) for one in worst[:SHOWN]),
                 *(Evidence(what="note", value=one) for one in record.notes),
             ],
-            advice="Take a figure on more ranks than were validated, or on a platform that was changed, as a guess"
-            " that is at least that wrong.",
+            advice="Treat a figure for more ranks than were validated, or for a changed platform, as an estimate"
+            " with at least this error.",
         )
     ]

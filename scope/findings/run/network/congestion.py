@@ -57,13 +57,13 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         evidence=[
             *(Evidence(what=f"impact factor of {one.case.label}", value=one.median.value) for one in hit),
             *tails,
-            *(Evidence(what="the same beside no load, upper bound", value=one) for one in _controls(worst, known)),
+            *(Evidence(what="impact factor, no load, upper bound", value=one) for one in _controls(worst, known)),
             Evidence(what="launches", value=worst.launches),
         ],
         advice=(
             "Jobs slow each other in the network. Keep a job inside a switch or a group where it fits (placement "
             "by topology), use congestion control and adaptive routing of the fabric, give file traffic a service "
-            "level of its own, and widen what is shared: scope topology tells which trunks are."
+            "level of its own, and add capacity to shared trunks: `scope topology discover` finds them."
         ),
         lost=1 - 1 / worst.median.value,
     )

@@ -85,8 +85,8 @@ def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tup
     return (
         "slow-host-messages",
         f"Messages from and to {names} take",
-        f"This holds for every partner, so {names} itself or its link is slow. If another finding calls its own "
-        "work slow it is the host (governor, throttling, other processes); otherwise its adapter, driver or "
+        f"This holds for every partner, so {names} itself or its link is slow. If another finding reports slow "
+        "computation on this host, check governor, throttling and other processes; otherwise adapter, driver and "
         "interrupts.",
     )
 

@@ -27,10 +27,10 @@ class Kind:
 HOSTS = Kind(
     "slow-host-messages",
     "Messages from and to {names} take",
-    "Messages from and to {number} of {of} hosts take, as those of {names},",
-    "They are slow with every partner: look for what they have in common (rack, firmware, cables), then at "
-    "the adapter, its PCIe width, driver and interrupts; where another finding calls a host slow it is "
-    "the host.",
+    "Messages from and to {number} of {of} hosts ({names}) take",
+    "They are slow with every partner: check what they have in common (rack, firmware, cables), then the "
+    "adapter, its PCIe width, driver and interrupts; where another finding reports slow computation on a host, "
+    "check that host first.",
 )
 PAIRS = Kind(
     "slow-pair",
@@ -42,14 +42,14 @@ PAIRS = Kind(
 GROUPS = Kind(
     "slow-switch",
     "Messages from and to the hosts of {kind} {names} take",
-    "Messages from and to the hosts of {number} of {of} of kind {kind}, {names}, take",
+    "Messages from and to the hosts of {number} of {of} groups by {kind} ({names}) take",
     "All hosts behind it are slow with every partner: its uplinks, its firmware or its routes (error counters, "
     "links that are down or trained to a lower rate).",
 )
 PATHS = Kind(
     "slow-path",
     "Messages between {kind} {names} take",
-    "Messages on {number} paths between two of kind {kind}, among them {names}, take",
+    "Messages on {number} paths between groups by {kind} ({names}) take",
     "Both ends are as fast as others elsewhere: look at the links and routes between them (error counters, static "
     "routes that share a link).",
 )

@@ -96,7 +96,7 @@ def _advice(context: Context, one: OperationParts, largest: str, lost_s: float) 
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
-    return f"Overlap the messages that one process sends to many with computation: this gains {gain}."
+    return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
 
 
 def _finding(context: Context, found: Loss) -> Finding:
@@ -115,7 +115,7 @@ def _finding(context: Context, found: Loss) -> Finding:
         )
     else:
         advice = (
-            "Measure it with used buffers, too, which tells the first touch of fresh ones from the messages: "
+            "Measure the operation with used buffers, too; the difference is the first touch of fresh buffers: "
             f"`scope run --module standard {_benchmark(context, rung)}`."
         )
     return Finding(

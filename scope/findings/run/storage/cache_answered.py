@@ -71,8 +71,8 @@ def _written(context: Context, loss: Loss) -> Finding:
         cause=CAUSE,
         severity="information",
         title=(
-            f"{buffered.label}: {written(buffered)} end in memory; flushed to the storage, {written(flushed)} are "
-            "left"
+            f"{buffered.label}: {written(buffered)} without a flush, {written(flushed)} with one: the data ended "
+            "up in memory"
         ),
         where=where(buffered),
         evidence=context.evidence(buffered, flushed),

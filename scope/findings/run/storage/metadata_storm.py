@@ -29,8 +29,8 @@ def _finding(context: Context, loss: Loss, metric: Metric) -> Finding:
         code="metadata-storm",
         severity="advice",
         title=(
-            f"{loss.slow.label}: {metric.label} {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} in "
-            "folders of their own"
+            f"{loss.slow.label}: {metric.label} {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} "
+            "with a folder for each process"
         ),
         where=where(loss.slow),
         evidence=context.evidence(loss.slow, loss.fast),

@@ -20,8 +20,8 @@ def _finding(context: Context, loss: Loss) -> Finding:
         code="shared-file-serialises",
         severity="advice",
         title=(
-            f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} of files of their "
-            "own"
+            f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} with a file for "
+            "each process"
         ),
         where=where(loss.slow),
         evidence=context.evidence(loss.slow, loss.fast),

@@ -74,13 +74,13 @@ def _finding(context: Context, uneven: Uneven) -> Finding:
     one, hosts = uneven.summary, uneven.slow_hosts
     times = f"{units.digits(uneven.worst)} times as long as the typical process"
     if hosts:
-        title = f"{one.label}: {', '.join(hosts)} takes {times}, in every launch: a slow client"
-        advice = "Compare the network, the mount options and the load of that host with those of the others."
+        title = f"{one.label}: processes on {', '.join(hosts)} take {times} in every launch: slow client"
+        advice = "Compare the network, mount options and load of the slow client with those of the other hosts."
     else:
-        title = f"{one.label}: other processes in each launch take {times}: some files lie on a slow server"
+        title = f"{one.label}: different processes take {times} in each launch: some files lie on a slow server"
         advice = (
-            "Look at the load and the disks of the servers; a file striped over all of them is slowed by each, "
-            "files of their own only where they lie on it."
+            "Look at the load and the disks of the servers. One slow server slows every file that is striped over "
+            "all servers; of files for single processes it slows only those that it holds."
         )
     return Finding(
         code="slow-storage-client" if hosts else "slow-storage-server",
