@@ -353,6 +353,7 @@ def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) ->
     assert "all processes together compute for only 80 % of the time of one process" in found.title
     assert "each on 4.04 MiB instead of 64.6 MiB, which fit into the level 3 cache" in found.title
     assert "on 16 processes" in found.title
+    assert "caches" in found.advice
 
 
 def test_a_superlinear_speedup_without_less_computation_is_not(golden_context: Context) -> None:
@@ -360,6 +361,7 @@ def test_a_superlinear_speedup_without_less_computation_is_not(golden_context: C
     many = algorithm(CANNON, 16, {"compute": 1 / 16}, n=1680, variant="plain")
     (found,) = run_kinds()["superlinear"](with_summaries(golden_context, one + many))
     assert "one process loses the time elsewhere" in found.title
+    assert "caches" not in found.advice
 
 
 def test_the_late_rank_and_its_host_are_named(golden_context: Context) -> None:

@@ -225,6 +225,7 @@ def test_what_is_missing_is_told(find: Find) -> None:
     found = find(processes[:3])
     assert found["incomplete-profile"].severity == "information"
     assert "/opt/tool/libother.so" in found["other-tool"].title
+    assert "without the other tool" in found["other-tool"].advice
 
 
 def test_late_senders_in_a_trace(find: Find) -> None:

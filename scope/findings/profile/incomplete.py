@@ -8,23 +8,31 @@ from scope.findings.profile.facts import Facts
 
 def find(facts: Facts) -> list[Finding]:
     """Report processes without a profile, full tables, and other tools."""
-    found = [_finding("incomplete-profile", text) for text in facts.merged.warnings]
+    found = [
+        _finding(
+            "incomplete-profile",
+            text,
+            "Figures that depend on the missing part are lower bounds; see `docs/how-to/monitor.md`.",
+        )
+        for text in facts.merged.warnings
+    ]
     found += [
         _finding(
             "other-tool",
             f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
+            "Run the program without the other tool to know its overhead; see `docs/how-to/monitor.md`.",
         )
         for path in facts.merged.other_tools
     ]
     return found
 
 
-def _finding(code: str, title: str) -> Finding:
+def _finding(code: str, title: str, advice: str) -> Finding:
     return Finding(
         code=code,
         severity="information",
         title=title[:1].upper() + title[1:],
         where={"layer": "measurement"},
         evidence=[Evidence(what="seen in", value="the profiles")],
-        advice="Figures that depend on the missing part are lower bounds; see `docs/how-to/monitor.md`.",
+        advice=advice,
     )

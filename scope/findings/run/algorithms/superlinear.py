@@ -42,12 +42,13 @@ def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[Pr
     sequential = next((c for c in cases if c.total.label == one.sequential_baseline), None)
     speedup = written(point.speedup, 2) if point.speedup else ""
     name = context.catalog.described(one.subject.benchmark, one.subject.parameters)
+    share = _compute_share(point, many, sequential)
     return Finding(
         code="super-linear",
         severity="information",
         title=(
             f"{name} is {speedup} times as fast on {point.ranks} processes as on one: "
-            f"{_why(context, one, point, many, sequential, data_caches(context))}"
+            f"{_why(context, one, point, share, data_caches(context))}"
         ),
         where={
             "benchmark": one.subject.benchmark,
@@ -64,6 +65,8 @@ def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[Pr
         advice=(
             "The gain is due to the caches, not to the processors alone: cache blocking would help one process as "
             "well. Compare with the best sequential version, too."
+            if share is not None and share <= LESS
+            else "Compare with the best sequential version: the time on one process is not a sound baseline."
         ),
     )
 
@@ -78,18 +81,22 @@ def _is(case: ProgramCase, one: Speedup, point: SpeedupPoint) -> bool:
     )
 
 
+def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: ProgramCase | None) -> float | None:
+    """Return the computation of all processes over that of one: less in total is the effect of caches."""
+    if many is None or sequential is None or not sequential.seconds("compute_s"):
+        return None
+    return point.ranks * many.seconds("compute_s") / sequential.seconds("compute_s")
+
+
 def _why(
     context: Context,
     one: Speedup,
     point: SpeedupPoint,
-    many: ProgramCase | None,
-    sequential: ProgramCase | None,
+    share: float | None,
     caches: list[Cache],
 ) -> str:
-    """Compare the computation of all processes with that of one: less in total is the effect of caches."""
-    if many is None or sequential is None or not sequential.seconds("compute_s"):
+    if share is None:
         return "its phases were not observed"
-    share = point.ranks * many.seconds("compute_s") / sequential.seconds("compute_s")
     if share > LESS:
         return "the total computation takes as long; one process loses the time elsewhere"
     costs = all_costs(context.catalog).get(one.subject.benchmark)
