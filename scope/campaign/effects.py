@@ -10,6 +10,7 @@ from scope.campaign.configurations import numbers, spread, well
 from scope.campaign.record import RunRecord
 from scope.campaign.resampling import FEWEST, medians
 from scope.campaign.study import Point, Value
+from scope.natural_order import natural
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import estimate, seeded
 from scope.statistics.estimate import Estimate
@@ -117,6 +118,6 @@ def _effect(
     )
 
 
-def _order(value: Value) -> tuple[bool, float, str]:
-    """Sort numbers by value before words by letter."""
-    return (True, 0.0, value) if isinstance(value, str) else (False, float(value), "")
+def _order(value: Value) -> tuple[bool, float, list[tuple[int, str]]]:
+    """Sort numbers by value before words, and `T42` before `T170`."""
+    return (True, 0.0, natural(value)) if isinstance(value, str) else (False, float(value), [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from statistics import median_high
 
 import numpy as np
 
+from scope.natural_order import natural
 from scope.topology.survey import Survey, plateau
 from scope.topology.topology import Group, Level
 
@@ -101,11 +101,6 @@ def joined(leaves: Sequence[Sequence[str]], survey: Survey, buses: Sequence[Sequ
 def typical_port(hosts: Sequence[str], survey: Survey) -> float:
     """Return the median port of these hosts; of two that differ, the faster one: the other is the exception."""
     return median_high([survey.port(host) for host in hosts])
-
-
-def natural(text: str) -> list[tuple[int, str]]:
-    """Return a key that sorts `n2` before `n10`."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text) if part]
 
 
 def named(root: Node) -> None:

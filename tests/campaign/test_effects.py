@@ -48,6 +48,12 @@ def test_points_are_compared_with_their_own_kind_only() -> None:
     assert (found["ranks"].ratio.value, found["ranks"].pairs) == (pytest.approx(1.0), 1)
 
 
+def test_words_with_numbers_stand_in_the_order_of_the_numbers() -> None:
+    resolutions = ("T170", "T42", "T85")
+    records = study([{"resolution": one} for one in resolutions], lambda _point, _random: {"wall_s": 1.0})
+    assert [(one.value, one.first) for one in effects(records)] == [("T85", "T42"), ("T170", "T42")]
+
+
 @pytest.mark.parametrize("repetitions", [1, 3])
 def test_few_runs_give_no_interval(repetitions: int) -> None:
     found = effects(study(POINTS, figures, repetitions))

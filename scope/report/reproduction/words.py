@@ -18,7 +18,7 @@ def number(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
     if unit == "B":
-        return units.printed(value) if value == int(value) else f"{units.digits(value)} B"
+        return units.printed(value)
     return units.quantity(value, unit) if unit in _SCALED else units.digits(value)
 
 
