@@ -78,7 +78,7 @@ def parts(context: Context, first_touch: float, packing: float, rest: float) -> 
     [
         (0.85, -0.05, 0.05, "Allocate buffers once and reuse them: 1.00 ms would become 150 µs"),
         (0.1, 0.7, 0.1, "this gains at most 700 µs of 1.00 ms"),
-        (0.1, -0.1, 0.85, "Overlap the messages"),
+        (0.1, -0.1, 0.85, "Overlap computation with the messages"),
     ],
 )
 def test_advice_is_about_the_largest_part_and_says_its_gain(
