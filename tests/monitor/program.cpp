@@ -198,8 +198,30 @@ void busy(double seconds) {
 
 }  // namespace
 
+#if MPI_VERSION >= 4
+// One after the other, each with a barrier.
+int two_sessions() {
+  for (int i = 0; i < 2; ++i) {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+    MPI_Comm_create_from_group(group, "two_sessions", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Barrier(comm);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&group);
+    MPI_Session_finalize(&session);
+  }
+  return 0;
+}
+#endif
+
 int main(int count, char** words) {
   const std::string mode = count > 1 ? words[1] : "calls";
+#if MPI_VERSION >= 4
+  if (mode == "sessions") return two_sessions();
+#endif
   if (mode == "threads") {
     int provided = 0;
     MPI_Init_thread(&count, &words, MPI_THREAD_MULTIPLE, &provided);

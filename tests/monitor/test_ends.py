@@ -60,6 +60,17 @@ def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallat
             assert kept or facts.st_blocks * 512 < facts.st_size / 4
 
 
+def test_the_end_of_the_first_session_is_that_of_the_profile(run: Run) -> None:
+    """Under MPICH: Open MPI 5 crashes in a second session, with and without the monitor."""
+    ended = run(installed("mpich-wheel"), 2, "sessions")
+    assert ended.code == 0, ended.errors
+    assert len(ended.profiles) == 2
+    for rank, one in enumerate(ended.profiles):
+        assert (one.state, barriers(ended, rank)) == ("finalized", 1)
+        process = one.process
+        assert int(process["last_tick"]) - int(process["finalize_tick"]) == int(process["finalize_ticks"])
+
+
 def test_a_forked_child_does_not_write_into_its_parents_profile(run: Run, embedded: MpiInstallation) -> None:
     ended = run(embedded, 2, "fork")
     assert ended.code == 0, ended.errors

@@ -39,7 +39,7 @@ def _finding(context: Context, one_core: Summary, all_cores: Summary) -> Finding
         code="core-contention",
         severity="advice",
         title=f"With all {cores} cores busy, each reaches {units.share(kept.value, kept.low, kept.high)} of its "
-        "rate while the others are idle",
+        "rate when it runs alone",
         where={"layer": "node", "benchmark": PEAK, "ranks": cores, "placement": str(all_cores.placement)},
         evidence=context.evidence(one_core, all_cores),
         advice="Either the clock drops when all cores are busy (turbo, power or thermal limits), or two ranks "
