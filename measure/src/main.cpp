@@ -5,6 +5,7 @@
 //
 // Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written.
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <optional>
 #include <system_error>
@@ -111,6 +112,9 @@ int main(int argc, char** argv) {
   // costs time.
   const bool threads = options.action == scope::Action::test || options.placement.starts_with("threads");
   scope::MpiEnvironment mpi(argc, argv, threads);
+  // A write beyond `ulimit -f` shall fail with a reason, not end the process. Not before MPI_Init: Open MPI would go on
+  // without shared memory, and another transport would be measured.
+  std::signal(SIGXFSZ, SIG_IGN);
   if (options.action == scope::Action::child) return scope::answer_parent();
   if (options.action == scope::Action::probe) return scope::probe();
   if (options.action == scope::Action::alone) return scope::alone(options);

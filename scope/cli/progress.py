@@ -16,9 +16,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from scope.campaign.campaign import Listener as CampaignListener
 from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
+from scope.catalog.catalog import Catalog
 from scope.launch.supervision.supervisor import Listener
 from scope.plan import plan as planning
-from scope.plan.case import Batch, Key
+from scope.plan.case import Batch, Case, Key, transport_words
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.samples.records import JobRecord, RoundRecord
 
@@ -33,10 +34,10 @@ REFRESHES_PER_S = 2
 
 
 @contextmanager
-def run_progress(plan: Plan, unfinished: Plan) -> Iterator[Listener]:
+def run_progress(catalog: Catalog, plan: Plan, unfinished: Plan) -> Iterator[Listener]:
     """Yield the listener of a run that suits the standard error."""
     console = Console(stderr=True, highlight=False)
-    course = Course(plan, unfinished)
+    course = Course(catalog, plan, unfinished)
     if not console.is_terminal:
         yield PlainLines(course)
         return
@@ -180,7 +181,8 @@ class MachineState:
 class Course:
     """How far a run has come: cases done, time left, state of the machine. A resumed run goes on counting."""
 
-    def __init__(self, plan: Plan, unfinished: Plan) -> None:
+    def __init__(self, catalog: Catalog, plan: Plan, unfinished: Plan) -> None:
+        self.catalog = catalog
         self.launches = len(plan.launches)
         self.cases = sum(len(launch.positions) for launch in plan.launches)
         self.left = {
@@ -196,6 +198,10 @@ class Course:
     def done(self) -> int:
         """Cases whose visits in a launch are done; a case counts once for each launch."""
         return self.cases - len(self.left)
+
+    def label(self, launch: Launch, case: PlannedCase) -> str:
+        """Return the name of a case for people."""
+        return Case.of(self.catalog, case.benchmark, case.parameters, launch.batch).label
 
     def pass_visit(self, launch: Launch, case: PlannedCase) -> None:
         """Count a visit to a case as done."""
@@ -248,7 +254,7 @@ class PlainLines(Listener):
         """Print only failures."""
         self.course.pass_visit(launch, case)
         if self.failures.is_new(launch, case, status):
-            _print(f"launch {launch.number}: {_name(case)}: {status}")
+            _print(f"launch {launch.number}: {self.course.label(launch, case)}: {status}")
 
     def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
         """Keep the state of the machine for the next line."""
@@ -280,7 +286,7 @@ class Bar(Listener):
         self.course.pass_visit(launch, case)
         self._move()
         if self.failures.is_new(launch, case, status):
-            self._print(launch, f"{_name(case)}: {status}")
+            self._print(launch, f"{self.course.label(launch, case)}: {status}")
 
     def sentinel_ended(self, launch: Launch, duration_s: float) -> None:
         """Show the state of the machine."""
@@ -311,13 +317,9 @@ def duration(seconds: float) -> str:
 
 def _started(launch: Launch, launches: int, attempt: int, cases: int) -> str:
     again = f", attempt {attempt}" if attempt > 1 else ""
-    transport = "" if launch.transport == "default" else f" over {launch.transport}"
+    transport = "" if launch.transport == "default" else f" over {transport_words(launch.transport)}"
     ranks = _count(launch.ranks, "rank")
     return f"launch {launch.number} of {launches}{again}: {ranks}{transport}, {_count(cases, 'case')}"
-
-
-def _name(case: PlannedCase) -> str:
-    return f"{case.benchmark} {case.settings}".strip()
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass, replace
 
+from scope.catalog.catalog import read as read_catalog
 from scope.engine import begun_run
 from scope.engine.directories import locked
 from scope.engine.progress import RunProgress
@@ -87,12 +88,13 @@ def measure(
             unfinished = supervisor.unfinished(plan)
             if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(unfinished):
                 logger.info("this job ends before the plan; --resume runs the remaining cases in another job")
-            with setup.progress(plan, unfinished) as listener:
+            catalog = read_catalog(directory.benchmarks)
+            with setup.progress(catalog, plan, unfinished) as listener:
                 well = supervisor.supervise(plan, listener)
             while further is not None and (longer := further.added(plan, supervisor)) != plan:
                 plan, supervisor.time_s = longer, further.time_s
                 write_text(directory.plan, planning.write(plan))
-                with setup.progress(plan, supervisor.unfinished(plan)) as listener:
+                with setup.progress(catalog, plan, supervisor.unfinished(plan)) as listener:
                     well = supervisor.supervise(plan, listener)
             begun_run.note_status(directory, "finished")
         except ScopeError as error:

@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager, nullcontext
 
 from scope.campaign.campaign import Listener as CampaignListener
 from scope.campaign.folder import Head
+from scope.catalog.catalog import Catalog
 from scope.launch.supervision.supervisor import Listener
 from scope.plan.plan import Launch, Plan, PlannedCase
 
-RunProgress = Callable[[Plan, Plan], AbstractContextManager[Listener]]
-"""Makes the listener of a run from its plan and the part of the plan that has no records yet."""
+RunProgress = Callable[[Catalog, Plan, Plan], AbstractContextManager[Listener]]
+"""Makes the listener of a run from its benchmarks, its plan, and the part of the plan that has no records yet."""
 CampaignProgress = Callable[[Head], AbstractContextManager[CampaignListener]]
 """Makes the listener of a campaign."""
 
@@ -32,6 +33,6 @@ class Silent:
         """Ignore it."""
 
 
-def silent(_plan: Plan, _unfinished: Plan) -> AbstractContextManager[Listener]:
+def silent(_catalog: Catalog, _plan: Plan, _unfinished: Plan) -> AbstractContextManager[Listener]:
     """Report no progress."""
     return nullcontext(Silent())

@@ -19,6 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from scope.catalog.catalog import read as read_catalog
 from scope.engine import begun_run
 from scope.engine.directories import locked
 from scope.engine.progress import RunProgress
@@ -66,7 +67,7 @@ def carried_out(directory: RunDirectory, request: Request, progress: RunProgress
     with locked(directory) as lock, as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
         begun_run.note_status(directory, "running")
         try:
-            with progress(request.plan, request.plan) as listener:
+            with progress(read_catalog(directory.benchmarks), request.plan, request.plan) as listener:
                 launches = Launches(directory, request, InTurn(listener), lock, scratch)
                 launches.simulate()
             begun_run.note_status(directory, "finished")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.build import installations
+from scope.catalog.catalog import read as read_catalog
 from scope.engine import analysis
 from scope.engine.builds import native_program
 from scope.engine.directories import new_directory
@@ -220,7 +221,8 @@ class Follower:
         self.known = now
 
     def _begin(self, plan: Plan) -> Listener:
-        self.listener = self.stack.enter_context(self.progress(plan, unfinished(plan, self.known)))
+        catalog = read_catalog(self.run.benchmarks)
+        self.listener = self.stack.enter_context(self.progress(catalog, plan, unfinished(plan, self.known)))
         return self.listener
 
 

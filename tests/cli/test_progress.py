@@ -13,6 +13,7 @@ from scope.cli.progress import Bar, Course, MachineState, PlainLines, duration
 from scope.plan import plan as planning
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
+from tests import declared
 
 CASES = tuple(PlannedCase("mpi.latency", {"message_bytes": 8 << i}, {"budget_s": 0.97}) for i in range(10))
 CASE = CASES[0]
@@ -25,7 +26,7 @@ def launch(number: int, ranks: int = 2, transport: str = "tcp", visits: int = 1)
 
 def course(*launches: Launch, unfinished: tuple[Launch, ...] | None = None) -> Course:
     left = launches if unfinished is None else unfinished
-    return Course(planning.Plan(1, "baseline", launches), planning.Plan(1, "baseline", left))
+    return Course(declared.catalog(), planning.Plan(1, "baseline", launches), planning.Plan(1, "baseline", left))
 
 
 @pytest.fixture
@@ -114,10 +115,10 @@ def test_a_log_gets_a_line_per_launch_and_what_went_wrong(capsys: pytest.Capture
     out, errors = capsys.readouterr()
     assert out == ""
     first, second, third, fourth = errors.splitlines()
-    assert re.fullmatch(r"launch 2 of 2: 2 ranks over tcp, 10 cases; 10 of 20 cases done, about \d+ s left", first)
-    assert second == "launch 2: mpi.latency message_bytes=16: crashed"
+    assert re.fullmatch(r"launch 2 of 2: 2 ranks over TCP, 10 cases; 10 of 20 cases done, about \d+ s left", first)
+    assert second == "launch 2: ping-pong, 16 B, 2 ranks, TCP: crashed"
     assert third == "launch 2: rank 1 died"
-    assert fourth.startswith("launch 2 of 2, attempt 2: 2 ranks over tcp, 1 case; 12 of 20 cases done, about ")
+    assert fourth.startswith("launch 2 of 2, attempt 2: 2 ranks over TCP, 1 case; 12 of 20 cases done, about ")
     assert fourth.endswith(" s left, machine steady")
 
 
@@ -127,7 +128,7 @@ def test_a_case_that_fails_in_every_visit_is_reported_once(capsys: pytest.Captur
         lines.case_ended(LAUNCH, CASE, status)
     lines.case_ended(LAUNCH, CASES[1], "failed")
     reported = capsys.readouterr().err.splitlines()
-    assert reported == [f"launch 2: mpi.latency message_bytes={size}: failed" for size in (8, 16)]
+    assert reported == [f"launch 2: ping-pong, {size} B, 2 ranks, TCP: failed" for size in (8, 16)]
 
 
 def test_a_terminal_gets_one_line_with_a_bar_that_ends_full() -> None:
@@ -145,9 +146,9 @@ def test_a_terminal_gets_one_line_with_a_bar_that_ends_full() -> None:
         assert task.fields["left"].startswith("20 of 20 cases done, about ")
         assert task.fields["left"].endswith(" s left, machine steady")
         bar.launch_ended(LAUNCH, "")
-        assert task.description == "launch 2 of 2: 2 ranks over tcp, 10 cases"
+        assert task.description == "launch 2 of 2: 2 ranks over TCP, 10 cases"
         assert task.completed == task.total
-    assert "launch 2: mpi.latency message_bytes=4096: timeout [no markup]" in screen.export_text()
+    assert "launch 2: ping-pong, 4 KiB, 2 ranks, TCP: timeout [no markup]" in screen.export_text()
 
 
 @pytest.mark.parametrize(

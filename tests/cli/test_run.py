@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,6 @@ import pytest
 
 from scope.launch import processes
 from scope.machine.discover import this_host
-from tests import declared
 from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, rewrite_times, samples, scope, start, wait_until
 from tests.patience import PATIENCE_S
 
@@ -264,29 +264,64 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
     assert set(before) <= set(cases(small_disk / "run"))
 
 
-def test_a_limit_on_file_sizes_is_as_a_full_disk(tmp_path: Path) -> None:
+def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_path: Path) -> None:
+    """MPI itself needs larger files than such a run has samples: the ranks get their limit after MPI_Init."""
+    run = tmp_path / "run"
+    running = start(tmp_path, "run", *LONG, *BRIEF, "--budget", "1", "--launches", "1", "-o", "run")
+    wait_until(lambda: any(line["record"] == "case" for line in samples(run)))
+    room = (run / "samples.jsonl").stat().st_size + 512
+    ranks = processes.with_argument(f"--progress={(run / 'launches/0001-1/progress').absolute()}")
+    for rank in ranks:
+        resource.prlimit(rank.pid, resource.RLIMIT_FSIZE, (room, room))
+    _, errors = running.communicate(timeout=PATIENCE_S)
+    assert running.returncode == 1, errors
+    assert f"scope run: {run / 'samples.jsonl'}: cannot be written: File too large" in errors.splitlines()
+    assert "continue with: scope run --resume run" in errors
+    before = cases(run)
+
+    resumed = scope(tmp_path, "run", "--resume", "run")
+    assert resumed.code == 0, resumed.errors
+    assert cases(run) == planned(run)
+    assert set(before) <= set(cases(run))
+
+
+def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) -> None:
     assert scope(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
-    # The declarations of the benchmarks, the largest file before the samples, fit.
-    room = f"ulimit -f {len(json.dumps(declared.described(), indent=1)) // 1024 + 4}"
-    # More launches than reach the limit: on a busy machine one may fail, and write less.
-    words = [*LONG, "--launches", "12", *BRIEF, "-o", "run"]
+    words = ["run", *LONG, *BRIEF, "--launches", "1", "-o", "run"]
     limited = subprocess.run(
-        ["bash", "-c", f'{room}; exec "$@"', "bash", str(SCOPE), "run", *words],
+        ["bash", "-c", 'ulimit -f 1024; exec "$@"', "bash", str(SCOPE), *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
     )
-    assert limited.returncode == 1
+    assert limited.returncode == 1, limited.stderr
     last = limited.stderr.strip().splitlines()[-1]
-    assert str(tmp_path / "run/samples.jsonl") in last
-    assert "File too large" in last
-    for _ in range(3):  # a launch may fail on a busy machine, and is then made again
-        resumed = scope(tmp_path, "run", "--resume", "run")
-        if resumed.code == 0:
-            break
-    assert resumed.code == 0, resumed.errors[-2000:]
+    assert last.startswith("scope run: no rank began, and files are limited to 1 MiB (ulimit -f)")
+    assert cases(tmp_path / "run") == []
+
+    resumed = scope(tmp_path, "run", "--resume", "run")
+    assert resumed.code == 0, resumed.errors
     assert cases(tmp_path / "run") == planned(tmp_path / "run")
+
+
+def test_a_file_that_reaches_a_limit_on_file_sizes_fails_its_case_alone(tmp_path: Path) -> None:
+    assert scope(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
+    # The two ranks write 32 MiB into one file. The first stays below the limit.
+    words = ["run", "--case", "storage.write", "--case", "mpi.barrier", *BRIEF, "--launches", "1", "-o", "run"]
+    limited = subprocess.run(
+        ["bash", "-c", 'ulimit -f 20480; exec "$@"', "bash", str(SCOPE), *words, "--storage", str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert limited.returncode == 1, limited.stderr
+    found = {line["benchmark"]: line["reason"] for line in samples(tmp_path / "run") if line["record"] == "case"}
+    assert found["storage.write"].startswith("rank 1")
+    assert found["storage.write"].endswith("write: File too large")
+    assert found["mpi.barrier"] == ""
+    assert "failed its verification" in limited.stdout
 
 
 def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from scope import units
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from scope.launch import processes
 from scope.launch.diagnosis import Death, diagnose, kills_for_lack_of_memory
@@ -46,6 +48,8 @@ GRACE = 1.5
 GRACE_S = 60.0
 """So many times the time of a run, and so much longer, until it ends whatever hangs."""
 SMALLEST_ROOM_BYTES = 64 * 1024
+SUFFICIENT_FILE_BYTES = 64 * 1024**2
+"""Open MPI 5 needs files of 16 MiB (btl_sm_segment_size), other installations may be configured to need more."""
 BAD_PLAN, NO_OUTPUT = 2, 3
 """Exit codes of the native program."""
 
@@ -185,7 +189,7 @@ class Supervisor:
                 )
                 return
             ending = self._attempt(plan, launch, attempt, todo)
-            self._raise_if_final(ending)
+            self._raise_if_final(ending, begun=(launch.number, attempt) in self.journal.opened)
             left = [position for position in todo if (launch.number, position) not in self.journal.statuses]
             if left and (launch.number, attempt) in self.journal.opened:
                 self._record(launch, attempt, left[0], *self._verdict(ending), ending)
@@ -314,9 +318,13 @@ class Supervisor:
             death = death.by_kernel()
         return replace(ending, death=death, ranks=self._ranks(launch, watch, death))
 
-    def _raise_if_final(self, ending: Ending) -> None:
-        """Raise when another attempt would end in the same way."""
-        if ending.code in (None, 0, 1):
+    def _raise_if_final(self, ending: Ending, *, begun: bool) -> None:
+        """Raise when another attempt would end in the same way; `begun`: whether there is a record of this one."""
+        if ending.code in (0, 1):
+            return
+        if not begun and ending.code not in (BAD_PLAN, NO_OUTPUT):
+            self._raise_if_files_are_small()
+        if ending.code is None:
             return
         if ending.code == NO_OUTPUT or ending.death.disk_full:
             # On a full disk the program's own message may be missing.
@@ -325,6 +333,20 @@ class Supervisor:
             raise ScopeError(ending.death.no_room(str(self.run.samples), why))
         if ending.code == BAD_PLAN and "plan" in ending.death.text:
             raise ScopeError(ending.death.text)
+
+    @staticmethod
+    def _raise_if_files_are_small() -> None:
+        """Raise when MPI may not have begun because of a limit on the size of files.
+
+        Which of its last words are printed is chance: the launcher may lose a rank before it hears of the signal.
+        """
+        limit_bytes, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        if limit_bytes == resource.RLIM_INFINITY or limit_bytes >= SUFFICIENT_FILE_BYTES:
+            return
+        raise ScopeError(
+            f"no rank began, and files are limited to {units.size(limit_bytes)} (ulimit -f): the shared memory of "
+            f"an MPI library is a file, too; allow {units.size(SUFFICIENT_FILE_BYTES)} or more"
+        )
 
     def _verdict(self, ending: Ending) -> tuple[str, str]:
         """Return status and reason of the case during which an attempt ended."""

@@ -343,9 +343,13 @@ class Transfers final : public Benchmark {
 
   std::byte* slot(std::int64_t number) { return read_.data() + number % slots_ * transfer_bytes_; }
 
-  // Each rank reads what another one wrote: it must have come further than to the writer's cache.
+  // Each rank reads what another one wrote: it must have come further than to the writer's cache. Where a rank could
+  // not write, its error is the reason of all, not the data that others miss.
   void read_back() {
-    MPI_Barrier(communicator_.handle());
+    int failed = problem_.empty() ? 0 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    buffered_ = 0;
+    if (failed != 0) return;
     auto file = open(method_.plain(), Mode::read, partner_);
     checked_owner_ = partner_;
     for (std::int64_t i = 0; i < transfers(); ++i) {

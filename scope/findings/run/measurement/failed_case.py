@@ -1,4 +1,4 @@
-"""Cases that returned wrong data, crashed, or did not end."""
+"""Cases that failed their verification, crashed, or did not end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from scope.findings.run.context import Context
 from scope.samples.records import RankState
 from scope.samples.samples import CaseSamples, PrintedFigure
 
-_HAPPENED = {"failed": "returned wrong data", "crashed": "crashed", "timeout": "did not end and was terminated"}
+_HAPPENED = {
+    "failed": "failed its verification",
+    "crashed": "crashed",
+    "timeout": "did not end and was terminated",
+}
 _ADVICE = {
-    "failed": "Data was corrupted in transit or computed wrongly: suspect the library, the driver, the link or "
-    "memory. Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts.",
+    "failed": "The reason names the wrong data, or the call that returned an error, such as that of a full disk. "
+    "Data are corrupted in transit or computed wrongly: suspect the library, the driver, the link or memory, and "
+    "run the case again with another MPI (`scope run --mpi NAME`) and on other hosts.",
     "crashed": "Its last output is in `{folder}/stderr.txt`.",
     "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--case-limit SECONDS` "
     "allows it more time.",
