@@ -3,7 +3,8 @@
 // With --action=probe it answers questions about the paths between ranks instead; with --action=alone it runs one case
 // once, as a program of its own.
 //
-// Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written.
+// Exit codes: 0 all is well; 1 a case failed; 2 bad plan or usage; 3 the samples cannot be written; 4 a rank lacks a
+// file, thread or process.
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -63,9 +64,10 @@ int run(const Options& options, MpiEnvironment& mpi) {
     if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
     return 2;
   } catch (const std::system_error& error) {
-    std::cerr << "scope-measure: " << error.what() << '\n';
-    MPI_Abort(world.handle(), 3);
-    return 3;
+    std::cerr << "scope-measure: rank " << world.rank() << " on " << host_name() << ": " << error.what()
+              << '\n';
+    MPI_Abort(world.handle(), 4);
+    return 4;
   }
 }
 

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TextIO
 
 from scope.build import identity
 from scope.build.compiler import system_compiler
@@ -238,7 +239,7 @@ def compile_in(directory: Path, project: Project) -> None:
             for command in (configure, make, install):
                 output.write(f"$ {' '.join(command)}\n")
                 output.flush()
-                subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=True, timeout=PATIENCE_S)
+                _run(command, output)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{what}: not built in {PATIENCE_S} s; log: {log}") from error
     except subprocess.CalledProcessError as error:
@@ -246,6 +247,13 @@ def compile_in(directory: Path, project: Project) -> None:
         raise ScopeError(f"{what}: {_first_error(log)}; log: {log}") from error
     except OSError as error:
         raise ScopeError(f"{log}: cannot be written: {error.strerror}") from error
+
+
+def _run(command: Sequence[str], output: TextIO) -> None:
+    try:
+        subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=True, timeout=PATIENCE_S)
+    except OSError as error:
+        raise ScopeError(f"{command[0]}: does not start: {error.strerror}") from error
 
 
 def _remove_misleading(project: Project) -> None:

@@ -102,8 +102,9 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
     before = machine.build.fingerprint if machine.build else ""
     if build.fingerprint != before:
         raise UsageError(
-            f"{directory.machine}: build.fingerprint = {before}: the native program, its compiler or its MPI"
-            f" has changed (now {build.fingerprint}); start a new run"
+            f"{directory.machine}: build.fingerprint = {before}: the build differs (now {build.fingerprint}): its"
+            " sources, compiler, MPI or libraries, or CXX, CXXFLAGS, LDFLAGS, SCOPE_EXTRA_BENCHMARKS; restore what"
+            " differs, or start a new run"
         )
     names, here = sorted(host.name for host in machine.hosts), sorted(host.name for host in hosts)
     if names != here:

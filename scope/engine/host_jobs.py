@@ -104,7 +104,7 @@ def _run(
             running.run()
     except KeyboardInterrupt:
         logger.info("a run that was begun goes on with: scope run --resume %s/NAME --submit", folder)
-        raise InterruptedRunError("interrupted; its jobs were cancelled") from None
+        raise InterruptedRunError("interrupted; Slurm was asked to cancel its jobs") from None
     finally:
         problems = {job: _problem(job, number, state) for job, (number, state) in running.ended.items()}
         rows = _gathered([job for job in jobs if problems.get(job) == ""])

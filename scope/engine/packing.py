@@ -85,6 +85,10 @@ def unpack(file: Path, parent: Path) -> Path:
     Nothing is left of an archive that is refused.
     """
     try:
+        file.open("rb").close()
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
+    try:
         parent.mkdir(parents=True, exist_ok=True)
         # The archive is unpacked beside its place, so that the last step is a change of name.
         beside = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=parent))

@@ -140,8 +140,9 @@ def _follow(queue: Queue, number: str, run: RunDirectory, progress: RunProgress)
         with as_interrupt(*STOP_WAITING), ExitStack() as stack:
             return _wait(queue, number, Follower(run, progress, stack))
     except KeyboardInterrupt:
-        _cancel(queue, number)
-        raise InterruptedRunError(f"interrupted; job {number} was cancelled") from None
+        ended = _cancel(queue, number)
+        told = "was cancelled" if ended else "may still be queued or run: cancel it yourself"
+        raise InterruptedRunError(f"interrupted; job {number} {told}") from None
 
 
 def _accounted(queue: Queue, number: str, state: JobState) -> JobState:
@@ -153,13 +154,15 @@ def _accounted(queue: Queue, number: str, state: JobState) -> JobState:
     return state
 
 
-def _cancel(queue: Queue, number: str) -> None:
-    """Cancel a job and wait for its end, for a limited time."""
+def _cancel(queue: Queue, number: str) -> bool:
+    """Cancel a job and wait for its end, for a limited time; return whether it has ended."""
     deadline = time.monotonic() + CANCEL_S
     with suppress(ScopeError):
         queue.cancel(number)
-        while not queue.state_of(number).ended and time.monotonic() < deadline:
+        while not (ended := queue.state_of(number).ended) and time.monotonic() < deadline:
             time.sleep(0.2)
+        return ended
+    return False
 
 
 def _wait(queue: Queue, number: str, follower: Follower) -> JobState:
@@ -178,8 +181,8 @@ def _wait(queue: Queue, number: str, follower: Follower) -> JobState:
             follower.update()
             return state
         if state.stuck:
-            _cancel(queue, number)
-            raise ScopeError(f"job {number} cannot start ({state.reason.replace('_', ' ')}); it was withdrawn")
+            told = "it was withdrawn" if _cancel(queue, number) else "it may still be queued: cancel it yourself"
+            raise ScopeError(f"job {number} cannot start ({state.reason.replace('_', ' ')}); {told}")
         reason = "" if state.reason in ("", "None") else f": {state.reason}"
         notice = f"job {number} is pending{reason}" if state.pending else f"job {number} is running"
         if notice != noticed:

@@ -211,6 +211,8 @@ class _Reader(LineReader):
         if known is None:
             known, benchmark = _foreign(section, column)
             self.benchmarks.append(benchmark)
+        elif section.name == "Exchange":
+            self.differences[f"{TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv"] = None
         elif section.name in _SUMS and self._summed != "MPI_DOUBLE":
             self.differences[f"{TITLE}: sums are of {self._summed}, Scope's of MPI_DOUBLE"] = None
         return known
@@ -236,6 +238,8 @@ def _of_scope(section: Section, column: str) -> Meaning | None:
         return Meaning("mpi.latency", "latency_s")
     if name == "Sendrecv" and column == "t_max[usec]":
         return Meaning("mpi.shift", "time_s", {"shift": 1, "call": "sendrecv"}, "max_rank")
+    if name == "Exchange" and column == "t_max[usec]":
+        return Meaning("mpi.neighbor_exchange", "time_s", {"dimensions": 1, "call": "nonblocking"}, "streaming")
     if name == "Uniband" and column in ("mbytes/sec", "msg/sec"):
         wanted: dict[str, Value] = {"window": _WINDOW}
         benchmark = "mpi.bandwidth" if section.ranks == 2 else "mpi.message_rate"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import signal
 from dataclasses import dataclass, replace
@@ -17,6 +19,8 @@ HYDRA_SIGNAL = re.compile(r"\(signal (?P<signal>\d+)\)")
 MPICH_STACK = re.compile(r"^\w+\(\d+\)\.*: *(\S.*)$", re.MULTILINE)
 """The last line of an error stack is the deepest cause."""
 NATIVE = re.compile(r"^scope-measure: (?P<message>.*)$", re.MULTILINE)
+RANK = re.compile(r"(?:[\w.]+: )?rank (?P<rank>\d+) on (?P<host>[^\s:]+): ")
+"""Of the native program's own message, after the name of a benchmark."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,13 @@ class Death:
             words in self.text for words in ("No space left", "Disk quota exceeded", "File too large")
         )
 
-    def no_room(self, path: str, why: str) -> str:
-        """Return one line that says why `path` cannot be written."""
-        if path in self.text:
-            return self.text
+    def no_room(self, path: str, full: bool) -> str:
+        """Return one line that says what cannot be written; `full`: whether the disk of `path` is."""
+        if full and path not in self.text:  # the program's own message had no room either
+            return f"{path}: cannot be written: {os.strerror(errno.ENOSPC)}"
         if self.signal == signal.SIGXFSZ:
-            why = "File too large (ulimit -f)"
-        return f"{path}: cannot be written: {why}"
+            return f"{self.text}: a limit on file sizes (ulimit -f)"
+        return self.text
 
     def by_kernel(self) -> Death:
         """Return the death of a process that the kernel killed for lack of memory."""
@@ -66,7 +70,8 @@ def diagnose(output: str) -> Death:
         rank, host, pid = int(match["rank"]), match["host"], int(match["pid"]) or None
         return Death(_sentence(f"rank {rank} on {host}", pid, number), rank, host, pid, number)
     if own:
-        return Death(own["message"].strip())
+        who = RANK.match(own["message"])
+        return Death(own["message"].strip(), int(who["rank"]) if who else None, who["host"] if who else None)
     if match := HYDRA.search(output):
         named = HYDRA_SIGNAL.search(output)
         code = int(match["code"])

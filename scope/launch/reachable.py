@@ -28,7 +28,7 @@ def refuse_unknown(site: Site) -> None:
     for host in site.hosts:
         if host.name != os.uname().nodename and (why := _unknown(host.name)) and not _ssh_knows(host.name):
             raise UsageError(
-                f"launcher.hosts = {host.name}: there is no such host ({why}); must be a host's name or address"
+                f"launcher.hosts = {host.name}: has no address here ({why}); must be a host's name or address"
             )
 
 

@@ -152,7 +152,8 @@ def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], reques
 
     A key is a field of `Request`, too.
     """
-    key = next((key for pattern, key in keys if re.search(pattern, reason, re.IGNORECASE)), None)
+    found = [key for pattern, key in keys if re.search(pattern, reason, re.IGNORECASE)]
+    key = found[0] if len(found) == 1 else None  # a reason that names several leaves open which is wrong
     if key == "nodes" and request.nodelist:
         key = "nodelist"
     value = getattr(request, key) if key else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import subprocess
 import sysconfig
 import time
@@ -49,7 +50,8 @@ def scope(folder: Path, *words: str) -> Answer:
 def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     """Start a command that a test will interrupt, also where this process itself ignores interrupts."""
     return subprocess.Popen(
-        ["env", "--default-signal=INT", str(SCOPE), *words],
+        [str(SCOPE), *words],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # before any interrupt of the caller
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

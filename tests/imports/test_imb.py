@@ -23,6 +23,11 @@ def test_version_4_times_collectives_back_to_back() -> None:
     assert not found.figures("mpi.broadcast", "time_s")
     assert found.values("mpi.imb_bcast", "time_s") == [600.76e-6, 5800.13e-6]
     assert found.values("mpi.imb_bcast", "slowest_rank_s") == [1201.46e-6, 6000.10e-6]
+    exchange = found.figures("mpi.neighbor_exchange", "time_s")
+    assert [one.values[0] for one in exchange[:3]] == [5997.60e-6, 6400.62e-6, 5200.44e-6]
+    assert exchange[1].parameters == {"dimensions": 1, "call": "nonblocking", "message_bytes": 1}
+    assert (exchange[1].definition, exchange[1].ranks) == ("streaming", 2)
+    assert any("MPI_Recv" in one for one in found.reading.differences)
     assert found.reading.program == "Intel MPI Benchmarks 4.0.0"
     assert time.localtime(found.reading.started_unix_s)[:5] == (2026, 11, 23, 14, 39)
     assert not found.unread

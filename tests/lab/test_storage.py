@@ -18,7 +18,7 @@ from scope.lab import description, emulation, faults, folder, storage
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
 from tests.cli.scope_command import scope
-from tests.lab.test_emulation import WITHOUT_RIGHTS, refuse_without_namespaces, sent_on_the_wire
+from tests.lab.test_emulation import WITHOUT_RIGHTS, on_the_wire, refuse_without_namespaces
 
 FILES = """
 [[group]]
@@ -107,14 +107,14 @@ def keepers(lab: Emulation, name: str) -> list[str]:
 
 
 def test_every_client_reads_what_one_wrote_over_the_wire(files: Emulation) -> None:
-    before = sent_on_the_wire(files, "node1")
+    before = on_the_wire(files, "node1", "tx")
     numbers = "seq 200000 > numbers && sync numbers && seq 200000 | md5sum"
     write = f'cd "$SCOPE_STORAGE" && df --output=fstype . && {numbers}'
     kind, digest = files.run("node1", ["sh", "-c", write]).stdout.splitlines()[1:]
     assert kind == "fuse.glusterfs"
     read = files.run("node2", ["sh", "-c", 'md5sum < "$SCOPE_STORAGE/numbers"'])
     assert read.stdout.strip() == digest, read.stderr
-    assert sent_on_the_wire(files, "node1") - before > 2 * 1_288_895, "two copies cross the port of their writer"
+    assert on_the_wire(files, "node1", "tx") - before > 2 * 1_288_895, "two copies cross the port of their writer"
     assert len(keepers(files, "numbers")) == 2
     assert (
         files.state.facts().storage == "GlusterFS on the disks of 64 MB of the hosts server, 2 copies of each file"

@@ -131,7 +131,7 @@ class SlurmCluster:
 
     def wait_until_empty(self) -> None:
         """Wait until no job is left, since the next test's would wait for its nodes."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while self.queue():
             assert time.monotonic() < deadline, self.queue()
             time.sleep(0.1)
@@ -187,7 +187,7 @@ def _idle(cluster: SlurmCluster) -> int:
 
 def _wait(ready: Callable[[], T], folder: Path) -> T:
     """Return the first true answer; the cluster's own words when there is none in time."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not (answer := ready()):
         said = "\n".join(path.read_text()[-500:] for path in folder.glob("*.out"))
         assert time.monotonic() < deadline, f"the cluster did not come up: {said}"

@@ -157,6 +157,7 @@ def test_a_busy_receiver_does_not_hold_up_the_sender(
 def test_messages_cross_the_cable_and_not_the_memory(
     cluster: Cluster, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
+    before = cluster.received_bytes(SECOND)
     answer = cluster.run(
         tmp_path,
         embedded_build.mpi,
@@ -172,3 +173,10 @@ def test_messages_cross_the_cable_and_not_the_memory(
     assert answer.code == 0, answer.errors
     cases = [line for line in samples(tmp_path / "run") if line["record"] == "case"]
     assert [case["status"] for case in cases] == ["ok"] * 6
+    to_the_second = sum(
+        len(series["elapsed_s"][0]) * series["operations"] * case["parameters"]["message_bytes"]
+        for case in cases
+        if case["benchmark"] == "mpi.latency"
+        for series in case["series"]
+    )
+    assert cluster.received_bytes(SECOND) - before > to_the_second > 0

@@ -126,6 +126,21 @@ def test_hosts_that_become_idle_in_time_are_waited_for(play: Any) -> None:
     assert [job.name for job in hasty.waiting] == ["b"]
 
 
+def test_a_controller_that_is_silent_at_first_is_asked_again(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Played(["a"])
+    answers, silent = queue.nodes, iter([True, True])
+
+    def nodes(partition: str | None, wanted: tuple[str, ...] = ()) -> list[Node]:
+        if next(silent, False):
+            raise ScopeError("sinfo: Unable to contact slurm controller")
+        return answers(partition, wanted)
+
+    monkeypatch.setattr(queue, "nodes", nodes)
+    done = play(queue, [("a",)])  # waits for no host
+    done.run()
+    assert (queue.hands, done.waiting) == ([("a",)], [])
+
+
 def test_a_job_that_would_wait_is_withdrawn_and_tried_again(play: Any) -> None:
     queue = Played(["a", "b"], stuck={("a",)})
     done = play(queue, [("a",), ("b",)], max_pending_s=5)

@@ -59,6 +59,26 @@ def test_last_words_are_understood(output: str, death: Death) -> None:
     assert diagnose(output) == death
 
 
+@pytest.mark.parametrize(
+    "message", ["rank 3 on node2: out of memory", "mpi.latency: rank 3 on node2: out of memory"]
+)
+def test_the_rank_of_the_programs_own_message_is_the_one_that_died(message: str) -> None:
+    found = diagnose(f"scope-measure: {message}\nMPI_ABORT was invoked\n")
+    assert found == Death(message, rank=3, host="node2")
+
+
+def test_where_nothing_could_be_written_is_said_as_far_as_it_is_known() -> None:
+    shared = Death("/dev/shm: No space left on device")
+    assert shared.no_room("/run/samples.jsonl", full=False) == shared.text
+    assert shared.no_room("/run/samples.jsonl", full=True) == (
+        "/run/samples.jsonl: cannot be written: No space left on device"
+    )
+    killed = Death("rank 1 was killed by signal 25 (SIGXFSZ)", signal=signal.SIGXFSZ)
+    assert killed.no_room("/run/samples.jsonl", full=False).endswith(
+        "(SIGXFSZ): a limit on file sizes (ulimit -f)"
+    )
+
+
 def test_a_full_disk_is_told_from_other_deaths() -> None:
     assert diagnose("scope-measure: /x: No space left on device").disk_full
     assert Death("died", signal=signal.SIGXFSZ).disk_full
@@ -120,6 +140,11 @@ def test_the_first_to_die_is_named_by_the_launcher() -> None:
     dead = dict.fromkeys(range(3), "gone")
     assert judge([slot(0), slot(1), slot(2)], states=dead, death=Death("", rank=1)) == [1]
     assert judge([slot(0), slot(1), slot(2)], states=dead, death=Death("", pid=102)) == [2]
+
+
+def test_after_a_death_that_names_nobody_nobody_is_accused() -> None:
+    dead = dict.fromkeys(range(3), "gone")
+    assert judge([slot(0, 6), slot(1, 5), slot(2, 6)], states=dead, death=Death("it printed nothing")) == []
 
 
 def test_missing_ranks_are_named_but_not_a_thousand() -> None:

@@ -126,7 +126,9 @@ def test_a_wrong_result_in_the_first_or_last_group_is_noticed(fault: str, root: 
     faults = " ".join(f"{fault}:mpi.{name}" for name in (*MOVEMENTS, *REDUCTIONS))
     # The first rank receives nothing from MPI_Exscan.
     plan = [line for line in in_groups(root) if "barrier" not in line and (root or "exscan" not in line)]
-    for case in measure(6, plan, SCOPE_FAULT=faults).cases:
+    ended = measure(6, plan, SCOPE_FAULT=faults)
+    assert len(ended.cases) == len(plan), ended.errors
+    for case in ended.cases:
         assert case.status == "failed", f"{case.benchmark} {case.parameters}"
 
 

@@ -178,6 +178,7 @@ def test_packets_that_the_kernel_drops_are_sent_again(measure: Measure) -> None:
 def test_the_granted_buffer_is_recorded(measure: Measure) -> None:
     asked = 16384
     ended = measure(2, lines(("tcp", "udp", "unix"), ("bandwidth",), (1000,), f"socket_buffer_bytes={asked}"))
+    assert len(ended.cases) == 3, ended.errors
     for case in ended.cases:
         assert case.status == "ok"
         assert case.series[0].observed is not None

@@ -79,6 +79,7 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
     names = sorted({case.split()[0] for case in CASES})
     ended = measure(2, CASES, SCOPE_FAULT=" ".join(f"{fault}:{name}" for name in names))
     assert ended.code == 1
+    assert len(ended.cases) == len(CASES), ended.errors
     who = "rank 0 on " if fault == "wrong-result" else "rank 1 on "
     for case in ended.cases:
         assert case.status == "failed", (case.benchmark, case.parameters)
@@ -91,7 +92,7 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
         ("node.lapack threads=4000", "threads=4000: this rank may use"),
         ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes must be at least block_bytes"),
         ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "must be a multiple of 4096 B"),
-        ("node.disk file_bytes=17592186044416", "no space for 17592186044416 B"),
+        ("node.disk file_bytes=17592186044416", "cannot allocate 17592186044416 B"),
     ],
 )
 @pytest.mark.usefixtures("scratch")

@@ -82,8 +82,9 @@ def corrupting(embedded_build: NativeBuild, tmp_path_factory: pytest.TempPathFac
     return str(library)
 
 
-def expect_all_failed(ended: Ended) -> None:
-    """Every case fails and names rank, repetition and place; the launch ends with exit code 1."""
+def expect_all_failed(ended: Ended, planned: int) -> None:
+    """Every planned case fails and names rank, repetition and place; the launch ends with exit code 1."""
+    assert len(ended.cases) == planned, ended.errors
     cases = [case for case in ended.cases if case.status != "unavailable"]
     assert [(case.benchmark, case.parameters) for case in cases if case.status == "ok"] == []
     for case in cases:
@@ -105,23 +106,22 @@ def test_a_wrong_byte_and_lost_data_fail_the_case_of_their_message(
         rules.append(f"{length * MOVED.get(name, 1)}:{faults[number % 2].format(rank)}")
     ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=";".join(rules))
     assert ended.errors.count("corrupted byte") + ended.errors.count("lost ") == len(MESSAGES)
-    expect_all_failed(ended)
+    expect_all_failed(ended, len(plan))
 
 
 def test_threads_notice(measure: Measure, corrupting: str) -> None:
     rules = {641: "15:{}:37%", 642: "1:{}:lost"}
     plan = [f"mpi.threads threads=2 rounds=5 oversubscription=allowed message_bytes={n} {FEW}" for n in rules]
     faults = ";".join(f"{length}:{rule.format(RANKS - 1)}" for length, rule in rules.items())
-    expect_all_failed(
-        measure(RANKS, plan, "--placement=threads", action="run", LD_PRELOAD=corrupting, CORRUPT=faults)
-    )
+    ended = measure(RANKS, plan, "--placement=threads", action="run", LD_PRELOAD=corrupting, CORRUPT=faults)
+    expect_all_failed(ended, len(plan))
 
 
 def test_a_child_that_answers_wrongly_is_named(measure: Measure, corrupting: str) -> None:
     plan = [f"mpi.spawn children=1 {FEW}"]
     # An answer has 1003 bytes. The child of the preparation answers first, then that of each repetition.
     ended = measure(1, plan, "--placement=none", action="run", LD_PRELOAD=corrupting, CORRUPT="1003:3:0:40%")
-    expect_all_failed(ended)
+    expect_all_failed(ended, 1)
     assert "repetition 2: answer of child 0: bytes 400 to 407" in ended.cases[0].reason
 
 
@@ -134,7 +134,7 @@ def test_benchmarks_below_mpi_notice(measure: Measure) -> None:
     plan = [f"{case} message_bytes=777 {SAMPLING}" for case in TRANSPORTED]
     flipped, lost = PROTOCOLS[::2], PROTOCOLS[1::2]
     faults = [*(f"flip-byte:{one}:31" for one in flipped), *(f"lose-data:{one}" for one in lost)]
-    expect_all_failed(measure(RANKS, plan, action="run", SCOPE_FAULT=" ".join(faults)))
+    expect_all_failed(measure(RANKS, plan, action="run", SCOPE_FAULT=" ".join(faults)), len(plan))
 
 
 # Of each case a message of two processes: its bytes, how many of this length a run receives, and the number of one
@@ -188,7 +188,7 @@ def test_one_wrong_byte_fails_what_is_computed_from_it(
         plan.append(f"{case} {FEW}")
         rules.append(f"{length}:{run * in_run + call}:{receiver}:{place}")
     ended = measure(RANKS, plan, action="run", LD_PRELOAD=corrupting, CORRUPT=";".join(rules))
-    expect_all_failed(ended)
+    expect_all_failed(ended, len(plan))
 
 
 def test_without_a_wrong_byte_all_pass(measure: Measure, corrupting: str) -> None:

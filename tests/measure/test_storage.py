@@ -157,6 +157,7 @@ def test_one_wrong_byte_and_lost_data_fail_their_case(fault: str, measure: Measu
     ):  # a library may read more than a view, and the wrong byte be one that nobody wants
         plan = [case for case in plan if not ("operation=read" in case and "packed" not in case)]
     ended = measure(2, plan, LD_PRELOAD=wrong_disk, WRONG_DISK=fault)
+    assert len(ended.cases) == len(plan), ended.errors
     assert [(case.benchmark, case.parameters) for case in ended.cases if case.status != "failed"] == []
     for case in ended.cases:
         assert re.search(NAMED, case.reason), case.reason

@@ -53,7 +53,9 @@ def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallat
     if subprocess.run(["fallocate", "--punch-hole", "--length", str(1 << 20), probe], check=False).returncode:
         pytest.skip("this file system cannot free a part of a file")
     for how, kept in (("phases", False), ("exit", True)):  # `exit`: the process might still write
-        for one in run(embedded, 2, how).profiles:
+        ended = run(embedded, 2, how)
+        assert len(ended.profiles) == 2, ended.errors
+        for one in ended.profiles:
             facts = one.path.stat()
             assert facts.st_size > 3e6
             assert (facts.st_blocks * 512 >= facts.st_size) == kept, how
@@ -82,7 +84,7 @@ def test_a_forked_child_does_not_write_into_its_parents_profile(run: Run, embedd
 
 def test_threads_lose_no_call(run: Run, embedded: MpiInstallation) -> None:
     ended = run(embedded, 2, "threads")
-    assert ended.code == 0, ended.errors
+    assert (ended.code, len(ended.profiles)) == (0, 2), ended.errors
     for rank, one in enumerate(ended.profiles):
         totals = ended.totals(rank)
         assert (totals["Irecv"], totals["Isend"]) == ((2000, 0), (2000, 8000))
@@ -126,6 +128,7 @@ def test_regions_have_their_own_rows(run: Run, embedded: MpiInstallation) -> Non
 
 def test_the_time_series_covers_the_run(run: Run, embedded: MpiInstallation) -> None:
     ended = run(embedded, 2, "phases", SCOPE_MONITOR_OPTIONS="interval=0.01")
+    assert len(ended.profiles) == 2, ended.errors
     for one in ended.profiles:
         rows = one.tables["timeline"]
         assert len(rows) >= 5

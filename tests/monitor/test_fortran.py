@@ -59,7 +59,7 @@ def test_fortran(run: Run, tmp_path: Path, name: str, interface: str) -> None:
     subprocess.run(command, check=True, cwd=tmp_path, timeout=PATIENCE_S)
     written = tmp_path / "written"
     ended = run(installed(f"{name}-debian"), RANKS, str(written), program=program)
-    assert ended.code == 0, ended.errors
+    assert (ended.code, len(ended.profiles)) == (0, RANKS), ended.errors
     for rank, one in enumerate(ended.profiles):
         totals = ended.totals(rank)
         waitsome, _ = totals.pop("Waitsome")

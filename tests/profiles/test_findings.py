@@ -137,6 +137,12 @@ def test_a_late_process_that_gets_no_processor(find: Find) -> None:
     assert "less processor time" in find(processes)["late-process"].advice
 
 
+def test_a_late_process_that_computes_no_longer_is_not_told_to(find: Find) -> None:
+    processes = uneven()
+    processes[2].call("MPI_Recv", 4.2, 10, 2000)
+    assert "computes no longer than the others" in find(processes)["late-process"].advice
+
+
 def test_two_late_processes_are_waiting_but_not_one(find: Find) -> None:
     processes = healthy()
     for one in processes:
@@ -166,7 +172,8 @@ def test_kernel_time_and_what_may_take_it(find: Find, faults: int, advice: str) 
 
 
 @pytest.mark.parametrize(
-    ("voluntary", "involuntary", "advice"), [(9000, 5, "slept in the kernel"), (100, 50_000, "more processes run")]
+    ("voluntary", "involuntary", "advice"),
+    [(9000, 5, "slept in the kernel"), (100, 50_000, "preempted: look for more processes or threads")],
 )
 def test_wall_clock_above_processor_time(find: Find, voluntary: int, involuntary: int, advice: str) -> None:
     processes = healthy()
@@ -203,7 +210,7 @@ def test_a_size_that_the_machine_does_badly(find: Find) -> None:
         (
             0,
             {"in_routine": synthetic.number("MPI_Recv")},
-            "Rank 3 disappeared: killed or crashed, inside",
+            "Rank 3 had not ended: killed, crashed, or still running, inside",
         ),
         (2, {"abort_code": 17}, "Rank 3 called MPI_Abort with code 17, while computing"),
         (3, {}, "Rank 3 exited without MPI_Finalize"),

@@ -85,7 +85,7 @@ void Datagrams::hear_each_other(const Partner&) {
       "no packet arrives from the other process: packets are filtered, or the hosts are not on one link");
 }
 
-// The vector calls are cheaper than those with a message header, but have no flag for non-blocking operation.
+// The vector calls are cheaper than those with a message header, but have no flag for nonblocking operation.
 template <class WithHeader, class Bare>
 ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts,
                         bool may_sleep) const {

@@ -101,7 +101,7 @@ Address address_of(const Worker& worker) {
   return copy;
 }
 
-// A pending non-blocking call; empty when it completed at once.
+// A pending nonblocking call; empty when it completed at once.
 class Request {
  public:
   void begin(ucs_status_ptr_t started) {

@@ -60,6 +60,11 @@ def _advice(late: Process, others: list[Process]) -> str:
             f"This process gets less processor time than others: look for other processes on {late.host}, check"
             " the binding, and check whether this process waits for files."
         )
+    if late.compute_s <= _mean(others, "compute_s"):
+        return (
+            "It computes no longer than the others: something before these collectives holds it up, such as a"
+            " receive or a file. Record a trace (`scope monitor --trace`)."
+        )
     return (
         "It computes longer than the others: give it less work, or find what only this rank does (input, output, a"
         f" larger part). If its work is equal, its processor on {late.host} is slower."

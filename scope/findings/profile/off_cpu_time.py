@@ -40,7 +40,8 @@ def find(facts: Facts) -> list[Finding]:
                 Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
             ],
             advice=(
-                "They were preempted: more processes run than there are processors. Use fewer, or bind them."
+                "They were preempted: look for more processes or threads than processors, other programs, ranks "
+                "bound to the same cores, and processor quotas."
                 if preempted
                 else "They slept in the kernel until messages or files arrived. Use a transport that polls, and "
                 "check file access and late messages."

@@ -9,7 +9,7 @@ from scope.findings.profile.facts import Facts
 from scope.profiles.records import Process
 
 _WAYS = {
-    "running": "disappeared: killed or crashed",
+    "running": "had not ended: killed, crashed, or still running",
     "aborted": "called MPI_Abort",
     "exited": "exited without MPI_Finalize",
 }

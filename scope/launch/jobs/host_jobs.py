@@ -79,7 +79,8 @@ class HostJobs:
                 except ScopeError:
                     if time.monotonic() - answered_s > SILENCE_S:
                         raise
-                    progress = 0
+                    time.sleep(POLL_S[0])
+                    continue
                 now_s = time.monotonic()
                 if progress or self._queued:
                     progressed_s = now_s
@@ -92,7 +93,7 @@ class HostJobs:
 
     def why_not(self, job: HostJob) -> str:
         """Return the hosts that kept a job from running, each with its state: node3 (drained: disk)."""
-        seen = [self.nodes.get(host, Node(host, "unknown to this partition")) for host in job.hosts]
+        seen = [self.nodes.get(host, Node(host, "not known to this partition")) for host in job.hosts]
         busy = [node for node in seen if not node.idle] or seen
         return ", ".join(f"{node.name} ({node.state}{': ' + node.reason if node.reason else ''})" for node in busy)
 

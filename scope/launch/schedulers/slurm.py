@@ -37,7 +37,7 @@ KEYS = (
     (r"partition", "partition"),
     (r"\baccount\b|association", "account"),
     (r"time limit", "time_limit_s"),
-    (r"node name|node configuration|node count", "nodes"),
+    (r"node name|node count", "nodes"),
 )
 """Which key of an experiment an error of sbatch is about."""
 

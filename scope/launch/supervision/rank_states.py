@@ -44,14 +44,15 @@ def rank_states(
     """Return the state of every rank and whether it arrived where the others waited.
 
     `silence_s` is the time since each rank last renewed its slot, `states` the kernel's state of its process. A
-    rank is missing when it never appeared, died, is stopped or is silent. Where none is, the ranks behind the most
-    advanced one are missing; where all are equally advanced, the one that sleeps while others spin in a call.
+    rank is missing when it never appeared, died, is stopped or is silent. Where none is, and the case was ended
+    from outside, the ranks behind the most advanced one are missing; where all are equally advanced, the one that
+    sleeps while others spin in a call. After a death, slots show only when each rank wrote its last one.
     """
     missing = {rank for rank in range(ranks) if _absent(rank, slots, silence_s, states, death)}
-    if not missing:
+    if not missing and death is None:
         furthest = max(slot.advance for slot in slots.values())
         missing = {rank for rank, slot in slots.items() if slot.advance < furthest}
-    if not missing and {"running", "sleeping"} <= set(states.values()):
+    if not missing and death is None and {"running", "sleeping"} <= set(states.values()):
         missing = {rank for rank, word in states.items() if word == "sleeping"}
     return [_state(rank, slots.get(rank), silence_s, states, rank not in missing) for rank in range(ranks)]
 

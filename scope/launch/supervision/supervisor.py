@@ -6,7 +6,6 @@ dies, gets a record that names the ranks that did not arrive; the remaining case
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import resource
@@ -50,7 +49,7 @@ GRACE_S = 60.0
 SMALLEST_ROOM_BYTES = 64 * 1024
 SUFFICIENT_FILE_BYTES = 64 * 1024**2
 """Open MPI 5 needs files of 16 MiB (btl_sm_segment_size), other installations may be configured to need more."""
-BAD_PLAN, NO_OUTPUT = 2, 3
+BAD_PLAN, NO_OUTPUT, NO_RESOURCE = 2, 3, 4
 """Exit codes of the native program."""
 
 
@@ -322,20 +321,20 @@ class Supervisor:
         """Raise when another attempt would end in the same way; `begun`: whether there is a record of this one."""
         if ending.code in (0, 1):
             return
-        if not begun and ending.code not in (BAD_PLAN, NO_OUTPUT):
-            self._raise_if_files_are_small()
+        if not begun and ending.code not in (BAD_PLAN, NO_OUTPUT, NO_RESOURCE):
+            self._raise_if_files_are_small(ending)
         if ending.code is None:
             return
         if ending.code == NO_OUTPUT or ending.death.disk_full:
-            # On a full disk the program's own message may be missing.
             full = shutil.disk_usage(self.run.path).free < SMALLEST_ROOM_BYTES
-            why = os.strerror(errno.ENOSPC) if full else ending.death.text
-            raise ScopeError(ending.death.no_room(str(self.run.samples), why))
+            raise ScopeError(ending.death.no_room(str(self.run.samples), full))
+        if ending.code == NO_RESOURCE:
+            raise ScopeError(ending.death.text)
         if ending.code == BAD_PLAN and "plan" in ending.death.text:
             raise ScopeError(ending.death.text)
 
     @staticmethod
-    def _raise_if_files_are_small() -> None:
+    def _raise_if_files_are_small(ending: Ending) -> None:
         """Raise when MPI may not have begun because of a limit on the size of files.
 
         Which of its last words are printed is chance: the launcher may lose a rank before it hears of the signal.
@@ -344,8 +343,9 @@ class Supervisor:
         if limit_bytes == resource.RLIM_INFINITY or limit_bytes >= SUFFICIENT_FILE_BYTES:
             return
         raise ScopeError(
-            f"no rank began, and files are limited to {units.size(limit_bytes)} (ulimit -f): the shared memory of "
-            f"an MPI library is a file, too; allow {units.size(SUFFICIENT_FILE_BYTES)} or more"
+            f"no rank began: {ending.death.text}; files are limited to {units.size(limit_bytes)} here (ulimit -f),"
+            " and the shared memory of MPI libraries is a file, too: allow"
+            f" {units.size(SUFFICIENT_FILE_BYTES)} or more"
         )
 
     def _verdict(self, ending: Ending) -> tuple[str, str]:

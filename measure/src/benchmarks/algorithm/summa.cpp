@@ -231,7 +231,7 @@ std::vector<Parameter> parameters() {
        {grid_order_parameter(),
         parallel("broadcast", broadcasts_with_library, "how panels travel along rows and columns of the grid")
             .worded(",ring broadcasts,binomial broadcasts,long broadcasts,"
-                    "broadcasts of the library,non-blocking broadcasts of the library")}});
+                    "broadcasts of the library,nonblocking broadcasts of the library")}});
 }
 
 const Registration registration{{

@@ -288,7 +288,7 @@ const Registration registration{{
          parallel("exchange", "blocking,nonblocking,shared_memory",
                   "messages after, or during, the computation of their contents; or as the first, but "
                   "transpositions within a host through shared memory")
-             .worded(",non-blocking,transpositions in shared memory"),
+             .worded(",nonblocking,transpositions in shared memory"),
          npb::vector_variant(),
          parallel("grid_rows", "ranks", 0, 0, 1'000'000,
                   "rows of the process grid, bands of latitudes; 0: as many as possible")

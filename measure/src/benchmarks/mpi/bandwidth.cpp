@@ -122,7 +122,7 @@ const Registration registration{{
         {send_mode_parameter(),
          size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
          call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
-         call("completion", "nonblocking,blocking", "the sender's calls: non-blocking or blocking")
+         call("completion", "nonblocking,blocking", "the sender's calls: nonblocking or blocking")
              .worded(",blocking")}),
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},

@@ -1,6 +1,6 @@
 // The common part of all MPI collectives: the ways of calling one, and the hidden share of a call.
 //
-// A collective is called in one of four ways: blocking; non-blocking with an immediate wait; the same with a
+// A collective is called in one of four ways: blocking; nonblocking with an immediate wait; the same with a
 // computation of equal length between the two (overlapped); persistent, with start and wait. The call is
 // timed (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
 //
@@ -297,9 +297,9 @@ class Collective : public Benchmark {
 
 inline Parameter call_parameter() {
   return call("call", "blocking,nonblocking,overlapped,persistent",
-              "blocking, non-blocking, non-blocking overlapped with a computation of equal length, or "
+              "blocking, nonblocking, nonblocking overlapped with a computation of equal length, or "
               "persistent")
-      .worded(",non-blocking,overlapped with computation,persistent");
+      .worded(",nonblocking,overlapped with computation,persistent");
 }
 inline Parameter group_parameter() {
   return problem(
@@ -330,7 +330,7 @@ inline std::vector<Metric> collective_metrics() {
   return {seconds("time_s"), bytes_per_second(), hidden_share()};
 }
 
-// A non-blocking or persistent routine represents its start and its wait together.
+// A nonblocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,
                                                 Binding::Bytes bytes = Binding::Bytes::per_block) {
   return {{calls.blocking, "call=blocking", bytes},

@@ -154,7 +154,7 @@ class PingPong final : public Benchmark {
 const Registration registration{{
     .name = "mpi.latency",
     .title = "ping-pong",
-    .summary = "ping-pong in every send mode, blocking and non-blocking: half a round trip",
+    .summary = "ping-pong in every send mode, blocking and nonblocking: half a round trip",
     .ranks = Ranks::exactly(2),
     .routines = {{"MPI_Send,MPI_Recv,MPI_Sendrecv,MPI_Sendrecv_replace,MPI_Irecv,MPI_Recv_init",
                   "mode=standard completion=blocking"},
@@ -164,7 +164,7 @@ const Registration registration{{
     .rungs = {{Pattern::ping_pong, "", "mode=standard completion=blocking"}},
     .parameters = with_message_buffers(
         {send_mode_parameter(),
-         call("completion", "blocking,nonblocking", "blocking or non-blocking calls").worded(",non-blocking"),
+         call("completion", "blocking,nonblocking", "blocking or nonblocking calls").worded(",nonblocking"),
          counts_parameter(),
          size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")}),
     .definition = Definition::half_round_trip,

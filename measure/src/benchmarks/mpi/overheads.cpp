@@ -1,5 +1,5 @@
 // mpi.overheads: the parameters of LogGP: how long sender and receiver are busy, and how long the message is
-// in flight; in every send mode, by blocking, non-blocking and persistent calls.
+// in flight; in every send mode, by blocking, nonblocking and persistent calls.
 //
 // Timed: a ping-pong on rank 0's clock, half of whose round trip is o_s + L + o_r. In the same repetition,
 // each on the clock of the busy rank: the call that sends a message which the partner awaits (o_s); the receive of a

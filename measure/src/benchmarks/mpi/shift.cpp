@@ -86,7 +86,7 @@ const Registration registration{{
                        .labelled("shift q")
                        .worded("by {}"),
                    call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")
-                       .worded(",non-blocking")},
+                       .worded(",nonblocking")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2,4 shift=1 call=sendrecv message_bytes=1Ki,64Ki"},

@@ -118,7 +118,7 @@ class Disk final : public Benchmark {
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
     if (error != 0) {
-      throw Unavailable(sentence({folder_, ": no space for ", bytes(), " B: ", std::strerror(error)}));
+      throw Unavailable(sentence({folder_, ": cannot allocate ", bytes(), " B: ", std::strerror(error)}));
     }
   }
 

@@ -1,4 +1,4 @@
-// How an operation calls MPI: blocking; non-blocking with an immediate wait; or non-blocking with a computation of equal
+// How an operation calls MPI: blocking; nonblocking with an immediate wait; or nonblocking with a computation of equal
 // length between start and wait (thesis, section 8.4).
 #pragma once
 
@@ -11,8 +11,8 @@ namespace scope {
 
 inline Parameter operation_call() {
   return call("call", "blocking,nonblocking,overlapped",
-              "blocking, non-blocking, or non-blocking overlapped with a computation of equal length")
-      .worded(",non-blocking,overlapped with computation");
+              "blocking, nonblocking, or nonblocking overlapped with a computation of equal length")
+      .worded(",nonblocking,overlapped with computation");
 }
 inline std::vector<Metric> operation_metrics() {
   return {seconds("time_s"), bytes_per_second(),

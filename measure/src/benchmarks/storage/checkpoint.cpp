@@ -1,7 +1,7 @@
 // storage.checkpoint: what of writing a checkpoint an application can hide behind its computation.
 //
 // Timed: a computation and a checkpoint, on every rank's own clock after a common start; the slowest rank counts. Without overlap
-// the checkpoint (open, write, flush, close) follows the computation; else a thread writes it, or non-blocking calls of MPI-IO
+// the checkpoint (open, write, flush, close) follows the computation; else a thread writes it, or nonblocking calls of MPI-IO
 // do, while the rank computes. In the same repetition both are timed alone; the computation takes as long as the checkpoint.
 // Hidden is t_checkpoint + t_computation - t_both over the smaller of the first two.
 #include <unistd.h>
@@ -223,7 +223,7 @@ const Registration registration{{
         {call(
              "overlap", "none,thread,nonblocking",
              "the checkpoint follows the computation, a thread writes it meanwhile, or requests of MPI-IO do")
-             .worded(",by a thread,non-blocking"),
+             .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
          call("access", "independent,collective", "of MPI-IO: calls of each rank, or of all together")
              .worded(",collective"),

@@ -1,4 +1,4 @@
-"""Cases that failed their verification, crashed, or did not end."""
+"""Cases that failed, crashed, or did not end."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from scope.samples.records import RankState
 from scope.samples.samples import CaseSamples, PrintedFigure
 
 _HAPPENED = {
-    "failed": "failed its verification",
+    "failed": "failed",
     "crashed": "crashed",
     "timeout": "did not end and was terminated",
 }
 _ADVICE = {
-    "failed": "The reason names the wrong data, or the call that returned an error, such as that of a full disk. "
-    "Data are corrupted in transit or computed wrongly: suspect the library, the driver, the link or memory, and "
-    "run the case again with another MPI (`scope run --mpi NAME`) and on other hosts.",
+    "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause. "
+    "If it names wrong data, suspect the library, the driver, the link or memory: run the case again with another "
+    "MPI (`scope run --mpi NAME`) and on other hosts.",
     "crashed": "Its last output is in `{folder}/stderr.txt`.",
     "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--case-limit SECONDS` "
     "allows it more time.",
@@ -101,10 +101,14 @@ def _located(absent: list[RankState]) -> dict[str, str | int | float]:
 
 
 def _place(state: RankState) -> str:
+    if state.pid == 0:
+        return f"rank {state.rank}"
     return f"rank {state.rank} on {state.host} (process {state.pid})"
 
 
 def _doing(state: RankState) -> str:
+    if state.pid == 0:
+        return "never reported"
     return (
         f"{state.state}, in {state.stage}, repetition {state.repetition}, "
         f"last heartbeat {state.last_heartbeat_s:.1f} s before termination"

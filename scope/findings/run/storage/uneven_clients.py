@@ -77,10 +77,11 @@ def _finding(context: Context, uneven: Uneven) -> Finding:
         title = f"{one.label}: processes on {', '.join(hosts)} take {times} in every launch: slow client"
         advice = "Compare the network, mount options and load of the slow client with those of the other hosts."
     else:
-        title = f"{one.label}: different processes take {times} in each launch: some files lie on a slow server"
+        title = f"{one.label}: some processes take {times} in every launch, on no one host: possibly a slow server"
         advice = (
-            "Look at the load and the disks of the servers. One slow server slows every file that is striped over "
-            "all servers; of files for single processes it slows only those that it holds."
+            "On a parallel file system, look at the load and the disks of the servers: one slow server slows every"
+            " file that is striped over all servers; of files for single processes it slows only those that it"
+            " holds. On a local disk, processes compete for it: check their binding."
         )
     return Finding(
         code="slow-storage-client" if hosts else "slow-storage-server",

@@ -89,7 +89,7 @@ class Exchange {
 };
 
 // Every process of a line sends one slab of doubles to every other one: by the library's all-to-all, by
-// non-blocking messages, which travel while slabs of others are made and taken, or, on one host, through memory that
+// nonblocking messages, which travel while slabs of others are made and taken, or, on one host, through memory that
 // they share.
 class Transposition {
  public:
