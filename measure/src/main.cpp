@@ -21,6 +21,7 @@
 #include "probing/probe.hpp"
 #include "registry.hpp"
 #include "sampling/sentinel.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -64,8 +65,9 @@ int run(const Options& options, MpiEnvironment& mpi) {
     if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
     return 2;
   } catch (const std::system_error& error) {
-    std::cerr << "scope-measure: rank " << world.rank() << " on " << host_name() << ": " << error.what()
-              << '\n';
+    // In one piece, since other ranks may say the same at the same time.
+    std::cerr << sentence(
+        {"scope-measure: rank ", world.rank(), " on ", host_name(), ": ", error.what(), "\n"});
     MPI_Abort(world.handle(), 4);
     return 4;
   }

@@ -13,6 +13,7 @@ from statistics import median
 import pytest
 
 from scope.build import registry
+from scope.launch.diagnosis import diagnose
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.models.communication.random_pairs import partners
@@ -432,6 +433,14 @@ def test_a_full_disk_ends_with_its_own_code(measure: Measure) -> None:
     ended = measure(2, ["mpi.barrier"], "--output=/dev/full")
     assert ended.code == 3
     assert "/dev/full: cannot be written: No space left on device" in ended.errors
+
+
+def test_a_rank_without_its_file_names_itself_and_not_the_samples(measure: Measure) -> None:
+    ended = measure(2, ["mpi.barrier"], "--progress=/nowhere/progress")
+    assert ended.code == 4
+    died = diagnose(ended.errors)
+    assert died.rank in (0, 1)
+    assert died.text == f"rank {died.rank} on {died.host}: /nowhere/progress: No such file or directory"
 
 
 @pytest.mark.parametrize(
