@@ -38,7 +38,7 @@ def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     for name in [*DERIVED, "report.html"]:
         assert (golden_copy / name).stat().st_size > 1000
-    assert "16 ranks: failed" in result.stdout
+    assert "16 ranks: failed: rank 7" in result.stdout
 
 
 def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:

@@ -24,7 +24,7 @@ def arrival(rank: int, host: str, arrived: bool) -> RankState:
 def test_wrong_data_are_an_error(golden_context: Context) -> None:
     (failed,) = find(golden_context)
     assert failed.severity == "error"
-    assert failed.title == "broadcast, 1 MiB, 16 ranks: failed"
+    assert failed.title == "broadcast, 1 MiB, 16 ranks: failed: rank 7 on node1: byte 4096 is 17, must be 99"
     assert any("must be 99" in str(evidence.value) for evidence in failed.evidence)
     assert failed.lost == 1.0
 

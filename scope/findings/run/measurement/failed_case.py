@@ -64,7 +64,7 @@ def _finding(context: Context, several: list[CaseSamples]) -> Finding:
     return Finding(
         code="failed-case",
         severity="error",
-        title=f"{case.label}: {_HAPPENED[first.status]}{_who(absent)}",
+        title=f"{case.label}: {_HAPPENED[first.status]}{_why(first)}{_who(absent)}",
         where={
             "benchmark": case.benchmark,
             "ranks": case.ranks,
@@ -83,6 +83,11 @@ def _finding(context: Context, several: list[CaseSamples]) -> Finding:
         advice=_ADVICE[first.status].format(folder=f"launches/{first.launch:04d}-{first.attempt}"),
         lost=1.0 if not succeeded else None,
     )
+
+
+def _why(failed: CaseSamples) -> str:
+    """Return the program's own reason, where it ended well enough to tell one."""
+    return f": {failed.reason}" if failed.status == "failed" and failed.reason else ""
 
 
 def _who(absent: list[RankState]) -> str:

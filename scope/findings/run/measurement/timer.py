@@ -79,11 +79,12 @@ def _fallback(clock: Clock) -> Finding:
 
 def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
     share, _, clock = cases[0]
+    number = f"{len(cases)} case{'s' if len(cases) > 1 else ''}"
     return Finding(
         code="timer-coarse",
         about="measurement",
         severity="warning",
-        title=f"Clock resolution or overhead reaches {units.share(share)} of a repetition in {len(cases)} cases",
+        title=f"Clock resolution or overhead reaches {units.share(share)} of a repetition in {number}",
         where={"layer": "node"},
         evidence=[
             Evidence(what="resolution of the clock", value=clock.resolution_s, unit="s"),
