@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scope.build import active_messages
-from scope.errors import UsageError
+from scope.errors import ScopeError, UsageError
 from scope.lab import programs
 from scope.launch import active_messages as messages
 from scope.launch import launcher
@@ -298,6 +298,18 @@ def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:
     here = site_of(mpi, experiment.LauncherSettings(), "x")
     output = run_once_per_host(here, ["/bin/echo", "hello"])
     assert output.split() == ["hello"]
+
+
+def test_a_launcher_that_dies_of_a_closed_pipe_is_started_again(tmp_path: Path) -> None:
+    script = tmp_path / "mpiexec"
+    script.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/begun ] && exec echo hello\ntouch {tmp_path}/begun\nkill -PIPE $$\n"
+    )
+    script.chmod(0o755)
+    assert run_once_per_host(replace(site("mpich"), mpiexec=str(script)), ["/bin/echo"]).split() == ["hello"]
+    script.write_text("#!/bin/sh\nkill -PIPE $$\n")
+    with pytest.raises(ScopeError, match="ended with exit code -13"):
+        run_once_per_host(replace(site("mpich"), mpiexec=str(script)), ["/bin/echo"])
 
 
 def test_active_messages_are_a_provider_of_libfabric(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,8 @@ def test_an_abort_is_told_with_its_code(run: Run, embedded: MpiInstallation) -> 
     assert ended.code == 3
     aborting = ended.profiles[1]
     assert (aborting.state, int(aborting.process["abort_code"])) == ("aborted", 3)
-    assert [barriers(ended, rank) for rank in range(2)] == [100, 100]
+    assert barriers(ended, 1) == 100
+    assert barriers(ended, 0) in (99, 100), "the abort may find it in the last barrier"
 
 
 def test_an_exit_without_finalize_is_told(run: Run, embedded: MpiInstallation) -> None:
