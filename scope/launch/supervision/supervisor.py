@@ -325,10 +325,12 @@ class Supervisor:
             self._raise_if_files_are_small(ending)
         if ending.code is None:
             return
-        if ending.code == NO_OUTPUT or ending.death.disk_full:
+        # The mpiexec of MPICH returns the number of a signal, which is no exit code of the program.
+        code = ending.code if ending.death.signal is None else None
+        if code == NO_OUTPUT or ending.death.disk_full:
             full = shutil.disk_usage(self.run.path).free < SMALLEST_ROOM_BYTES
             raise ScopeError(ending.death.no_room(str(self.run.samples), full))
-        if ending.code == NO_RESOURCE:
+        if code == NO_RESOURCE:
             raise ScopeError(ending.death.text)
         if ending.code == BAD_PLAN and "plan" in ending.death.text:
             raise ScopeError(ending.death.text)
