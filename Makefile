@@ -1,5 +1,6 @@
 # make run   measure this machine and explain what was found
-# make test  set up and run all tests, C++ and Python: of three workers one has hosts, one commands, one ranks
+# make test  set up and run the tests, C++ and Python: of three workers one has hosts, one commands, one ranks
+# make test-all  those, and the slow ones of rare paths and whole matrices
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make clean remove what the others made, runs/ excepted
 
@@ -8,16 +9,19 @@ PYTEST_OPTIONS ?=
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test check clean
+.PHONY: run test test-all check clean
 
 run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
+	.venv/bin/pytest -n 3 --dist loadscope -m "not slow" $(PYTEST_OPTIONS)
+
+test-all: .venv/development .mpi/mpich
 	.venv/bin/pytest -n 3 --dist loadscope $(PYTEST_OPTIONS)
 
 check: .venv/development
-	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi and not simulation" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -41,12 +41,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         places = {part.removesuffix(".py") for part in item.nodeid.partition("::")[0].split("/")}
         if places & COMPILES_OR_RUNS or MPI_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("mpi")
+        if (slow := item.get_closest_marker("slow")) and not (len(slow.args) == 1 and len(slow.args[0]) > 30):
+            raise pytest.UsageError(f"{item.nodeid}: slow: must say why, and what still proves its promise")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
+    config.addinivalue_line("markers", "slow(reason): only in `make test-all`; the reason says why, and what stays")
 
 
 @pytest.hookimpl(wrapper=True)
