@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LISTED = 8
 """Changes of one event that are printed."""
+MENTIONED = 0.02
+"""Smaller changes of the whole machine are not printed."""
 
 
 def command(
@@ -93,7 +95,7 @@ def _confirmed(repository: Repository, found: History, time: float | None) -> li
     known = {one.fingerprint for one in runs}
     # Another MPI would have other figures.
     options = RunOptions(time_s=time, command=sys.argv, mpi=compiler(repository, runs[0].id) or None)
-    path, confirmations = measure(found, known, options, run_progress)
+    path, confirmations = measure(repository, found, known, options, run_progress)
     if path is not None:
         written(path)
     return confirmations
@@ -111,6 +113,9 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
         verdict = "confirmed " if one.confirmed else "not now   "
         before = quantity(one.change.point.before, course.unit)
         typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
+    if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
+        slower = 100 * (confirmations[0].machine - 1)
+        typer.echo(f"  Cases that never changed are {slower:.0f} % slower now: so much is due to the machine.")
 
 
 def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
@@ -120,6 +125,7 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
             "label": one.change.course.label,
             "metric": one.change.course.metric,
             "confirmed": one.confirmed,
+            "machine": one.machine,
             "before": one.change.point.before,
             "now": one.now.model_dump() if one.now else None,
         }

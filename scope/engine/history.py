@@ -115,6 +115,23 @@ def history(
     return of_courses(repository, name, courses)
 
 
+def steadiest(repository: Repository, cluster: str) -> list[Course]:
+    """Return the results of a cluster that never changed their level, those that scatter least first.
+
+    One for each benchmark, so that they depend on different parts of the machine.
+    """
+    with repository.index() as index:
+        chosen = _one_of_each_case(index.courses(Choice(cluster=cluster)))
+    medians = {course.key: [point.median for point in course.points] for course in chosen}
+    known = [one for one in chosen if len(one.points) >= fewest_runs() and min(medians[one.key]) > 0]
+    steady = [one for one in known if not change_points(medians[one.key])]
+    steady.sort(key=lambda course: max(medians[course.key]) / min(medians[course.key]))
+    first: dict[str, Course] = {}
+    for course in steady:
+        first.setdefault(course.benchmark, course)
+    return list(first.values())
+
+
 def of_courses(repository: Repository, cluster: str, courses: Sequence[Course]) -> History:
     """Return the history of these figures of a cluster; of each case its first one, which is its main result."""
     chosen = _one_of_each_case(courses)

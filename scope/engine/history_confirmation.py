@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Sequence
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scope.engine import run as running
-from scope.engine.history import Change, History
+from scope.engine.history import Change, History, steadiest
 from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress
+from scope.engine.repository import Repository
 from scope.errors import UsageError
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.repository.entry import Figure, figures, fingerprint
+from scope.repository.index import Course
 from scope.statistics.summarise import read_summaries
 
 MOST_CASES = 20
 """The gravest regressions; more would take long."""
+
+
+MOST_CONTROLS = 8
+"""Cases without a change, measured to tell a slow machine from a slow case."""
+FEWEST_CONTROLS = 3
 
 
 @dataclass(frozen=True)
@@ -29,38 +38,46 @@ class Confirmation:
     change: Change
     now: Figure | None
     """None where the case gave no result."""
+    machine: float = 1.0
+    """Factor by which cases without a change are slower now than in the kept runs; 1 where it is not known."""
 
     @property
     def confirmed(self) -> bool:
-        """Whether the figure is still worse than before the change.
+        """Whether the result is still worse than before the change, by at least half of the change.
 
-        Its interval excludes the level before, and its median is worse than that of every run of that level:
-        without a change, one new run in n + 1 would be so after n runs.
+        Its interval excludes the level before and the middle of both levels, and its median is worse than that of
+        every run of the level before. All of this also holds after division by the slowness of the machine.
         """
-        if self.now is None:
-            return False
+        return self.now is not None and all(self._worse(self.now, factor) for factor in (1.0, self.machine))
+
+    def _worse(self, now: Figure, machine: float) -> bool:
+        """Whether the result is worse on a machine that is slower by this factor."""
         lower = self.change.course.better == "lower"
+        point = self.change.point
+        near = now.low if lower else now.high
+        values = [now.median, now.median if near is None else near]
+        median, bound = (value / machine if lower else value * machine for value in values)
         worst = max(self.change.medians_before) if lower else min(self.change.medians_before)
-        near = self.now.low if lower else self.now.high
-        bound = self.now.median if near is None else near
-        level = self.change.point.before
-        return (
-            (self.now.median > worst and bound > level) if lower else (self.now.median < worst and bound < level)
-        )
+        limits = (point.before, math.sqrt(point.before * point.after))
+        if lower:
+            return median > worst and bound > max(limits)
+        return median < worst and bound < min(limits)
 
 
 def confirm(
-    found: History, known: set[str], options: RunOptions, progress: RunProgress
+    repository: Repository, found: History, known: set[str], options: RunOptions, progress: RunProgress
 ) -> tuple[Path | None, list[Confirmation]]:
     """Measure the gravest regressions again; return the run, None where there is no regression, and each of them.
 
-    `known`: fingerprints of the cluster. Raises UsageError where this machine has none of them, or not the MPI
-    compiler of `options`.
+    Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
+    where this machine has none of them, or not the MPI compiler of `options`.
     """
     regressions = found.last_regressions()[:MOST_CASES]
     if not regressions:
         return None, []
-    cases = list(dict.fromkeys(request(change.course.key) for change in regressions))
+    controls = steadiest(repository, found.cluster)[:MOST_CONTROLS]
+    keys = [change.course.key for change in regressions] + [course.key for course in controls]
+    cases = list(dict.fromkeys(request(key) for key in keys))
     asked = replace(options, case=cases)
     elsewhere = f"--confirm: this machine is not the cluster {found.cluster}"
     if asked.mpi and not os.access(asked.mpi, os.X_OK):
@@ -68,13 +85,26 @@ def confirm(
     if fingerprint(running.locate(asked.resolved(), asked.where).machine(None)) not in known:
         raise UsageError(elsewhere)
     path = running.run(asked, progress).directory.path
-    return path, judged(regressions, figures(read_summaries(path)))
+    return path, judged(regressions, controls, figures(read_summaries(path)))
 
 
-def judged(regressions: Sequence[Change], measured: Sequence[Figure]) -> list[Confirmation]:
-    """Return each regression with the figure of its case that was measured now."""
+def judged(
+    regressions: Sequence[Change], controls: Sequence[Course], measured: Sequence[Figure]
+) -> list[Confirmation]:
+    """Return each regression with the result of its case that was measured now."""
     now = {one.key: one for one in measured}
-    return [Confirmation(change, now.get(change.course.key)) for change in regressions]
+    machine = slowness(controls, now)
+    return [Confirmation(change, now.get(change.course.key), machine) for change in regressions]
+
+
+def slowness(controls: Sequence[Course], now: Mapping[str, Figure]) -> float:
+    """Return the median factor by which cases without a change are slower now; 1 where too few were measured."""
+    factors = []
+    for course in controls:
+        if (measured := now.get(course.key)) is not None:
+            ratio = measured.median / statistics.median(point.median for point in course.points)
+            factors.append(ratio if course.better == "lower" else 1 / ratio)
+    return statistics.median(factors) if len(factors) >= FEWEST_CONTROLS else 1.0
 
 
 def request(key: str) -> str:

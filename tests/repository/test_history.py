@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import numpy as np
 import pytest
 
 from scope.cli import answer
-from scope.engine.history import differences, history
+from scope.engine.history import differences, history, steadiest
+from scope.engine.history_confirmation import FEWEST_CONTROLS, judged
 from scope.engine.repository import Repository
 from scope.errors import UsageError
+from scope.repository.entry import Figure
+from scope.repository.index import Course
 from scope.statistics.change_points import LEVEL, change_points, fewest_runs
 from tests.cli.scope_command import scope
 
@@ -173,7 +177,10 @@ def nights(measured: Path, folder: Path, early: float, late: float) -> Repositor
 def test_only_what_is_worse_now_counts_when_it_is_confirmed(
     early: float, late: float, code: int, measured: Path, tmp_path: Path
 ) -> None:
-    """Once slower by 1000 times and still so; and slower by 1000 times for some nights, but not now."""
+    """Once slower by 1000 times and still so; and slower by 1000 times for some nights, but not now.
+
+    Half of such a change is a factor of 32: no state of a machine is as slow or as quick.
+    """
     kept = nights(measured, tmp_path, early, late)
     words = ["history", TIMER, "--in", str(kept.folder.path), "--fail-on-regression", "10", "--json"]
     assert scope(tmp_path, *words).code == 1
@@ -188,6 +195,45 @@ def test_only_what_is_worse_now_counts_when_it_is_confirmed(
         json.loads((run / "machine.json").read_text())["build"]["mpi"]["compiler"] for run in (now, measured)
     ]
     assert compilers[0] == compilers[1]
+
+
+def confirmed(kept: Repository, latency: float, barrier: float) -> set[bool]:
+    """Judge ping-pongs (20 % slower since) and barriers (unchanged) that now take these factors of before."""
+    regressions = history(kept, None, []).last_regressions()
+    controls = [course for course in history(kept, None, ["mpi.barrier"]).courses for _ in range(FEWEST_CONTROLS)]
+    before = [(change.course, change.point.before, latency) for change in regressions]
+    before += [(one, statistics.median(point.median for point in one.points), barrier) for one in controls]
+    now = [figure(course, level, slower) for course, level, slower in before]
+    return {one.confirmed for one in judged(regressions, controls, now)}
+
+
+def figure(course: Course, before: float, slower: float) -> Figure:
+    """A result of now, exact to 2 %."""
+    median = before * slower if course.better == "lower" else before / slower
+    names = ("benchmark", "metric", "label", "key", "unit", "better", "origin")
+    same = {name: getattr(course, name) for name in names}
+    return Figure(ranks=2, median=median, low=0.98 * median, high=1.02 * median, launches=6, **same)
+
+
+@pytest.mark.parametrize(
+    ("latency", "barrier", "expected"),
+    [
+        (1.2, 1.0, True),  # still there
+        (1.0, 1.0, False),  # gone
+        (1.09, 1.0, False),  # less than half of it is left
+        (1.3, 1.3, False),  # gone, but the whole machine is slow
+        (1.2 * 1.7, 1.7, True),  # still there on a slow machine
+        (0.9, 0.75, False),  # a quick machine confirms nothing that is better than before
+    ],
+)
+def test_a_slow_machine_is_not_a_regression(
+    kept: Repository, latency: float, barrier: float, expected: bool
+) -> None:
+    assert confirmed(kept, latency, barrier) == {expected}
+
+
+def test_the_controls_never_changed_and_are_of_several_benchmarks(kept: Repository) -> None:
+    assert [course.benchmark for course in steadiest(kept, "giza")] == ["mpi.barrier"]
 
 
 @pytest.mark.mpi
