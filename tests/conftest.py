@@ -31,6 +31,7 @@ COMPILES_OR_RUNS = {
     *("test_figures", "test_many_ranks"),
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
+MIXED = pytest.StashKey[bool]()
 MPI_FIXTURES = {"embedded", "mpi", "ending_mpi", "cluster", "lab"}
 """What tests elsewhere ask for when they start ranks or hosts."""
 
@@ -49,19 +50,30 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
-    config.addinivalue_line("markers", "slow(reason): only in `make test-all`; the reason says why, and what stays")
+    config.addinivalue_line(
+        "markers", "slow(reason): only in `make test-all`; the reason says why, and what stays"
+    )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note whether tests with ranks and hosts were chosen beside others."""
+    session.config.stash[MIXED] = any(map(_together, session.items))
+
+
+def _together(item: pytest.Item) -> bool:
+    return item.nodeid.split("/")[1] in TOGETHER
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let tests with ranks and hosts have the processors first: ranks that wait for each other are dear.
 
-    Only root may raise a priority again; a worker of any other user stays where its first test has put it.
+    Only root may raise a priority again; a worker of any other user stays where its first test has put it. Where
+    there are no such tests, all keep their priority: beside other programs they would hardly get a processor.
     """
-    folder = item.nodeid.split("/")[1]
-    nice = 0 if folder in TOGETHER else 5 if item.get_closest_marker("mpi") else 15
-    with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    if item.config.stash[MIXED]:
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, 0 if _together(item) else 5)
     return (yield)
 
 

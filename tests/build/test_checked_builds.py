@@ -16,9 +16,17 @@ from tests.measure.conftest import start
 from tests.patience import PATIENCE_S
 
 
-@pytest.mark.timeout(900)  # a whole build without optimisation, on processors that others may share
-def test_no_sanitiser_complains(embedded: MpiInstallation, tmp_path: Path) -> None:
+def test_no_sanitiser_complains_of_what_all_benchmarks_share(embedded: MpiInstallation, tmp_path: Path) -> None:
     """The program's own tests pass, too: without optimisation, which the tests of every benchmark have."""
+    built_and_tested(embedded, tmp_path, ["tests"])
+
+
+@pytest.mark.slow(
+    "builds all benchmarks once more, 3 to 7 min; in make test every benchmark runs verified without sanitisers, "
+    "and what they share runs with them"
+)
+@pytest.mark.timeout(1800)  # a whole build without optimisation, on processors that others may share
+def test_no_sanitiser_complains_of_any_benchmark(embedded: MpiInstallation, tmp_path: Path) -> None:
     program = built_and_tested(embedded, tmp_path, ["tests", "scope-measure"]) / "scope-measure"
     listed = registry.load(str(program))
     # The MPI library keeps memory to the end: leaks are not looked for.
