@@ -13,7 +13,8 @@ from jsonschema import Draft202012Validator
 
 from scope.campaign.record import read
 from scope.cli import dispatch
-from tests.cli.scope_command import Answer, scope, start, wait_until
+from tests.cli.scope_command import Answer, scope, start
+from tests.held import Held
 from tests.patience import PATIENCE_S
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
@@ -96,15 +97,19 @@ def test_show_analyze_and_report_take_a_campaign(
 
 
 def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(STUDY.replace("sleep 0.0{tenths}", "sleep 0.{tenths}"))
+    held = Held(tmp_path)
+    third = f"test ! -d out/runs/00003 || {{ {held.words}; }}; echo"
+    (tmp_path / "study.toml").write_text(STUDY.replace("echo", third))
     running = start(tmp_path, "campaign", "study.toml", "-o", "out")
-    records = tmp_path / "out" / "runs.jsonl"
-    wait_until(lambda: records.exists() and len(read(records)) >= 2)
+    held.reached(running)
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=PATIENCE_S)
+    held.open()
     assert running.returncode == 130, errors
     assert "continue with: scope campaign --resume out" in errors
+    records = tmp_path / "out" / "runs.jsonl"
     before = read(records)
+    assert [record.number for record in before] == [1, 2]
     assert json.loads((tmp_path / "out" / "campaign.json").read_text())["status"] == "interrupted"
     assert (tmp_path / "out" / "report.html").exists()
     # A crash may also cut the record that is being written, and leave the folder of its run.
