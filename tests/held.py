@@ -11,7 +11,7 @@ from tests.patience import PATIENCE_S
 
 
 class Held:
-    """Two named pipes in a folder: on one a program says that it has come to a place, on the other it waits there."""
+    """Two named pipes in a folder: on one a program says that it is here, on the other it waits."""
 
     def __init__(self, folder: Path) -> None:
         self.bell, self.door = folder / "bell", folder / "door"
