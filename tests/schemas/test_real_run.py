@@ -37,7 +37,9 @@ def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("real")
     chosen = [word for case in CASES for word in ("--case", case)]
     (folder / "own.toml").write_text(SAMPLING)
-    answer = scope(folder, "run", "own.toml", *BRIEF, "--budget", "0.2", "--launches", "2", "--output", "run", *chosen)
+    answer = scope(
+        folder, "run", "own.toml", *BRIEF, "--budget", "0.2", "--launches", "2", "--output", "run", *chosen
+    )
     assert answer.code == 0, answer
     return folder / "run"
 
