@@ -13,7 +13,7 @@ from scope.findings.run.operations import fresh_buffers
 from scope.models.prediction.operation_parts import OperationParts
 from scope.statistics.estimate import Estimate
 from tests.findings.contexts import run_kinds, rung_summaries, with_host, with_linear_algebra, with_summaries
-from tests.findings.test_algorithms import retained
+from tests.findings.kinds.algorithms import retained
 from tests.findings.test_node import with_blas
 
 

@@ -11,7 +11,7 @@ from scope.findings.finding import Finding
 from scope.findings.run.context import Context
 from scope.statistics.summary import Summary
 from tests.findings.contexts import latencies, run_kinds, with_summaries, with_usable
-from tests.findings.test_algorithms import algorithm
+from tests.findings.kinds.algorithms import algorithm
 from tests.models.curves import summary
 
 CG, FT, IS, MG, EP = (f"application.npb_{kernel}" for kernel in ("cg", "ft", "is", "mg", "ep"))

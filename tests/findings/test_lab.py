@@ -21,7 +21,6 @@ from scope.topology.declared import declared
 from tests.findings.contexts import with_launches, with_summaries
 from tests.models.curves import noisy, summary
 
-KINDS = {"emulation_unfaithful", "flat_collective", "grid_on_topology"}
 GRID = description.read("grid")[1]
 BYTES = 4_000_000
 ONCE_S = BYTES / (6.7e6 / 8)

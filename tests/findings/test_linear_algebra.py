@@ -14,7 +14,6 @@ from scope.statistics.summary import Summary
 from tests.findings.contexts import run_kinds, with_samples, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
-LINEAR_ALGEBRA_KINDS = {"process_grid", "panel_critical", "threads_over_cores"}
 LINPACK = "algorithm.linpack"
 DEFAULT = {"n": 4000, "block": 128, "grid_rows": 0, "grid_columns": 0, "look_ahead": 1}
 

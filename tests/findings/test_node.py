@@ -18,7 +18,6 @@ from tests.declared import catalog
 from tests.findings.contexts import run_kinds, with_host, with_linear_algebra, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
-KINDS = {"memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"}
 MEMORY = 1 << 26
 
 
