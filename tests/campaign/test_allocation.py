@@ -17,6 +17,7 @@ from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Finding
 from tests.campaign.records import study
+from tests.findings.evidence import evident
 
 PAIRS, _ = pairings([2] * 8, 1, 8)
 POINTS: list[dict[str, Value]] = [
@@ -68,7 +69,8 @@ def test_contention_for_memory_is_computation() -> None:
     assert each.off_processor.value == pytest.approx(0, abs=0.01)
     (finding,) = findings(runs(compute=1.44))
     assert (finding.code, finding.severity) == ("packed-placement", "advice")
-    assert "from memory contention" in finding.title
+    assert finding.where == {"layer": "node", "ranks": 8}
+    evident(finding, (each.slowdown.value, ""), (each.packed.wall_s.value, "s"), (each.spread.wall_s.value, "s"))
 
 
 def test_a_slow_network_inside_a_node_is_communication() -> None:
@@ -76,14 +78,17 @@ def test_a_slow_network_inside_a_node_is_communication() -> None:
     assert each.mostly == "communication"
     assert each.by_communication.value == pytest.approx(0.5 / 1.25, abs=0.03)
     (finding,) = findings(runs(mpi=3.0))
-    assert "from communication" in finding.title
+    assert finding.where == {"layer": "network", "ranks": 8}
 
 
 def test_waiting_for_a_processor_is_no_contention_for_memory_and_a_lab_shows_neither() -> None:
     (finding,) = findings(runs(compute=1.44, off_s=0.44))
-    assert "from waiting for a processor" in finding.title
+    evident(finding, (0.44 / 1.25, ""), rel=0.05)
+    (contended,) = findings(runs(compute=1.44))
     (emulated,) = findings(runs(compute=1.44), lab="netfinity")
-    assert "memory" not in emulated.title
+    assert len({one.advice for one in (finding, contended, emulated)}) == 3
+    assert "node.stream" in contended.advice
+    assert "binding" in finding.advice
     assert "namespaces" in emulated.advice
 
 

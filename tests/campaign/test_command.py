@@ -13,10 +13,13 @@ from jsonschema import Draft202012Validator
 
 from scope.campaign.record import read
 from scope.cli import dispatch
-from tests.cli.scope_command import Answer, scope, start, wait_until
+from tests.cli.scope_command import Answer, scope, start
+from tests.held import Held
 from tests.patience import PATIENCE_S
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
+COUNTS = re.compile(r"\b12 runs\b.*\b6 points\b.*\b4\b")
+"""Runs, points, and runs that failed."""
 STUDY = """
 name = "waiting"
 command = "sh -c 'sleep 0.0{tenths}; echo {tenths} done; test {ranks} != 3'"
@@ -64,9 +67,9 @@ def test_the_page_and_the_tables_say_the_same(done: tuple[Path, Answer]) -> None
     again = scope(folder, "campaign", "--resume", "out")
     assert again.code == 1
     page = (folder / "out" / "report.html").read_text()
-    for text in ("12 runs of 6 points, 4 of them without a valid result.", "Wall-clock and processor time"):
-        assert text.replace("'", "&#39;") in page or text in page
-        assert text in again.output
+    for shown in (page, again.output):
+        assert COUNTS.search(shown)
+        assert "exit code 1" in shown
     assert re.findall(r"https?://[\w./]*", page) == ["http://www.w3.org/2000/svg"], "the name of SVG"
     assert "\x1b" not in again.output
     assert len(read(folder / "out" / "runs.jsonl")) == 12, "nothing was run again"
@@ -88,23 +91,27 @@ def test_show_analyze_and_report_take_a_campaign(
     out = str(done[0] / "out")
     for words in (["show", out], ["analyze", out]):
         assert dispatch(words[0], words[1:]) == 0
-        assert "12 runs of 6 points" in capsys.readouterr().out
+        assert COUNTS.search(capsys.readouterr().out)
     assert dispatch("show", [out, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["analysis"]["runs"] == 12
     assert dispatch("report", [out, "-o", str(tmp_path / "page.html")]) == 0
-    assert "12 runs of 6 points" in (tmp_path / "page.html").read_text()
+    assert COUNTS.search((tmp_path / "page.html").read_text())
 
 
 def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(STUDY.replace("sleep 0.0{tenths}", "sleep 0.{tenths}"))
+    held = Held(tmp_path)
+    third = f"test ! -d out/runs/00003 || {{ {held.words}; }}; echo"
+    (tmp_path / "study.toml").write_text(STUDY.replace("echo", third))
     running = start(tmp_path, "campaign", "study.toml", "-o", "out")
-    records = tmp_path / "out" / "runs.jsonl"
-    wait_until(lambda: records.exists() and len(read(records)) >= 2)
+    held.reached(running)
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=PATIENCE_S)
+    held.open()
     assert running.returncode == 130, errors
     assert "continue with: scope campaign --resume out" in errors
+    records = tmp_path / "out" / "runs.jsonl"
     before = read(records)
+    assert [record.number for record in before] == [1, 2]
     assert json.loads((tmp_path / "out" / "campaign.json").read_text())["status"] == "interrupted"
     assert (tmp_path / "out" / "report.html").exists()
     # A crash may also cut the record that is being written, and leave the folder of its run.
@@ -155,7 +162,6 @@ def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
     timed = scope(tmp_path, *words, "--", "sleep", "0.2")
     assert timed.code == 0, timed.errors
     assert 1 <= len(read(tmp_path / "timed" / "runs.jsonl")) <= 3
-    assert "with wrong results" in timed.output
 
 
 @pytest.mark.parametrize(

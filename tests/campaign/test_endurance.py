@@ -15,6 +15,7 @@ from scope.campaign.trend import trend
 from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
 from tests.campaign.records import record
+from tests.findings.evidence import evident
 
 LEAK = 2e6
 """Bytes per second."""
@@ -62,7 +63,7 @@ def test_a_leak_is_found_with_its_size_and_rank() -> None:
     (finding,) = find_all(Facts(head(), analyse(head(), soak(leak=LEAK))))
     assert finding.code == "memory-growth"
     assert finding.where["rank"] == 3
-    assert "2.00 MB/s" in finding.title
+    evident(finding, (growth.bytes_per_s.value, "B/s"), (1.5 * LEAK + 1e4, "B/s"), (30, ""))
     assert codes(soak(runs=5, leak=LEAK)) == [], "five runs give no interval"
 
 

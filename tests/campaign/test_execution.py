@@ -22,6 +22,7 @@ def python(text: str) -> tuple[str, ...]:
 
 
 def test_a_run_that_ends_well_has_its_output_and_its_times(tmp_path: Path) -> None:
+    before = time.time()
     words = python(
         "import time; e = time.process_time() + 0.2\nwhile time.process_time() < e: pass\nprint('done')"
     )
@@ -30,7 +31,7 @@ def test_a_run_that_ends_well_has_its_output_and_its_times(tmp_path: Path) -> No
     assert (tmp_path / "run" / "stdout.txt").read_text() == "done\n"
     assert outcome.user_s + outcome.system_s >= 0.2, "of the process below the command, too"
     assert outcome.elapsed_s >= 0.2
-    assert abs(outcome.started_unix_s + outcome.elapsed_s - time.time()) < 60
+    assert before <= outcome.started_unix_s <= time.time()
 
 
 def test_errors_and_signals_are_told_with_their_codes(tmp_path: Path) -> None:
@@ -50,12 +51,11 @@ def test_a_check_reads_what_was_printed(tmp_path: Path) -> None:
 
 
 def test_a_run_that_takes_too_long_is_ended_with_all_below_it(tmp_path: Path) -> None:
-    # A process that left the group and heeds no word, as a rank of a launcher that died.
-    stubborn = "import os, signal, time; os.setsid(); signal.signal(15, signal.SIG_IGN); time.sleep(60)"
+    # A process that left the group, heeds no word and never ends, as a rank of a launcher that died.
+    stubborn = "import os, signal; os.setsid(); signal.signal(15, signal.SIG_IGN)\nwhile True: signal.pause()"
     words = ("sh", "-c", '"$0" -c "$1" & wait', sys.executable, stubborn)
     outcome = run(tmp_path, *words, limit_s=0.5)
     assert (outcome.status, outcome.exit_code) == ("timeout", None)
-    assert outcome.elapsed_s < 20
     wanted = f"{MARK}={tmp_path / 'run'}".encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

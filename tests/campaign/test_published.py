@@ -139,6 +139,10 @@ def test_an_application_that_is_not_here_names_its_package(
     assert "cp2k.psmp: not found; it is in Debian's package cp2k (apt install cp2k)" in capsys.readouterr().err
 
 
+@pytest.mark.slow(
+    "starts CP2K twice, which few machines have; tests/campaign/test_monitored.py runs a program over active "
+    "messages, and the other tests here judge written campaigns of CP2K"
+)
 @pytest.mark.skipif(shutil.which("cp2k.psmp") is None, reason="cp2k is not installed")
 def test_the_application_runs_over_active_messages_and_through_shared_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -49,8 +49,6 @@ def test_a_dear_odd_number_of_processes_is_found(golden_context: Context) -> Non
     findings = found("odd_process_count", golden_context, over_counts(lambda p: steps(p) * (1.6 if p == 6 else 1)))
     one = checked(findings)
     assert (one.code, one.severity, one.where["ranks"]) == ("odd-process-count", "warning", 6)
-    assert "6 ranks takes" in one.title
-    assert "longer than on 8 ranks" in one.title
     assert one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
 
 
@@ -110,7 +108,7 @@ def divided(slower: dict[str, float], seed: int = 1) -> list[Summary]:
 def test_a_penalty_of_unequal_blocks_is_found(golden_context: Context) -> None:
     one = checked(found("unequal_blocks", golden_context, divided({"proportional": 1.6})))
     assert (one.code, one.severity) == ("unequal-blocks", "advice")
-    assert "takes 60 % longer" in one.title or one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
+    assert one.lost == pytest.approx(1 - 1 / 1.6, abs=0.03)
 
 
 def test_equal_costs_and_a_division_that_must_cost_raise_no_alarm(golden_context: Context) -> None:

@@ -19,9 +19,9 @@ from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from scope.topology.declared import declared
 from tests.findings.contexts import with_launches, with_summaries
+from tests.findings.evidence import evident
 from tests.models.curves import noisy, summary
 
-KINDS = {"emulation_unfaithful", "flat_collective", "grid_on_topology"}
 GRID = description.read("grid")[1]
 BYTES = 4_000_000
 ONCE_S = BYTES / (6.7e6 / 8)
@@ -109,11 +109,12 @@ def broadcasts(
 def test_a_payload_that_crosses_the_wan_often_is_told_with_the_seconds_it_costs(golden_context: Context) -> None:
     (found,) = flat_collective.find(broadcasts(golden_context, 8 * ONCE_S))
     assert found.where["group"] == "giza"
-    assert "would take at least 4.99 s" in found.title
+    evident(found, (8 * ONCE_S, "s"), (4.99, "s"), (8 * ONCE_S / 4.99, ""), rel=0.01)
     assert found.lost == pytest.approx(1 - 1 / 8, abs=0.02)
     faster = ("collectives.broadcast.multilevel_pipelined", 1.02 * ONCE_S)
     (compared,) = flat_collective.find(broadcasts(golden_context, 8 * ONCE_S, faster))
-    assert "once takes 4.8" in compared.title
+    evident(compared, (1.02 * ONCE_S, "s"), rel=0.02)
+    assert compared.lost == pytest.approx(1 - 1.02 / 8, abs=0.02)
 
 
 def test_a_payload_that_crosses_once_or_is_small_is_no_finding(golden_context: Context) -> None:
@@ -136,7 +137,7 @@ def test_a_trunk_as_fast_as_a_port_is_told_where_something_faster_was_measured(g
     small = 65536
     aware = ("collectives", 19e-3)
     (found,) = flat_collective.find(broadcasts(golden_context, 62e-3, aware, message_bytes=small, lab=lab))
-    assert "once takes 1" in found.title
+    evident(found, (19e-3, "s"), (62e-3, "s"), rel=0.02)
     assert flat_collective.find(broadcasts(golden_context, 62e-3, message_bytes=small, lab=lab)) == []
     assert flat_collective.find(broadcasts(golden_context, 20e-3, aware, message_bytes=small, lab=lab)) == []
 
@@ -171,14 +172,15 @@ def on_grid(context: Context, *cases: Summary, hosts: int = 24) -> Context:
 def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_context: Context) -> None:
     (found,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
     assert found.code == "grid-against-topology"
-    assert "on a grid of 3 x 8 along columns sends 4.38 MiB over the uplink of giza" in found.title
-    assert "which takes 5.73 s of its 8" in found.title
-    assert "3 x 8 along rows would send 3 MiB over that of giza, in 3.93 s, and took 4.0" in found.title
+    assert found.where["group"] == "giza"
+    assert (found.where["grid"], found.where["better_grid"]) == ("3 x 8 along columns", "3 x 8 along rows")
+    evident(found, (4.38 * (1 << 20), "B"), (5.73, "s"), (3 << 20, "B"), (3.93, "s"), rel=2e-3)
+    evident(found, (8.0, "s"), (4.1, "s"), rel=0.02)
     assert "grid_rows=3 grid_order=rows" in found.advice
     assert found.lost == pytest.approx(1 - 4.1 / 8, abs=0.02)
     # Also where the better grid was not measured.
     (alone,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns")))
-    assert "and took" not in alone.title
+    assert 4.1 not in [pytest.approx(each.value, rel=0.02) for each in alone.evidence]
     assert alone.lost == pytest.approx((5.73 - 3.93) / 8, abs=0.02)
 
 

@@ -11,7 +11,7 @@ from scope.findings.run.context import Context
 from scope.findings.run.node import memory_swapped
 from scope.plan.case import Case
 from tests.declared import catalog
-from tests.findings.test_kinds import disturbed
+from tests.findings.kinds.measurement import disturbed
 from tests.models.curves import noisy, summary
 
 

@@ -93,18 +93,20 @@ def test_the_matrix_is_read_back_from_the_rounds(golden_context: Context) -> Non
 
 
 @pytest.mark.parametrize(
-    ("fault", "code", "words"),
+    ("fault", "code", "where"),
     [
-        ({"host": (1, 1.5)}, "slow-host-messages", "h1"),
-        ({"pair": (0, 2, 1.5)}, "slow-pair", "h0 and h2"),
-        ({"cut": (2, 2.0)}, "slow-link", "h0, h1"),
+        ({"host": (1, 1.5)}, "slow-host-messages", {"host": "h1"}),
+        ({"pair": (0, 2, 1.5)}, "slow-pair", {"pair": "h0, h2"}),
+        ({"cut": (2, 2.0)}, "slow-link", {"host": "h0, h1"}),
     ],
 )
-def test_what_is_slow_is_named(golden_context: Context, fault: dict[str, object], code: str, words: str) -> None:
+def test_what_is_slow_is_named(
+    golden_context: Context, fault: dict[str, object], code: str, where: dict[str, str]
+) -> None:
     made = measured(golden_context, short=matrix(random(), HOSTS, **fault), long=matrix(random(), HOSTS, **fault))  # type: ignore[arg-type]
     (finding,) = find(made)
     assert finding.code == code
-    assert words in finding.title
+    assert finding.where == {**where, "layer": "mpi"}
     assert finding.lost is not None
     assert finding.lost > 0.2
 

@@ -14,7 +14,6 @@ from scope.findings.run.context import Context
 from scope.findings.run.network import tcp_start
 from tests.models.curves import noisy, summary
 
-KINDS = {"tcp_start"}
 PLAIN = {"pieces": 1, "connection": "used", "nodelay": "on", "wait": "polling", "message_bytes": 512}
 ROUND_TRIP_S = 1e-3
 LONG = 1 << 20

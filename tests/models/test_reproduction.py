@@ -13,7 +13,7 @@ from scope.models.scaling.speedup import speedups
 from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 from tests.models.curves import measured, noisy, summary
-from tests.models.test_prediction import LAUNCHES, cannon, phases, ping_pong, striped
+from tests.models.known_costs import LAUNCHES, cannon, phases, ping_pong, striped
 
 SOURCES = {
     "scope": "Melas 2000",

@@ -53,7 +53,8 @@ def server() -> Iterator[Path]:
     try:
         made = ["-D", data, "-U", "scope", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-sync", "-E", "UTF8"]
         run(tools / "initdb", *made)
-        run(tools / "pg_ctl", "-D", data, "-w", "-o", options, "-l", folder / "log", "start")
+        waiting = ["-w", "-t", str(PATIENCE_S)]
+        run(tools / "pg_ctl", "-D", data, *waiting, "-o", options, "-l", folder / "log", "start")
         try:
             yield folder
         finally:

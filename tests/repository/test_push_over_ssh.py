@@ -1,14 +1,11 @@
-"""Push and pull to another host, by rsync through a real SSH server of our own on the loopback interface."""
+"""Push and pull to another host, by rsync through a real SSH server of our own."""
 
 from __future__ import annotations
 
 import getpass
 import os
 import shutil
-import socket
 import subprocess
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +17,7 @@ from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 
 SSHD = Path("/usr/sbin/sshd")
-CONFIGURATION = """ListenAddress 127.0.0.1
-Port {port}
-HostKey {folder}/host
+SERVER = """HostKey {folder}/host
 AuthorizedKeysFile {folder}/user.pub
 PidFile none
 StrictModes no
@@ -31,6 +26,14 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 """
+CLIENT = """Host elsewhere
+User {user}
+IdentityFile {folder}/user
+UserKnownHostsFile {folder}/known
+BatchMode yes
+ProxyCommand {sshd} -i -e -f {folder}/server 2>>{folder}/log
+"""
+"""Each connection has a server of its own at the other end of a pipe: no port, and nothing to wait for."""
 
 pytestmark = pytest.mark.skipif(
     not SSHD.exists() or shutil.which("rsync") is None, reason="no SSH server or no rsync on this machine"
@@ -38,35 +41,19 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A host of one's own name, whose server has keys of its own; ssh is told of both by rsync's variable."""
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A host whose server has keys of its own; ssh is told of both by rsync's variable."""
     for name in ("host", "user"):
         key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name]
         subprocess.run(key, check=True, timeout=PATIENCE_S)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    configuration = tmp_path / "sshd_config"
-    configuration.write_text(CONFIGURATION.format(port=port, folder=tmp_path))
-    known = tmp_path / "known"
-    known.write_text(f"[127.0.0.1]:{port} {(tmp_path / 'host.pub').read_text()}")
-    ssh = f"ssh -F none -p {port} -i {tmp_path / 'user'} -o UserKnownHostsFile={known} -o BatchMode=yes"
-    monkeypatch.setenv("RSYNC_RSH", ssh)
+    words = {"folder": tmp_path, "user": getpass.getuser(), "sshd": SSHD}
+    (tmp_path / "server").write_text(SERVER.format(**words))
+    (tmp_path / "client").write_text(CLIENT.format(**words))
+    (tmp_path / "known").write_text(f"elsewhere {(tmp_path / 'host.pub').read_text()}")
+    monkeypatch.setenv("RSYNC_RSH", f"ssh -F {tmp_path / 'client'}")
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where the server wants an empty folder
-    with (tmp_path / "log").open("w") as log:
-        server = subprocess.Popen([SSHD, "-D", "-e", "-f", configuration], stderr=log)
-        try:
-            for _ in range(600):
-                with socket.socket() as asked:
-                    if asked.connect_ex(("127.0.0.1", port)) == 0:
-                        break
-                assert server.poll() is None, (tmp_path / "log").read_text()
-                time.sleep(0.1)
-            yield f"{getpass.getuser()}@127.0.0.1"
-        finally:
-            server.terminate()
-            server.wait(timeout=PATIENCE_S)
+    return "elsewhere"
 
 
 def test_runs_and_notes_travel_to_another_host_and_back(golden_run: Path, host: str, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -90,20 +89,32 @@ def running(folder: Path, repository: Repository, *options: str) -> Iterator[Ser
         yield Served(address.partition("/?")[0], folder, repository)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(PATIENCE_S)
     assert not list(folder.glob("scope-serve-*"))
 
 
+WATCH = b"""<script>
+const live = document.getElementById("live");
+const look = () => { if (live.childElementCount) fetch("/shown"); };
+new MutationObserver(look).observe(live, { childList: true });
+look();
+</script><script src="/last.js"></script></body>"""
+"""Says when the page shows a run."""
+
+
 class Relay(BaseHTTPRequestHandler):
-    """Passes requests on with the token; a page is complete when its last script is, which waits for an event."""
+    """Passes requests on with the token; a page is complete when its last script is, which waits for `WATCH`."""
 
     served: Served
-    told = threading.Event()
+    shown = threading.Event()
 
     def do_GET(self) -> None:  # the name of http.server
+        if self.path == "/shown":
+            self.shown.set()
+            self._answer("text/plain", [b""])
+            return
         if self.path == "/last.js":
-            self.told.wait(60)
-            time.sleep(0.5)  # until the page has shown the event
+            self.shown.wait(PATIENCE_S)
             self._answer("text/javascript", [b""])
             return
         headers = {"Authorization": f"Bearer {TOKEN}"}
@@ -112,10 +123,8 @@ class Relay(BaseHTTPRequestHandler):
             kind = response.headers["Content-Type"]
             if "event-stream" in kind:
                 self._answer(kind, (response.readline() for _ in range(4)))
-                self.told.set()
             else:
-                page = response.read().replace(b"</body>", b'<script src="/last.js"></script></body>')
-                self._answer(kind, [page])
+                self._answer(kind, [response.read().replace(b"</body>", WATCH)])
 
     def _answer(self, kind: str, lines: Iterable[bytes]) -> None:
         self.send_response(200)

@@ -23,11 +23,23 @@ CASES = [
 ]
 
 
+FEWEST = 20
+SAMPLING = f"""[sampling]
+synchronization = "dissemination"
+minimum_repetitions = {FEWEST}
+maximum_repetitions = 200
+"""
+"""On a busy machine ranks come late for windows, and time alone leaves too few samples."""
+
+
 @pytest.fixture(scope="module")
 def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("real")
     chosen = [word for case in CASES for word in ("--case", case)]
-    answer = scope(folder, "run", *BRIEF, "--budget", "0.2", "--launches", "2", "--output", "run", *chosen)
+    (folder / "own.toml").write_text(SAMPLING)
+    answer = scope(
+        folder, "run", "own.toml", *BRIEF, "--budget", "0.2", "--launches", "2", "--output", "run", *chosen
+    )
     assert answer.code == 0, answer
     return folder / "run"
 
@@ -59,4 +71,6 @@ def test_every_headline_has_a_figure(real_run: Path) -> None:
     for s in headlines:
         assert s["valid"], s["reason"]
         assert s["launches"] == 2
-        assert s["ci_low"] <= s["median"] <= s["ci_high"]
+        assert s["n"] >= 2 * FEWEST
+        if s["ci_low"] is not None:  # what depends on its neighbors may be too little for an interval
+            assert s["ci_low"] <= s["median"] <= s["ci_high"]

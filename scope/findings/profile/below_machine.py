@@ -51,7 +51,13 @@ def _slow(facts: Facts, one: RoutineComparison) -> Finding:
             Evidence(what="time of a call in the program", value=one.mean_s, unit="s"),
             Evidence(what=f"{one.benchmark} on {one.ranks} processes", value=one.machine_s, unit="s"),
             Evidence(what="calls, all processes", value=one.calls),
+            Evidence(what="beyond the benchmark's time, all processes", value=one.avoidable_s, unit="s"),
             *([Evidence(what="waiting, at least", value=one.waiting_s, unit="s")] if one.waiting_s else []),
+            *(
+                [Evidence(what="waiting, at most", value=one.waiting_most_s, unit="s")]
+                if one.waiting_most_s
+                else []
+            ),
         ],
         advice=_advice(one),
         lost=_beyond_s(one) / facts.total_s,
@@ -99,7 +105,7 @@ def _inefficient(facts: Facts, one: RoutineComparison) -> Finding:
             f" {pieces} of {units.size(one.better_bytes or 0)}:"
             f" {units.quantity(one.better_s, 's')} instead of {units.quantity(one.machine_s, 's')}"
         ),
-        where=_where(facts, one),
+        where=_where(facts, one) | {"better_bytes": one.better_bytes or 0},
         evidence=[
             Evidence(what=f"{one.benchmark} at this size", value=one.machine_s, unit="s"),
             Evidence(

@@ -21,18 +21,19 @@ def find(facts: Facts) -> list[Finding]:
             "other-tool",
             f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
             "Run the program without the other tool to know its overhead; see `docs/how-to/monitor.md`.",
+            path,
         )
         for path in facts.merged.other_tools
     ]
     return found
 
 
-def _finding(code: str, title: str, advice: str) -> Finding:
+def _finding(code: str, title: str, advice: str, library: str = "") -> Finding:
     return Finding(
         code=code,
         severity="information",
         title=title[:1].upper() + title[1:],
-        where={"layer": "measurement"},
+        where={"layer": "measurement"} | ({"library": library} if library else {}),
         evidence=[Evidence(what="seen in", value="the profiles")],
         advice=advice,
     )

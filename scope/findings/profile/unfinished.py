@@ -34,8 +34,11 @@ def _finding(state: str, routine: str, found: list[Process]) -> Finding:
         title=f"{who} {_WAYS.get(state, f'ended as {state}')}"
         + (f" with code {codes[0]}" if codes else "")
         + (f", inside {routine}" if routine else ", while computing"),
-        where={"ranks": ranks, "hosts": ", ".join(sorted({one.host for one in found})), "layer": "process"},
+        where={"ranks": ranks, "hosts": ", ".join(sorted({one.host for one in found})), "layer": "process"}
+        | {"state": state}
+        | ({"routine": routine} if routine else {}),
         evidence=[
+            *(Evidence(what="code of MPI_Abort", value=code) for code in codes),
             Evidence(what="last heartbeat after MPI_Init", value=max(one.wall_s for one in found), unit="s"),
             *(
                 [Evidence(what="resident memory then", value=max(one.resident_bytes for one in usages), unit="B")]

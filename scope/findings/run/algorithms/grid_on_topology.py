@@ -98,8 +98,9 @@ def _finding(context: Context, case: Summary, mine: Mapped, better: Mapped, othe
     gained_s = took - (other.median or 0.0) if other else busy.seconds - least.seconds
     seconds = f", and took {units.quantity(other.median, 's')}" if other else ""
     evidence = [
-        Evidence(what=f"bytes over the uplink of {one.group}, busier direction, {words}", value=one.busier_bytes)
+        Evidence(what=f"{what} the uplink of {one.group}, busier direction, {words}", value=value, unit=unit)
         for one, words in ((busy, f"grid {mine.grid}"), (least, f"grid {better.grid}"))
+        for what, value, unit in (("bytes over", one.busier_bytes, "B"), ("time of", one.seconds, "s"))
     ]
     return Finding(
         code="grid-against-topology",
@@ -114,6 +115,8 @@ def _finding(context: Context, case: Summary, mine: Mapped, better: Mapped, othe
         where={
             "benchmark": case.benchmark,
             "group": busy.group,
+            "grid": str(mine.grid),
+            "better_grid": str(better.grid),
             "ranks": case.ranks,
             "transport": case.transport,
             "layer": "algorithm",

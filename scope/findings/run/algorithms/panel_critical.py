@@ -49,7 +49,7 @@ def _finding(case: ProgramCase, part: str) -> Finding:
             f"LINPACK of {case.size} equations on {total.ranks} ranks spends {units.percent(share)} of "
             f"{units.quantity(total.median, 's')} {what}"
         ),
-        where=case.where,
+        where=case.where | {"part": part.removesuffix("_s")},
         evidence=case.evidence("time_s", "panel_s", "broadcast_s", "swap_s", "update_s"),
         advice=(
             ("" if ahead else "Use look_ahead=1. ")

@@ -46,6 +46,12 @@ def _block_words(case: ProgramCase) -> str:
     return f"blocks of {case.total.parameters['block']}"
 
 
+def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int | float]:
+    if varied == GRID:
+        return {"grid": "{} x {}".format(*grid_of(case))}
+    return {"block": int(case.total.parameters["block"])}
+
+
 def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words: Words) -> list[Finding]:
     """Return a finding for each benchmark, transport and number of processes."""
     groups: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
@@ -89,7 +95,7 @@ def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: Progra
             f"with {words(best)}, "
             f"{units.quantity(total.median, 's')} against {units.quantity(best.total.median, 's')}"
         ),
-        where=case.where,
+        where=case.where | _chosen(case, varied) | {f"better_{k}": v for k, v in _chosen(best, varied).items()},
         evidence=[
             *case.evidence(total.metric),
             *best.evidence(best.total.metric),

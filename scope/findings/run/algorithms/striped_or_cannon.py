@@ -61,7 +61,7 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
             f"{units.quantity(total.median, 's')} against {units.quantity(slower.total.median, 's')}: "
             f"{why(faster, slower)}"
         ),
-        where=faster.where,
+        where=faster.where | {"slower_in": _longest_part(faster, slower).removesuffix("_s")},
         evidence=[
             *_moved(faster),
             *_moved(slower),
@@ -81,9 +81,9 @@ def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
 
 def why(faster: ProgramCase, slower: ProgramCase) -> str:
     """Return the part with most of the difference; of communication, who sends more and longer messages."""
-    longer = {name: slower.seconds(name) - faster.seconds(name) for name in PARTS}
-    part = max(longer, key=lambda name: longer[name])
-    text = f"the slower one {PARTS[part]} for {units.quantity(longer[part], 's')} longer"
+    part = _longest_part(faster, slower)
+    longer = slower.seconds(part) - faster.seconds(part)
+    text = f"the slower one {PARTS[part]} for {units.quantity(longer, 's')} longer"
     one, two = faster.total.work, slower.total.work
     if part in ("compute_s", "idle_s") or one is None or two is None or not one.messages or not two.messages:
         return text
@@ -91,6 +91,10 @@ def why(faster: ProgramCase, slower: ProgramCase) -> str:
         f"{text}; it sends {two.messages:.0f} messages of {units.quantity(two.bytes / two.messages, 'B')} on "
         f"average, the faster one {one.messages:.0f} of {units.quantity(one.bytes / one.messages, 'B')}"
     )
+
+
+def _longest_part(faster: ProgramCase, slower: ProgramCase) -> str:
+    return max(PARTS, key=lambda name: slower.seconds(name) - faster.seconds(name))
 
 
 def _moved(case: ProgramCase) -> list[Evidence]:

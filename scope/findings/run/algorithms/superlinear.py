@@ -60,6 +60,7 @@ def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[Pr
         evidence=[
             *(many.evidence("compute_s", "time_s") if many else []),
             *(sequential.evidence("compute_s", "time_s") if sequential else []),
+            *([] if share is None else [Evidence(what="computation of all over that of one", value=share)]),
             *_memory(context, one, point),
         ],
         advice=(

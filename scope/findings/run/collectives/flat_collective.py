@@ -58,6 +58,7 @@ def _compared(context: Context, topology: Topology, summary: Summary) -> list[Fi
             evidence=[
                 Evidence(what=summary.label, value=summary.median, unit="s"),
                 Evidence(what=f"its payload over the trunk of {trunk.name}, once", value=crossing_s, unit="s"),
+                Evidence(what="the same with the latency of the path", value=needed_s, unit="s"),
                 Evidence(what="number of crossings in the measured time", value=summary.median / crossing_s),
                 *([Evidence(what=better.label, value=gained, unit="s")] if better else []),
             ],

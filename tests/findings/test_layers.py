@@ -1,0 +1,107 @@
+"""What findings about layers say: sizes of a protocol switch, the layer that holds back, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from scope.findings.run.context import Context
+from scope.samples.records import LaunchRecord
+from tests.findings.contexts import (
+    between_hosts,
+    latencies,
+    noisy,
+    run_kinds,
+    rung_summaries,
+    summary,
+    with_launches,
+    with_summaries,
+)
+from tests.findings.evidence import evident
+from tests.findings.kinds.layers import on_a_link, switched
+
+
+def test_a_switch_is_named_with_its_sizes(golden_context: Context) -> None:
+    (switch,) = run_kinds()["protocol_switch"](golden_context)
+    assert switch.where["last_before_bytes"] == 16384
+    assert switch.where["first_after_bytes"] == 32768
+    evident(switch, (2.05e-6, "s"), rel=0.05)
+    assert "btl_sm_eager_limit" in switch.advice
+
+
+def test_a_switch_is_named_after_the_library_s_own_setting(golden_context: Context) -> None:
+    def told(launch: LaunchRecord) -> LaunchRecord:
+        return launch.model_copy(update={"settings": {"btl_sm_eager_limit": 4096, "btl_tcp_eager_limit": 65536}})
+
+    context = with_summaries(with_launches(golden_context, told), latencies(switched))
+    (switch,) = run_kinds()["protocol_switch"](context)
+    assert [e.value for e in switch.evidence if "btl_sm_eager_limit" in e.what] == [4096]
+    assert "--mca btl_sm_eager_limit" in switch.advice
+    assert "4096" in switch.advice
+    assert "tcp" not in switch.advice
+    assert ("launches with a break between the same sizes", "100 %") in [
+        (e.what, e.value) for e in switch.evidence
+    ]
+
+
+def test_advice_depends_on_the_library(golden_context: Context) -> None:
+    build = golden_context.machine.build
+    assert build is not None
+    mpich = build.model_copy(update={"mpi": build.mpi.model_copy(update={"name": "mpich"})})
+    context = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": mpich}))
+    (switch,) = run_kinds()["protocol_switch"](context)
+    assert "UCX_RNDV_THRESH" in switch.advice
+    assert "btl_" not in switch.advice
+    nameless = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": None}))
+    (switch,) = run_kinds()["protocol_switch"](nameless)
+    assert "manual" in switch.advice
+
+
+@pytest.mark.parametrize(
+    ("rate", "mpi_s", "layer", "severity"),
+    [
+        (10e9, 10.3e-6, "wire", "information"),
+        (100e9, 10.5e-6, "protocol", "advice"),
+        (10e9, 20e-6, "library", "advice"),
+    ],
+)
+def test_the_layer_that_holds_back_is_named(
+    rate: float, mpi_s: float, layer: str, severity: str, golden_context: Context
+) -> None:
+    (found,) = run_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(golden_context))
+    assert (found.where["layer"], found.severity) == (layer, severity)
+    limit, network, mpi = (evidence.value for evidence in found.evidence[:3])
+    assert isinstance(limit, float)
+    assert limit == pytest.approx(rate / 8 * 1448 / 1538)
+    assert network == pytest.approx(2**20 / 1e-3, rel=0.02)
+    assert mpi == pytest.approx(2**20 / (100 * mpi_s), rel=0.02)
+
+
+def test_start_up_and_half_performance_are_told(golden_context: Context) -> None:
+    context = between_hosts(golden_context, 25e9)
+    findings = run_kinds()["layer_bottleneck"](with_summaries(context, context.summaries))
+    (found,) = (one for one in findings if one.where["path"] == "TCP over eth0")
+    assert found.where["layer"] == "protocol"
+    # What the golden run's lines say: 6.5 µs at 1.5 GB/s, of which TCP has 5 µs.
+    assert found.where["n_half_bytes"] == pytest.approx(9750, rel=0.05)
+    evident(found, (5e-6, "s"), (6.5e-6, "s"), rel=0.02)
+    assert "76 %" in found.title, "5 of 6.5 µs"
+
+
+def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context) -> None:
+    context = between_hosts(golden_context, None)
+    random = np.random.default_rng(4)
+    given = {
+        "protocol": "ethernet",
+        "message_bytes": 1 << 20,
+        "nodelay": "on",
+        "wait": "polling",
+        "flow": "credits",
+    }
+    rates = [2**20 / launch for launch in noisy(random, 0.95e-3, spread=0.002)]
+    frames = summary(rates, "network.latency", "bandwidth_bytes_per_s", unit="B/s", work_bytes=1 << 20, **given)
+    (found,) = run_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
+    assert found.where["layer"] == "wire"
+    assert "raw Ethernet" in found.evidence[0].what
