@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -101,12 +103,13 @@ def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
 
 def test_a_host_that_cannot_be_reached_is_one_line(embedded_build: NativeBuild) -> None:
     hosts = (HostSlots("nowhere.invalid", 1), HostSlots("elsewhere.invalid", 1))
-    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, remote_shell="/bin/false")
+    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts=hosts, remote_shell="/bin/false")
     with (
         pytest.raises(ScopeError) as refused,
         started(Cluster(site, [this_host()]), embedded_build.program, True),
     ):
         pass
+    assert not isinstance(refused.value, UsageError)
     assert "\n" not in str(refused.value)
 
 
@@ -146,6 +149,36 @@ def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = _introduced(talk(f"{HELLO} read line; read line"), True)
     with pytest.raises(ScopeError, match=r"did not answer within 0\.2 s"):
         silent.latency("a", "b")
+
+
+def test_a_launcher_that_says_nothing_is_started_again(
+    embedded_build: NativeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first start never answers, the second says hello, and each is ended."""
+    begun: list[_Talk] = []
+    ended: list[_Talk] = []
+
+    def silent(_timeout_s: float) -> dict[str, Any]:
+        raise probe._SilentError("nothing")
+
+    @contextmanager
+    def running(*_command: object) -> Iterator[_Talk]:
+        one = talk(f"{HELLO} read line")
+        if not begun:
+            monkeypatch.setattr(one, "hear", silent)
+        begun.append(one)
+        yield one
+        one._process.kill()
+        one._process.wait()
+        ended.append(one)
+
+    monkeypatch.setattr(probe, "_running", running)
+    hosts = (HostSlots("a", 1), HostSlots("b", 1))
+    cluster = Cluster(Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts=hosts), [this_host()])
+    with started(cluster, embedded_build.program, True) as asked:
+        assert asked.hosts == ["a", "b"]
+        assert (len(begun), ended) == (2, begun[:1])
+    assert ended == begun
 
 
 class Scripted:
