@@ -10,7 +10,7 @@ PATIENCE_S = 600
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for what another process or thread does, where no pipe tells of it; `what` is named if it never comes."""
+    """Wait for what another process or thread does, where no pipe tells of it; `what` is for the error."""
     end_s = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > end_s:
