@@ -50,7 +50,7 @@ def test_an_mpi_without_libfabric_is_refused(
     launcher.write_text("#!/bin/sh\necho \"    Configure options: '--with-device=ch4:ucx'\"\n")
     launcher.chmod(0o755)
     ucx = embedded.model_copy(update={"name": "mpich", "version": "4.0.2", "launcher": str(launcher)})
-    with pytest.raises(UsageError, match="mpich 4.0.2 .*without libfabric.*ch4:ucx"):
+    with pytest.raises(UsageError, match=r"mpich 4\.0\.2 .*without libfabric.*ch4:ucx"):
         provider_for(ucx)
 
 
@@ -121,8 +121,8 @@ def test_a_killed_rank_fails_what_waits_for_it(embedded_build: NativeBuild, dyin
 
 
 BUSY = pytest.mark.slow(
-    "a progress thread must get a processor within the second in which its silence would be death; `absence` and the"
-    " pauses of active-messages/tests/protocol.cpp prove by their own clock that who is busy is not dead"
+    "a progress thread must get a processor within the second in which its silence would be death; `absence` and"
+    " the pauses of active-messages/tests/protocol.cpp prove by their own clock that who is busy is not dead"
 )
 
 

@@ -129,8 +129,8 @@ def test_what_the_kernel_counts_of_competitors_is_in_the_samples(
 
 
 @pytest.mark.slow(
-    "asks a real machine, on which others work, too, for states and an order of times; on samples whose truth is known"
-    " tests/statistics/test_course.py proves states and tests/findings/test_kinds.py the finding"
+    "asks a real machine, on which others work, too, for states and an order of times; on samples whose truth is"
+    " known tests/statistics/test_course.py proves states and tests/findings/test_kinds.py the finding"
 )
 def test_a_competitor_that_comes_and_goes_is_found_as_another_state(
     competitors: list[subprocess.Popen[bytes]], embedded_build: NativeBuild, tmp_path: Path
