@@ -67,7 +67,7 @@ class Cluster:
         agent = str(self.folder / "agent")
         fixed = ["--mpi", mpi.compiler, "--remote-shell", agent, "--interface", "eth0", "--binding", "none"]
         return self.scope(
-            folder, "run", *fixed, "--launches", "1", "--seed", "3", "--budget", "0.2", "-o", "run", *words
+            folder, "run", *fixed, "--launches", "1", "--seed", "3", "--budget", "0.05", "-o", "run", *words
         )
 
     def received_bytes(self, host: str) -> int:

