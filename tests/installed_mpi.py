@@ -31,6 +31,18 @@ def installed(name: str) -> MpiInstallation:
     return installations.find(str(compiler))
 
 
+def quickly_with(*names: str, others: str, fixture: str = "mpi") -> pytest.MarkDecorator:
+    """Parametrize a test by the installations: these are in `make test`, the others only in `make test-all`.
+
+    `others` says why, and what proves the promise for them in `make test`. `fixture` is `mpi` or `ending_mpi`.
+    """
+    every = [name for name in NAMES if fixture == "mpi" or name != "mpich-debian"]
+    slow = pytest.mark.slow(others)
+    return pytest.mark.parametrize(
+        fixture, [pytest.param(name, marks=() if name in names else slow) for name in every], indirect=True
+    )
+
+
 @pytest.fixture(scope="session", params=NAMES)
 def mpi(request: pytest.FixtureRequest) -> MpiInstallation:
     """Every MPI installation that this machine has."""

@@ -7,7 +7,7 @@ import queue
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +19,7 @@ from scope.launch import processes
 from scope.launch.cluster import Cluster
 from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import HostSlots, MpiProgram
+from scope.launch.launcher import Command, HostSlots, MpiProgram
 from scope.plan.placement import Placement
 from scope.private import temporary_folder
 from scope.topology.prober import Answer
@@ -29,6 +29,9 @@ from scope.topology.topology import InsideHost
 RANKS_PER_HOST = 2
 """One rank sends and receives over the network; the second one measures inside the host."""
 START_S = 60.0
+STARTS = 2
+"""A launcher that says nothing is ended and started again: that of Open MPI 5 and its daemon on another host now
+and then, though connected, both wait before any rank starts."""
 TIMEOUT_S = 150.0
 """Longer than the timeout of the native program."""
 SINGLE_STREAM_S, STREAM_S, LONGEST_STREAM_S = 0.1, 0.2, 3.0
@@ -188,27 +191,39 @@ def started(cluster: Cluster, program: str, oversubscribed: bool) -> Iterator[Pr
         argument = f"--progress={folder}/progress"  # marks its processes
         job = MpiProgram(program, ("--action=probe", argument), ranks=sum(counts))
         command = Cluster(site, cluster.hosts).start(job, Placement(site.binding))
-        with (
-            launch_environment(command.environment) as variables,
-            (Path(folder) / "stderr.txt").open("w+") as errors,
-        ):
-            try:
-                process = subprocess.Popen(
-                    command.arguments,
-                    env=variables,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
-            try:
-                talk = _Talk(process, errors)
-                yield _introduced(talk, oversubscribed)
-                talk.end()
-            finally:
-                processes.end(process, lambda: processes.with_argument(argument))
+        with ExitStack() as stack:
+            for left in reversed(range(STARTS)):
+                talk = stack.enter_context(_running(command, argument, Path(folder) / "stderr.txt"))
+                try:
+                    probe = _introduced(talk, oversubscribed)
+                    break
+                except _SilentError:
+                    if not left:
+                        raise
+                    stack.close()
+            yield probe
+            talk.end()
+
+
+@contextmanager
+def _running(command: Command, argument: str, log: Path) -> Iterator[_Talk]:
+    """Start the ranks, which have this argument, and end them with the context."""
+    with launch_environment(command.environment) as variables, log.open("w+") as errors:
+        try:
+            process = subprocess.Popen(
+                command.arguments,
+                env=variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+        try:
+            yield _Talk(process, errors)
+        finally:
+            processes.end(process, lambda: processes.with_argument(argument))
 
 
 def _introduced(talk: _Talk, oversubscribed: bool) -> Probe:
@@ -218,6 +233,10 @@ def _introduced(talk: _Talk, oversubscribed: bool) -> Probe:
     if len(ranks) < 2:
         raise UsageError(f"all ranks are on one host ({next(iter(ranks))}): a topology needs at least two")
     return Probe(list(ranks), ranks, NAP_US if oversubscribed else 0, talk.ask)
+
+
+class _SilentError(ScopeError):
+    """The ranks did not answer."""
 
 
 class _Talk:
@@ -257,7 +276,7 @@ class _Talk:
                 line = self._lines.get(timeout=timeout_s)
             except queue.Empty:
                 words = f"the ranks did not answer within {timeout_s:g} s"
-                raise ScopeError(f"{words}; does the launcher forward its standard input to rank 0?") from None
+                raise _SilentError(f"{words}; does the launcher forward its standard input to rank 0?") from None
             if not line:
                 raise ScopeError(self._ended())
             if line.startswith(b'{"record":"probe"'):

@@ -42,7 +42,10 @@ def main() -> None:
 
 
 def until_closed(send: Callable[[], object]) -> None:
-    """Say "ready", and call until somebody closes the input."""
+    """Call a while, say "ready", and call until somebody closes the input."""
+    for _ in range(50):  # what waits at the other's socket reaches it, however late this process goes on
+        with suppress(ConnectionRefusedError):
+            send()
     print("ready", flush=True)
     while not select.select([sys.stdin], [], [], 0)[0]:
         for _ in range(20):

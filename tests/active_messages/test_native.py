@@ -6,22 +6,20 @@ import subprocess
 from pathlib import Path
 
 from scope.build import active_messages, cmake
-from scope.build.compiler import system_compiler
 from tests.patience import PATIENCE_S
 
 
 def test_the_native_tests_pass(tmp_path: Path) -> None:
-    sources, program = str(active_messages.source_directory()), cmake.tool("cmake")
-    options = [
-        f"-DCMAKE_CXX_COMPILER={';'.join(system_compiler('the tests must be compiled'))}",
-        f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}",
-        # Compiled more quickly without optimization, and run as quickly.
-        *("-DSCOPE_TESTS=ON", "-DFABRIC_HEADERS=", "-DCMAKE_BUILD_TYPE=None"),
-    ]
-    configure = [program, "-S", sources, "-B", str(tmp_path), "-G", "Ninja", *options]
-    subprocess.run(configure, check=True, capture_output=True, timeout=PATIENCE_S)
-    subprocess.run([program, "--build", str(tmp_path)], check=True, capture_output=True, timeout=PATIENCE_S)
-    command = [cmake.tool("ctest"), "--test-dir", str(tmp_path), "--output-on-failure", "--timeout", "60"]
+    project = cmake.Project(
+        "the tests of active messages",
+        active_messages.source_directory(),
+        None,
+        ("all",),
+        # Compiled more quickly without optimization, and run as quickly. Objects are kept.
+        definitions=("-DSCOPE_TESTS=ON", "-DFABRIC_HEADERS=", "-DCMAKE_CXX_FLAGS_BASELINE=-O0"),
+    )
+    cmake.compile_in(tmp_path, project)
+    command = [cmake.tool("ctest"), "--test-dir", str(project.objects), "--output-on-failure"]
     ended = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
     assert ended.returncode == 0, ended.stdout
     assert "100% tests passed" in ended.stdout

@@ -94,7 +94,7 @@ def test_frames_travel_alone_where_the_kernel_would_cut_them(program: Path) -> N
         cut.drop_ip(1)
         _, asks, packets = sent_by(cut)
         assert packets > 0.98 * asks["frames_sent"]
-        assert asks["retransmissions"] < 64
+        assert cut.dropped_ip_bytes(1) == 0, "frames that travel together are an IP packet"
 
 
 def test_cut_packets_have_right_checksums(program: Path) -> None:
@@ -115,6 +115,7 @@ def test_frames_travel_alone_past_a_filter_of_their_host(program: Path) -> None:
         filtered.drop_ip(1)
         _, asks, packets = sent_by(filtered)
         assert packets > asks["frames_sent"] * 0.9 > 3000
+        assert filtered.dropped_ip_bytes(1) > 0, "it tried"
 
 
 def test_frames_travel_together_with_little_memory_at_the_socket(hosts: TwoHosts) -> None:
@@ -133,7 +134,7 @@ def test_frames_travel_alone_where_a_link_is_shaped(program: Path) -> None:
 
 def test_hostile_packets_break_nothing(hosts: TwoHosts) -> None:
     command = [sys.executable, str(Path(__file__).with_name("hostile_packets.py")), "eth0"]
-    answers, _ = hosts.exchange("check", 100_000, 300, "packet", meanwhile=command)
+    answers, _ = hosts.exchange("check", 100_000, 100, "packet", meanwhile=command)
     assert answers.result["foreign"] > 0
 
 
@@ -145,18 +146,22 @@ def test_packets_of_ordinary_sockets_are_not_seen(hosts: TwoHosts) -> None:
 
 
 def test_another_session_is_not_heard(hosts: TwoHosts) -> None:
-    answers, asks = hosts.exchange("latency", 8, 1, "packet", key="00" * 15 + "01", patience_s=2)
+    answers, asks = hosts.exchange("latency", 8, 1, "packet", key="00" * 15 + "01", patience_s=1)
     assert answers.code == asks.code == 1
     assert asks.errors.endswith(" is dead\n")
 
 
 def test_a_killed_peer_is_named(hosts: TwoHosts) -> None:
-    answers, asks = hosts.exchange("latency", 8, 1 << 30, "packet", kill_first_after_s=0.3, patience_s=2)
+    answers, asks = hosts.exchange("latency", 8, 1 << 30, "packet", kill_first=True, patience_s=1)
     assert answers.code == -9
     assert asks.code == 1
     assert " port " in asks.errors
 
 
+@pytest.mark.slow(
+    "a progress thread, or the process that asks, must get a processor within the second in which silence is"
+    " death; `absence` and `death` of active-messages/tests/protocol.cpp prove both by a clock of their own"
+)
 @pytest.mark.parametrize(("answering", "survives"), [("late", True), ("absent", False)])
 def test_a_progress_thread_keeps_a_computing_process_alive(
     hosts: TwoHosts, answering: str, survives: bool
@@ -169,10 +174,8 @@ def test_a_progress_thread_keeps_a_computing_process_alive(
 def test_missing_rights_are_named_with_their_remedy(hosts: TwoHosts) -> None:
     without = hosts.alone("eth0", "packet", "setpriv", "--bounding-set=-net_raw")
     assert without.code == 2
-    assert without.errors == (
-        "scope-exchange: AF_PACKET: Operation not permitted; "
-        f"`sudo setcap cap_net_raw+ep {hosts.program.resolve()}` allows it to this program\n"
-    )
+    assert without.errors.startswith("scope-exchange: AF_PACKET: Operation not permitted")
+    assert f"setcap cap_net_raw+ep {hosts.program.resolve()}" in without.errors
 
 
 @pytest.mark.parametrize(

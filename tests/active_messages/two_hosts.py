@@ -9,14 +9,13 @@ import json
 import secrets
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 INTERFACE = "eth0"
 SUM_HERE = """
@@ -92,17 +91,26 @@ class TwoHosts:
         for words in ("qdisc add dev eth0 clsact", f"filter add dev eth0 egress {dropped}"):
             run(*self.inside(host, "tc", *words.split()))
 
+    def dropped_ip_bytes(self, host: int) -> int:
+        """Return how many bytes of IP packets a host would have sent."""
+        shown = self.said(host, "tc", "-stats", "-json", "filter", "show", "dev", INTERFACE, "egress")
+        filters = [one["options"] for one in json.loads(shown) if "actions" in one.get("options", {})]
+        return sum(action["stats"]["bytes"] for one in filters for action in one["actions"])
+
     def sum_packets_here(self, host: int) -> None:
         """Let the kernel of a host finish the checksums of its packets, which it leaves to the card."""
         run(*self.inside(host, sys.executable, "-c", SUM_HERE, INTERFACE))
 
     def packets_sent(self, host: int) -> int:
         """Return how many packets a host's interface has sent; frames that travel together are one."""
-        shown = subprocess.run(
-            self.inside(host, "ip", "-json", "-stats", "link", "show", INTERFACE),
-            capture_output=True, text=True, errors="replace", check=True, timeout=PATIENCE_S,
-        ).stdout  # fmt: skip
-        return json.loads(shown)[0]["stats64"]["tx"]["packets"]
+        shown = self.said(host, "ip", "-json", "-stats", "link", "show", INTERFACE)
+        return int(json.loads(shown)[0]["stats64"]["tx"]["packets"])
+
+    def said(self, host: int, *command: str) -> str:
+        """Return the output of a command on a host."""
+        return subprocess.run(
+            self.inside(host, *command), capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        ).stdout
 
     def exchange(
         self, action: str, size: int, count: int, wire: str = "automatic", flow_control: bool = True, **other: Any
@@ -110,13 +118,14 @@ class TwoHosts:
         """Let host 1 ask and host 0 answer; return how both ended.
 
         `other`: another action than `answer` for the first (`answering`); a `key` or `second_wire` with which the
-        second differs; `patience_s` until silence is death; `kill_first_after_s`, counted from the moment when
-        both know each other; `before`, words before the program's name; `meanwhile`, a command on host 1 that is
-        given the address of the first, writes a line when it is ready, and ends with its input.
+        second differs; `patience_s` until silence is death; `kill_first`, when both have exchanged packets;
+        `before`, words before the program's name; `meanwhile`, a command on host 1 that is given the address of
+        the first, writes a line when it is ready, and ends with its input.
         """
         flow = "on" if flow_control else "off"
         key = secrets.token_hex(16)
-        patience = ["env", f"SCOPE_EXCHANGE_PATIENCE_S={other.get('patience_s', 10)}"]
+        before = [self.packets_sent(host) for host in (0, 1)]
+        patience = ["env", f"SCOPE_EXCHANGE_PATIENCE_S={other.get('patience_s', PATIENCE_S)}"]
         words = [
             [wire, flow, other.get("answering", "answer")],
             [other.get("second_wire", wire), flow, action, str(size), str(count)],
@@ -138,8 +147,8 @@ class TwoHosts:
                 assert written(beside.stdout).readline() == "ready\n", written(beside.stderr).read()
             for each, address in zip(both, reversed(addresses), strict=True):
                 print(address, file=written(each.stdin), flush=True)
-            if "kill_first_after_s" in other:
-                time.sleep(other["kill_first_after_s"])
+            if other.get("kill_first"):
+                until(lambda: all(self.packets_sent(host) > before[host] + 100 for host in (0, 1)), "both send")
                 both[0].kill()
             # The pipes hold what little is written.
             texts = [each.communicate(timeout=PATIENCE_S) for each in both]

@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,8 +15,8 @@ import pytest
 
 from scope.errors import ScopeError
 from scope.lab import emulation, folder
-from tests.cli.scope_command import SCOPE, scope, start, wait_until
-from tests.patience import PATIENCE_S
+from tests.cli.scope_command import SCOPE, scope, start
+from tests.patience import PATIENCE_S, until
 
 PAIR = '[[group]]\nname = "a"\nhosts = 2\nrate_mbit_per_s = 50\n'
 
@@ -128,20 +127,19 @@ def test_an_interrupt_reaches_the_command_in_a_lab(shared: Path, tmp_path: Path)
     assert scope(tmp_path, "lab", "up", "pair.toml", "--no-check").code == 0
     words = ["lab", "exec", "pair", "a1", "--", "sleep", MARK]
     without_terminal = start(tmp_path, *words)
-    wait_until(marked)
+    until(marked, "the command runs")
     without_terminal.send_signal(signal.SIGINT)
     without_terminal.communicate(timeout=PATIENCE_S)
     assert without_terminal.returncode == 128 + signal.SIGINT
-    wait_until(lambda: not marked())
+    until(lambda: not marked(), "the command has ended")
     # Ctrl-C at a terminal.
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(tmp_path)
         os.execv("/usr/bin/env", ["env", "--default-signal=INT", str(SCOPE), *words])
-    wait_until(marked)
-    time.sleep(0.2)
+    until(marked, "the command runs")
     os.write(terminal, b"\x03")
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGINT
-    wait_until(lambda: not marked())
+    until(lambda: not marked(), "the command has ended")

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,8 @@ from scope.lab import description, emulation, faults, folder, storage
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
 from tests.cli.scope_command import scope
-from tests.lab.test_emulation import WITHOUT_RIGHTS, on_the_wire, refuse_without_namespaces
+from tests.lab.small_lab import WITHOUT_RIGHTS, on_the_wire, refuse_without_namespaces
+from tests.patience import PATIENCE_S, until
 
 FILES = """
 [[group]]
@@ -46,7 +46,6 @@ rate_mbit_per_s = 50
 kind = "local"
 disk_mb = 32
 """
-MEANWHILE_S = 60.0
 WRITER = """
 import os, sys
 with open(sys.argv[1], "wb", buffering=0) as file:
@@ -116,9 +115,7 @@ def test_every_client_reads_what_one_wrote_over_the_wire(files: Emulation) -> No
     assert read.stdout.strip() == digest, read.stderr
     assert on_the_wire(files, "node1", "tx") - before > 2 * 1_288_895, "two copies cross the port of their writer"
     assert len(keepers(files, "numbers")) == 2
-    assert (
-        files.state.facts().storage == "GlusterFS on the disks of 64 MB of the hosts server, 2 copies of each file"
-    )
+    assert {"GlusterFS", "64", "server", "2"} <= set(re.findall(r"\w+", files.state.facts().storage))
 
 
 def test_files_are_distributed_over_both_sets_of_servers(files: Emulation) -> None:
@@ -140,14 +137,14 @@ def test_a_host_sees_at_once_how_far_another_has_extended_a_file(files: Emulatio
         text=True,
     )
     sizes = []
-    for _ in range(3):
+    for _turn in ("first", "second", "third"):
         assert reader.stdin is not None
         assert reader.stdout is not None
         reader.stdin.write("go\n")
         reader.stdin.flush()
         sizes.append(reader.stdout.readline().strip())
         assert files.run("node1", ["sh", "-c", 'printf 1234 >> "$0"', path]).returncode == 0
-    reader.communicate(timeout=MEANWHILE_S)
+    reader.communicate(timeout=PATIENCE_S)
     assert sizes == ["4", "8", "12"]
 
 
@@ -184,16 +181,19 @@ def test_a_server_that_dies_during_a_write_is_replaced_by_its_copy_and_two_are_n
     assert wrote() == "0\n"
     one, other = keepers(healthy, "growing")
     lab = faults.dead_server(healthy, one)
-    assert [wrote() for _ in range(3)] == ["1\n", "2\n", "3\n"], "the other copy serves"
+    assert [wrote(), wrote(), wrote()] == ["1\n", "2\n", "3\n"], "the other copy serves"
     with pytest.raises(UsageError, match=f"{one}: its storage server is dead already"):
         faults.dead_server(lab, one)
     lab = faults.dead_server(lab, other)
     while wrote():
         pass
-    _, said = writer.communicate(timeout=MEANWHILE_S)
+    _, said = writer.communicate(timeout=PATIENCE_S)
     assert writer.returncode == 1
     assert re.fullmatch(r"\d+ (Transport endpoint is not connected|Input/output error)", said.strip()), said
-    assert [fault.words() for fault in lab.state.faults] == [f"{one} dead-server", f"{other} dead-server"]
+    assert [(fault.where, fault.kind) for fault in lab.state.faults] == [
+        (one, "dead-server"),
+        (other, "dead-server"),
+    ]
     dead = {space.host for space in storage.spaces(lab) if space.server is False}
     assert dead == {one, other}
     mended = faults.clear(lab)
@@ -232,14 +232,12 @@ def test_a_lab_killed_in_any_state_leaves_nothing(tmp_path: Path) -> None:
         if not storage._unthrottled():
             before = limits.read_text()
             slowed = faults.slow_disk(up, "a2", 5)
-            assert slowed.state.facts().faults == ["a2 slow-disk (5 MB/s)"]
+            (slow,) = slowed.state.faults
+            assert (slow.where, slow.kind, slow.value) == ("a2", "slow-disk", 5)
             (added,) = set(limits.read_text().splitlines()) - set(before.splitlines())
             assert added.endswith(" 5000000")
         os.kill(up.state.holder, signal.SIGKILL)
-        deadline = time.monotonic() + MEANWHILE_S
-        while (loops_of(up.folder) or folder.holders(name)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert loops_of(up.folder) == []
+        until(lambda: not loops_of(up.folder) and not folder.holders(name), "the lab has ended with its disks")
         assert emulation.find(name) is None
         assert not up.folder.exists()
         if not storage._unthrottled():
@@ -269,10 +267,9 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     _, lab = description.read("storage")
     monkeypatch.setattr(storage, "SUPERUSER_FOLDERS", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
-    assert storage.refusal(lab, rootless=False) == (
-        "glusterfsd: not found; the storage of this lab needs it (Debian package glusterfs-server)"
-    )
-    assert storage.refusal(lab, rootless=True) == "storage: needs root, for loop devices and trusted.* attributes"
+    assert storage.refusal(lab, rootless=False).startswith("glusterfsd: not found")
+    assert "glusterfs-server" in storage.refusal(lab, rootless=False)
+    assert storage.refusal(lab, rootless=True).startswith("storage: needs root")
     assert storage.refusal(lab.model_copy(update={"storage": None}), rootless=True) == ""
 
 
@@ -283,10 +280,11 @@ def test_without_rights_a_lab_with_storage_is_refused(tmp_path: Path) -> None:
         [*rights, sys.executable, "-m", "scope", "lab", "up", lab_file(tmp_path, LOCAL)],
         capture_output=True,
         text=True,
-        timeout=MEANWHILE_S,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "scope lab: storage: needs root, for loop devices and trusted.* attributes\n"
+    assert done.stderr.startswith("scope lab: storage: needs root")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_space_of_a_lab_without_storage_is_refused(tmp_path: Path) -> None:

