@@ -1,4 +1,4 @@
-"""A repository keeps any run: here one of few launches, which is packed and read in a tenth of the time."""
+"""A repository keeps any run: here one of few launches, which is packed and read in a fraction of the time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests import golden_run as golden
 
 @pytest.fixture(scope="session")
 def golden_run(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The golden run's launches of one and two ranks, analysed; read only."""
+    """The golden run's launches of at most six ranks, analysed; read only."""
     from scope.engine.analysis import analyze  # slow to import: most tests do without
 
     run = Path(shutil.copytree(golden_raw, tmp_path_factory.mktemp("short") / "golden"))
-    analyze(golden.shorten(run))
+    analyze(golden.shorten(run, most_ranks=6))
     return run
