@@ -77,6 +77,7 @@ __all__ = [
     "line",
     "machine",
     "run_record",
+    "shorten",
     "work",
     "write",
 ]
@@ -120,6 +121,21 @@ def write(directory: Path, seed: int = SEED) -> Path:
     ):
         (directory / name).write_text(json.dumps(content, indent=1) + "\n")
     return directory
+
+
+def shorten(run: Path, most_ranks: int = 2) -> Path:
+    """Leave only the launches with few ranks, in the samples and in the plan: a tenth of the bytes."""
+    samples, plan = run / "samples.jsonl", run / "plan.txt"
+    records = [json.loads(line) for line in samples.read_text().splitlines()]
+    kept = {one["launch"] for one in records if one["record"] == "launch" and one["ranks"] <= most_ranks}
+    samples.write_text("".join(json.dumps(one) + "\n" for one in records if one["launch"] in kept))
+    words, inside = [], True
+    for each in plan.read_text().splitlines(keepends=True):
+        if each.startswith("launch "):
+            inside = int(each.split()[1]) in kept
+        words += [each] if inside else []
+    plan.write_text("".join(words))
+    return run
 
 
 def launches(random: np.random.Generator) -> Iterator[tuple[tuple[int, str], list[Synthetic]]]:

@@ -11,6 +11,7 @@ import pytest
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
 from scope.statistics.summary import Summary
+from tests.draws import draws
 from tests.findings.contexts import run_kinds, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
@@ -53,11 +54,12 @@ def test_a_dear_odd_number_of_processes_is_found(golden_context: Context) -> Non
 
 
 @pytest.mark.simulation
-def test_steps_and_lines_are_no_odd_numbers(golden_context: Context) -> None:
+@draws(15, 50)
+def test_steps_and_lines_are_no_odd_numbers(golden_context: Context, draws: int) -> None:
     alarms = sum(
         bool(found("odd_process_count", golden_context, over_counts(truth, seed=seed)))
         for truth in (steps, line)
-        for seed in range(50)
+        for seed in range(draws)
     )
     assert alarms == 0
 
@@ -78,10 +80,11 @@ def test_a_collective_that_grows_with_every_process_is_found(benchmark: str, gol
 
 
 @pytest.mark.simulation
-def test_what_must_be_linear_or_has_steps_is_not_accused(golden_context: Context) -> None:
+@draws(15, 50)
+def test_what_must_be_linear_or_has_steps_is_not_accused(golden_context: Context, draws: int) -> None:
     assert found("linear_collective", golden_context, over_counts(line, "mpi.alltoall")) == []
     alarms = sum(
-        bool(found("linear_collective", golden_context, over_counts(steps, seed=seed))) for seed in range(50)
+        bool(found("linear_collective", golden_context, over_counts(steps, seed=seed))) for seed in range(draws)
     )
     assert alarms == 0
 

@@ -10,6 +10,7 @@ from scope.findings.run.collectives.guideline import Calls
 from scope.findings.run.collectives.self_consistency import Violation, violations
 from scope.statistics.summary import Summary
 from tests.declared import catalog
+from tests.draws import draws
 from tests.findings.contexts import exchanges, latencies
 from tests.models.curves import noisy, summary
 
@@ -65,19 +66,21 @@ def test_a_kink_breaks_monotony() -> None:
 
 
 @pytest.mark.simulation
-def test_a_consistent_library_raises_no_alarm() -> None:
-    alarms = sum(bool(violated(library(100 + 10 * seed))) for seed in range(60))
+@draws(15, 60)
+def test_a_consistent_library_raises_no_alarm(draws: int) -> None:
+    alarms = sum(bool(violated(library(100 + 10 * seed))) for seed in range(draws))
     assert alarms == 0
 
 
 @pytest.mark.simulation
-def test_equal_costs_raise_few_alarms() -> None:
+@draws(20, 60)
+def test_equal_costs_raise_few_alarms(draws: int) -> None:
     """At the border of every guideline noise alone decides: at most 5 % of the libraries are accused."""
     equal: Callable[[int], list[Summary]] = lambda seed: library(  # noqa: E731
         seed, sendrecv=1.0, broadcast=1.0, barrier=1.0, standard=1.0
     )
-    alarms = sum(bool(violated(equal(1000 + 10 * seed))) for seed in range(60))
-    assert alarms <= 3
+    alarms = sum(bool(violated(equal(1000 + 10 * seed))) for seed in range(draws))
+    assert alarms <= draws // 20
 
 
 def in_uneven_launches(random: np.random.Generator, slower: float) -> list[Summary]:
@@ -198,8 +201,9 @@ def test_a_slower_way_of_calling_is_found(slow: tuple[str, float], guideline: st
 
 
 @pytest.mark.simulation
-def test_consistent_collectives_raise_no_alarm() -> None:
-    assert sum(bool(violated(collectives(500 + seed))) for seed in range(20)) == 0
+@draws(6, 20)
+def test_consistent_collectives_raise_no_alarm(draws: int) -> None:
+    assert sum(bool(violated(collectives(500 + seed))) for seed in range(draws)) == 0
 
 
 def test_other_operators_roots_blocks_and_transports_are_not_mixed() -> None:

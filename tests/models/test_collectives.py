@@ -7,6 +7,7 @@ import pytest
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
+from tests.draws import draws
 from tests.models.curves import measured, noisy, summary
 
 
@@ -166,20 +167,21 @@ STRUCTURES: dict[str, Callable[[int, int], float]] = {
 
 
 @pytest.mark.simulation
+@draws(20, 60)
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_the_structure_and_the_costs_of_a_collective_are_told_by_its_times(structure: str) -> None:
+def test_the_structure_and_the_costs_of_a_collective_are_told_by_its_times(structure: str, draws: int) -> None:
     truth = {"t_s_s": 3e-6, "t_w_s_per_byte": 1 / 2e9}
-    hits, chosen, trials = dict.fromkeys(truth, 0), 0, 60
-    for seed in range(trials):
+    hits, chosen = dict.fromkeys(truth, 0), 0
+    for seed in range(draws):
         every = joint(result(over_both("mpi.allgather", STRUCTURES[structure], 3000 + seed))[0])
         (right,) = [fit for fit in every if fit.model == structure]
         chosen += right.chosen
         values = {p.name: p for p in right.parameters}
         for name, value in truth.items():
             hits[name] += values[name].low <= value <= values[name].high
-    assert chosen >= 0.95 * trials
+    assert chosen >= 0.95 * draws
     # The order-statistics interval of six launches covers 96.9 %: fewer than 53 of 60 have a chance of 0.3 %.
-    assert min(hits.values()) >= 53, hits
+    assert min(hits.values()) >= 0.88 * draws, hits
 
 
 def test_computing_in_a_reduction_cannot_be_told_from_sending() -> None:

@@ -7,6 +7,7 @@ from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.declared import catalog
+from tests.draws import draws
 from tests.models.curves import measured, noisy, summary
 
 SIZES = [0, 8, 64, 256, 1024, 2048, 4096, 16384, 65536, 262144, 1048576]
@@ -54,18 +55,18 @@ def fitted(summaries: list[Summary]) -> Fit | NotFitted:
 
 
 @pytest.mark.simulation
+@draws(40, 100)
 @pytest.mark.parametrize("launches", [6, 3])
-def test_the_intervals_cover_the_truth_as_often_as_they_say(launches: int) -> None:
+def test_the_intervals_cover_the_truth_as_often_as_they_say(launches: int, draws: int) -> None:
     random = np.random.default_rng(31)
-    trials = 100
     hits = dict.fromkeys(TRUTH, 0)
-    for _ in range(trials):
+    for _ in range(draws):
         fit = fitted(overheads(random, launches=launches))
         assert isinstance(fit, Fit)
         for parameter in fit.parameters:
             hits[parameter.name] += parameter.low <= TRUTH[parameter.name] <= parameter.high
     for name, count in hits.items():
-        assert count / trials > 0.91, (name, hits)
+        assert count / draws > 0.91, (name, hits)
 
 
 def test_exact_data_give_the_exact_parameters() -> None:

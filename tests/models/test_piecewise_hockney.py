@@ -10,6 +10,7 @@ from scope.models.fitting.fit import Breakpoint, Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
 from tests.declared import catalog
+from tests.draws import draws
 from tests.models.curves import measured, noisy, summary
 
 SIZES = [0, 1, 8, 64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576]
@@ -101,42 +102,46 @@ def broken(fit: Fit | NotFitted | None) -> list[tuple[float, float]]:
 
 
 @pytest.mark.simulation
-def test_what_a_launch_does_to_all_sizes_hides_no_break() -> None:
+@draws(20, 60)
+def test_what_a_launch_does_to_all_sizes_hides_no_break(draws: int) -> None:
     random = np.random.default_rng(31)
-    found = [(4096, 8192) in broken(common(random, jumping)) for _ in range(60)]
+    found = [(4096, 8192) in broken(common(random, jumping)) for _ in range(draws)]
     assert np.mean(found) >= 0.95
-    unknown = [(4096, 8192) in broken(common(random, jumping, numbered=False)) for _ in range(20)]
+    unknown = [(4096, 8192) in broken(common(random, jumping, numbered=False)) for _ in range(draws // 3)]
     assert np.mean(unknown) < 0.5, "without the numbers of the launches the study shows nothing"
 
 
 @pytest.mark.simulation
-def test_what_a_launch_does_to_all_sizes_makes_no_break() -> None:
+@draws(34, 100)
+def test_what_a_launch_does_to_all_sizes_makes_no_break(draws: int) -> None:
     random = np.random.default_rng(32)
-    assert np.mean([bool(broken(common(random, eager))) for _ in range(100)]) <= 0.03
+    assert np.mean([bool(broken(common(random, eager))) for _ in range(draws)]) <= 0.03
 
 
 @pytest.mark.simulation
-def test_the_jump_s_interval_covers_the_truth() -> None:
+@draws(40, 120)
+def test_the_jump_s_interval_covers_the_truth(draws: int) -> None:
     random = np.random.default_rng(23)
     truth = rendezvous(32768) - eager(32768)
-    trials, hits, found = 120, 0, 0
-    for _ in range(trials):
+    hits = found = 0
+    for _ in range(draws):
         fit = fit_of(random, switched)
         if isinstance(fit, Fit) and [p.first_after for p in fit.breakpoints] == [32768]:
             found += 1
             (point,) = fit.breakpoints
             low, high = bounds(point)
             hits += low <= truth <= high
-    assert found / trials > 0.95
+    assert found / draws > 0.95
     assert hits / found > 0.93
 
 
 @pytest.mark.simulation
+@draws(30, 120)
 @pytest.mark.parametrize("spread", [0.001, 0.01, 0.05])
-def test_a_straight_line_is_seldom_broken(spread: float) -> None:
+def test_a_straight_line_is_seldom_broken(spread: float, draws: int) -> None:
     random = np.random.default_rng(24)
-    broken = sum(isinstance(fit_of(random, eager, spread), Fit) for _ in range(120))
-    assert broken <= 4
+    broken = sum(isinstance(fit_of(random, eager, spread), Fit) for _ in range(draws))
+    assert broken <= draws // 30
 
 
 def test_two_switches_are_two() -> None:

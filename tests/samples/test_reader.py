@@ -170,7 +170,7 @@ def test_a_time_may_be_nanoseconds_below_zero(golden_copy: Path) -> None:
 
 
 def test_every_changed_bit_of_a_line_is_noticed(golden_copy: Path) -> None:
-    path = golden_copy / "samples.jsonl"
+    path = golden.shorten(golden_copy, most_ranks=1) / "samples.jsonl"
     content = [with_checksum(line) for line in path.read_bytes().splitlines()]
     path.write_bytes(b"\n".join(content) + b"\n")
     assert not read(golden_copy, catalog()).damaged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,22 @@ from tests import golden_run as golden
 from tests.declared import catalog
 
 VISITS = 3
+
+
+@pytest.fixture(scope="session")
+def divided_raw(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The launches of two ranks, every case divided into visits; read only."""
+    run = Path(shutil.copytree(golden_raw, tmp_path_factory.mktemp("divided") / "golden"))
+    divided(golden.shorten(run))
+    return run
+
+
+@pytest.fixture
+def divided_copy(divided_raw: Path, tmp_path: Path) -> Path:
+    """Such a run of one's own, to change."""
+    return Path(shutil.copytree(divided_raw, tmp_path / "golden"))
+
+
 PER_REPETITION = ("minimum_s", "minimum_rank", "maximum_s", "maximum_rank", "mean_s", "latest_exit_s")
 
 
@@ -120,9 +137,8 @@ def test_divided_cases_have_the_summaries_and_models_of_whole_ones(golden_copy: 
     assert len(after.fits) == len(before.fits)
 
 
-def test_each_repetition_keeps_its_visit_its_warm_up_and_its_operations(golden_copy: Path) -> None:
-    divided(golden_copy)
-    case = of(golden_copy, "mpi.latency")[0]
+def test_each_repetition_keeps_its_visit_its_warm_up_and_its_operations(divided_copy: Path) -> None:
+    case = of(divided_copy, "mpi.latency")[0]
     (times,) = case.times
     count = golden.WARMUP + golden.REPETITIONS
     assert times.repetitions == count
@@ -137,14 +153,13 @@ def test_each_repetition_keeps_its_visit_its_warm_up_and_its_operations(golden_c
     assert sum(visit.duration_s for visit in case.visits) == pytest.approx(0.1)
 
 
-def test_each_visit_has_warm_up_of_its_own(golden_copy: Path) -> None:
-    divided(golden_copy)
-    records = [json.loads(line) for line in (golden_copy / "samples.jsonl").read_text().splitlines()]
+def test_each_visit_has_warm_up_of_its_own(divided_copy: Path) -> None:
+    records = [json.loads(line) for line in (divided_copy / "samples.jsonl").read_text().splitlines()]
     for record in records:
         for series in record.get("series", []):
             series["warmup"] = 1
-    rewrite(golden_copy, records)
-    (times,) = of(golden_copy, "mpi.latency")[0].times
+    rewrite(divided_copy, records)
+    (times,) = of(divided_copy, "mpi.latency")[0].times
     assert np.count_nonzero(times.warmup) == VISITS
     assert times.visit[times.warmup].tolist() == [0, 1, 2]
 
@@ -158,63 +173,60 @@ def test_each_visit_has_warm_up_of_its_own(golden_copy: Path) -> None:
 )
 @pytest.mark.parametrize("visit", range(VISITS))
 def test_one_visit_that_failed_fails_the_case(
-    golden_copy: Path, visit: int, keys: dict[str, Any], status: str, reason: str
+    divided_copy: Path, visit: int, keys: dict[str, Any], status: str, reason: str
 ) -> None:
-    divided(golden_copy)
-    change(golden_copy, "mpi.comms2", visit, **keys)
-    first, *others = [one for one in of(golden_copy, "mpi.comms2") if one.case.parameters["message_bytes"] == 0]
+    change(divided_copy, "mpi.comms2", visit, **keys)
+    first, *others = [one for one in of(divided_copy, "mpi.comms2") if one.case.parameters["message_bytes"] == 0]
     assert (first.status, first.reason) == (status, reason)
     assert all(other.ok for other in others)
-    summaries = [one for one in summarise(read(golden_copy, catalog()), catalog()) if one.samples_key == first.key]
+    summaries = [
+        one for one in summarise(read(divided_copy, catalog()), catalog()) if one.samples_key == first.key
+    ]
     assert all(one.valid == (status == "crashed") for one in summaries), "wrong data in one visit spoil the case"
     if status == "crashed":
         assert {one.launches for one in summaries} == {golden.LAUNCHES - 1}
 
 
-def test_wrong_data_in_one_visit_are_wrong_data(golden_copy: Path) -> None:
-    divided(golden_copy)
+def test_wrong_data_in_one_visit_are_wrong_data(divided_copy: Path) -> None:
     wrong = {"passed": False, "checks": 9, "cost_s": 0.5, "message": "rank 1: byte 3"}
-    change(golden_copy, "mpi.comms2", 1, verification=wrong, status="failed", reason="rank 1: byte 3")
-    first = of(golden_copy, "mpi.comms2")[0]
+    change(divided_copy, "mpi.comms2", 1, verification=wrong, status="failed", reason="rank 1: byte 3")
+    first = of(divided_copy, "mpi.comms2")[0]
     assert first.verification is not None
     assert not first.verification.passed
     assert first.verification.message == "rank 1: byte 3"
     assert first.verification.checks == 128 + 9 + 128
 
 
-def test_a_visit_that_was_repeated_counts_once(golden_copy: Path) -> None:
-    divided(golden_copy)
-    records = [json.loads(line) for line in (golden_copy / "samples.jsonl").read_text().splitlines()]
+def test_a_visit_that_was_repeated_counts_once(divided_copy: Path) -> None:
+    records = [json.loads(line) for line in (divided_copy / "samples.jsonl").read_text().splitlines()]
     again = next(one for one in records if one.get("benchmark") == "mpi.comms2")
     crashed = again | {"status": "crashed", "reason": "signal 9", "series": [], "verification": None}
-    rewrite(golden_copy, [*(crashed if one is again else one for one in records), again])
-    samples = read(golden_copy, catalog())
+    rewrite(divided_copy, [*(crashed if one is again else one for one in records), again])
+    samples = read(divided_copy, catalog())
     assert [one.status for one in samples.failures if one.case.benchmark == "mpi.comms2"] == ["crashed"]
     assert all(one.ok and len(one.visits) == VISITS for one in samples.cases if one.case.benchmark == "mpi.comms2")
 
 
-def test_visits_that_ended_with_their_budgets_converge_together(golden_copy: Path) -> None:
+def test_visits_that_ended_with_their_budgets_converge_together(divided_copy: Path) -> None:
     """Three independent intervals of 3 % are one of 1.7 %; the plan asks for 2 %."""
-    divided(golden_copy)
-    records = [json.loads(line) for line in (golden_copy / "samples.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in (divided_copy / "samples.jsonl").read_text().splitlines()]
     for record in records:
         if record["record"] == "case":
             wide = record["benchmark"] == "mpi.comms2"
             record |= {"stopped": "budget", "relative_interval": 0.03 if wide else 0.05}
-    rewrite(golden_copy, records)
-    for one in read(golden_copy, catalog()).cases:
+    rewrite(divided_copy, records)
+    for one in read(divided_copy, catalog()).cases:
         wide = one.case.benchmark == "mpi.comms2"
         assert one.stopped == ("precision" if wide else "budget")
         assert one.relative_interval == pytest.approx((0.03 if wide else 0.05) / VISITS**0.5)
 
 
-def test_visits_that_cannot_be_joined_are_named(golden_copy: Path) -> None:
-    divided(golden_copy)
-    records = [json.loads(line) for line in (golden_copy / "samples.jsonl").read_text().splitlines()]
+def test_visits_that_cannot_be_joined_are_named(divided_copy: Path) -> None:
+    records = [json.loads(line) for line in (divided_copy / "samples.jsonl").read_text().splitlines()]
     odd = next(one for one in records if one.get("benchmark") == "mpi.comms2" and one["position"] >= 1000)
     odd["series"][0]["ranks_kept"] = [1, 0]
-    rewrite(golden_copy, records)
+    rewrite(divided_copy, records)
     with pytest.raises(
         UsageError, match=r"samples\.jsonl: launch \d+: .*: ranks_kept: must be the same in all visits"
     ):
-        read(golden_copy, catalog())
+        read(divided_copy, catalog())

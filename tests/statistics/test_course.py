@@ -14,6 +14,7 @@ from scope.samples.records import SentinelRecord
 from scope.samples.samples import CaseSamples, Floats, Samples, Times, Visit
 from scope.statistics.course import course_of
 from scope.statistics.modality import between_modes
+from tests.draws import draws
 
 CASES, LAUNCHES, VISITS, REPETITIONS = 30, 6, 3, 8
 VISIT_S = 0.05
@@ -188,9 +189,10 @@ def alarms(spread: float, trials: int) -> int:
 
 
 @pytest.mark.simulation
+@draws(15, 50)
 @pytest.mark.parametrize("spread", [0.01, 0.05])
-def test_a_healthy_machine_has_one_state(spread: float) -> None:
-    assert alarms(spread, 50) == 0
+def test_a_healthy_machine_has_one_state(spread: float, draws: int) -> None:
+    assert alarms(spread, draws) == 0
 
 
 def test_a_machine_that_drifts_has_one_state() -> None:
