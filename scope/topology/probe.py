@@ -30,8 +30,7 @@ RANKS_PER_HOST = 2
 """One rank sends and receives over the network; the second one measures inside the host."""
 START_S = 60.0
 STARTS = 2
-"""A launcher that says nothing is ended and started again: that of Open MPI 5 and its daemon on another host now
-and then, though connected, both wait before any rank starts."""
+"""A launcher whose ranks say nothing in this time is ended and started again."""
 TIMEOUT_S = 150.0
 """Longer than the timeout of the native program."""
 SINGLE_STREAM_S, STREAM_S, LONGEST_STREAM_S = 0.1, 0.2, 3.0

