@@ -10,7 +10,7 @@ import random
 import signal
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,10 +58,12 @@ def answered(folder: Path, *words: str) -> Answer:
     return Answer(code, output.getvalue(), errors.getvalue())
 
 
-def start(folder: Path, *words: str, **environment: str) -> subprocess.Popen[str]:
+def start(
+    folder: Path, *words: str, program: Sequence[str] = (str(SCOPE),), **environment: str
+) -> subprocess.Popen[str]:
     """Start a command that a test will interrupt, also where this process itself ignores interrupts."""
     return subprocess.Popen(
-        [str(SCOPE), *words],
+        [*program, *words],
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # before any interrupt of the caller
         cwd=folder,
         env={**os.environ, **environment},

@@ -6,13 +6,13 @@ tests that only `make test-all` has.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from scope.build import native, registry
 from scope.machine.machine import NativeBuild
+from tests import small_program
 from tests.installed_mpi import NAMES, compile_quickly, installed
 from tests.measure.conftest import Measure
 from tests.measure.test_control_variables import check_setting
@@ -48,19 +48,10 @@ MANY = [
 def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NativeBuild:
     """The native program with few benchmarks, for one of the other MPIs."""
     mpi = installed(request.param)
-    tree = tmp_path_factory.mktemp("few")
-    for folder in ("measure", "json", "timer", native.ACTIVE_MESSAGES):
-        shutil.copytree(native.source_directory().parent / folder, tree / folder)
-    benchmarks = tree / "measure/src/benchmarks"
-    shutil.rmtree(benchmarks / "application")
-    shutil.rmtree(tree / "measure/src/programs")  # those are applications, too
-    for source in benchmarks.glob("*/*.cpp"):
-        shared = source.with_suffix(".hpp").exists()
-        if not shared and str(source.relative_to(benchmarks).with_suffix("")) not in KEPT:
-            source.unlink()
+    sources = small_program.sources(tmp_path_factory.mktemp("few"), *KEPT)
     with pytest.MonkeyPatch.context() as patch:
         compile_quickly(mpi, patch)
-        patch.setattr(native, "source_directory", lambda: tree / "measure")
+        patch.setattr(native, "source_directory", lambda: sources)
         return native.build(mpi)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from scope.lab import emulation
 from scope.machine.machine import MpiInstallation
-from tests.cli.scope_command import BRIEF, rewrite_times, samples, scope, start
+from tests.cli.scope_command import BRIEF, answered, rewrite_times, samples, scope, start
 from tests.patience import PATIENCE_S, until
 
 LAB = """
@@ -25,6 +26,16 @@ name = "a"
 hosts = 4
 rate_mbit_per_s = 100
 """
+OF_THESE_SOURCES = """
+import sys
+from pathlib import Path
+from scope import cli
+from scope.build import native
+sources = Path(sys.argv.pop(1))
+native.source_directory = lambda: sources
+cli.main()
+"""
+"""The program `scope`, with other sources of the native program, which its first argument names."""
 pytestmark = pytest.mark.usefixtures("quickly")
 CASES = [
     "mpi.latency ranks=2 message_bytes=8,16Ki,1Mi",
@@ -57,7 +68,7 @@ def time_s(record: dict[str, Any]) -> float:
 def simulated(measured: Path, folder: Path, *words: str, benchmark: str = "mpi.broadcast") -> dict[str, Any]:
     """Return what `scope simulate` says of a benchmark on another platform."""
     limit = ["--case-limit", str(PATIENCE_S)]
-    answer = scope(folder, "simulate", str(measured), benchmark, *words, *limit, "-o", "simulated", "--json")
+    answer = answered(folder, "simulate", str(measured), benchmark, *words, *limit, "-o", "simulated", "--json")
     assert answer.code == 0, answer
     found: dict[str, Any] = json.loads(answer.output)
     return found
@@ -126,9 +137,12 @@ def test_ranks_share_memory_where_their_buffers_have_no_room(measured: Path, tmp
     assert checks[tmp_path / "simulated/unchanged"][0] > 0
 
 
-def test_an_interrupted_simulation_keeps_what_it_has_and_leaves_no_process(measured: Path, tmp_path: Path) -> None:
+def test_an_interrupted_simulation_keeps_what_it_has_and_leaves_no_process(
+    measured: Path, sources: Path, tmp_path: Path
+) -> None:
     words = ("--hosts", "64", "--ranks", "16,32,64", "-o", "simulated")
-    running = start(tmp_path, "simulate", str(measured), *words)
+    program = [sys.executable, "-c", OF_THESE_SOURCES, str(sources)]
+    running = start(tmp_path, "simulate", str(measured), *words, program=program)
     made = tmp_path / "simulated"
     # The file is there before its first line.
     begun = (made / "launches").glob
