@@ -6,6 +6,7 @@ import os
 import shutil
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,20 @@ def built(mpi: MpiInstallation) -> NativeBuild:
     with pytest.MonkeyPatch.context() as patch:
         compile_quickly(mpi, patch)
         return native.build(mpi)
+
+
+def under_every_mpi(proven: str, *kept: str) -> pytest.MarkDecorator:
+    """Parametrize a test that asks for `mpi` or `build`: `make test` has the embedded MPI, `make test-all` all.
+
+    `proven` says what proves the promise for the others in `make test`, which has those of `kept`, too.
+    """
+    return pytest.mark.parametrize("mpi", slow_under_others(proven, *kept), indirect=True)
+
+
+def slow_under_others(proven: str, *kept: str) -> list[Any]:
+    """Return the names of all MPIs, as parameters of which `make test` has the first and those of `kept`."""
+    slow = pytest.mark.slow(f"the same calls under another MPI; there, {proven}")
+    return [name if name in (NAMES[0], *kept) else pytest.param(name, marks=slow) for name in NAMES]
 
 
 def compile_quickly(mpi: MpiInstallation, patch: pytest.MonkeyPatch) -> None:

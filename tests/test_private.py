@@ -18,7 +18,7 @@ from scope import private
 from scope.build import cmake
 from scope.errors import ScopeError, UsageError
 from scope.names import refuse_odd_name
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 ANOTHER_USER = os.getuid() + 1
 
@@ -130,11 +130,11 @@ def test_a_folder_that_its_owner_is_making_is_left_alone(tmp_path: Path, monkeyp
 
 
 HOLDER = """
-import sys, time
+import signal
 from scope.private import temporary_folder
 with temporary_folder("trial") as folder:
     print(folder, flush=True)
-    time.sleep(600)
+    signal.pause()
 """
 
 
@@ -148,8 +148,8 @@ def test_leftovers_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: 
     folders = [Path(holder.stdout.readline().strip()) for holder in holders if holder.stdout is not None]
     names_it = subprocess.Popen(["sleep", "600"], env={**os.environ, "SESSION": str(folders[1])})
     try:
-        while os.fsencode(folders[1]) not in Path(f"/proc/{names_it.pid}/environ").read_bytes():
-            pass  # not yet executed
+        environment = Path(f"/proc/{names_it.pid}/environ")
+        until(lambda: os.fsencode(folders[1]) in environment.read_bytes(), "the start of a process")
         for holder in holders[:2]:
             holder.kill()
             holder.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import scope
 from scope.build import installations, native, registry
 from scope.machine.machine import MpiInstallation
 from scope.samples.records import CaseRecord
+from tests import small_program
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start
 
@@ -23,8 +23,6 @@ PYTHON_TUTORIAL = TUTORIAL.with_name("python.md")
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^`(measure/src/benchmarks/\S+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-SHARED = ("json", "timer")
-"""Sources that the native program shares with the other native parts."""
 KEPT = "mpi/barrier"
 """Of the existing benchmarks only this one is compiled beside the new one."""
 
@@ -36,16 +34,12 @@ def test_the_tutorials_benchmark_needs_two_new_files(
 ) -> None:
     files = FILE.findall(TUTORIAL.read_text())
     assert [Path(name).suffix for name, _ in files] == [".cpp", ".md"]
-    for folder in ("measure", *SHARED, native.ACTIVE_MESSAGES):
-        shutil.copytree(native.source_directory().parent / folder, tmp_path / folder)
-    benchmarks = tmp_path / "measure/src/benchmarks"
-    for source in (*benchmarks.glob("*/*.cpp"), *benchmarks.glob("*/*.md")):
-        if str(source.relative_to(benchmarks).with_suffix("")) != KEPT:
-            source.unlink()
+    sources = small_program.sources(tmp_path, KEPT)
+    monkeypatch.setenv("CXXFLAGS", "-O0")
     for name, text in files:
         assert not (tmp_path / name).exists()
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(native, "source_directory", lambda: tmp_path / "measure")
+    monkeypatch.setattr(native, "source_directory", lambda: sources)
     monkeypatch.setenv("SCOPE_CACHE", str(tmp_path / "cache"))
 
     built = native.build(embedded)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -26,12 +27,15 @@ logger = logging.getLogger(__name__)
 def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProgress = silent) -> list[Simulated]:
     """Simulate the offers of a file, each as a run of its own whose record has the gains of all.
 
-    All offers are checked before the first one is simulated; the platform as it was measured is simulated once.
+    All offers are checked before anything is compiled; the platform as it was measured is simulated once.
     Each offer is simulated on those numbers of ranks for which it has room. With an output folder, each has a
     folder of its name in it. Raises UsageError naming the file and the offer, or a number of ranks for which none
     has room.
     """
     found = offers.read(file)
+    for offer in found:
+        with _named(file, offer):
+            simulate.refuse(run, _changed(options, offer))
     prepared = [_prepared(run, file, offer, options) for offer in found]
     planned = {launch.ranks for each in prepared for launch in each.asked.plan.launches}
     if too_many := [count for count in options.ranks if count not in planned]:
@@ -45,7 +49,12 @@ def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProg
 
 
 def _prepared(run: Path, file: Path, offer: Offer, options: SimulateOptions) -> Prepared:
-    changed = replace(
+    with _named(file, offer):
+        return simulate.prepared(run, _changed(options, offer))
+
+
+def _changed(options: SimulateOptions, offer: Offer) -> SimulateOptions:
+    return replace(
         options,
         ranks_that_fit=True,
         changes=offer.set,
@@ -54,8 +63,13 @@ def _prepared(run: Path, file: Path, offer: Offer, options: SimulateOptions) -> 
         cost=offer.cost,
         output=options.output / offer.name if options.output else None,
     )
+
+
+@contextmanager
+def _named(file: Path, offer: Offer) -> Iterator[None]:
+    """Let what is refused name the file and the offer."""
     try:
-        return simulate.prepared(run, changed)
+        yield
     except UsageError as error:
         raise UsageError(f"{file}: offer {offer.name}: {error}") from error
 

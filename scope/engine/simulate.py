@@ -107,6 +107,18 @@ def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent
     return carried_out(prepared(run, options), progress)
 
 
+def refuse(run: Path, options: SimulateOptions) -> None:
+    """Raise UsageError where the platform of a run cannot have the changes; nothing is compiled for that."""
+    _platforms(Run(run), options)
+
+
+def _platforms(known: Run, options: SimulateOptions) -> tuple[Calibration, Calibration]:
+    """Return the platform of a run as it was measured, and with the changes."""
+    made = platform(known.measurements, _given(known), nominal_speed=True)
+    own = calibrated(made, known.measurements, known.models.fits)
+    return own, _calibrated_again(own, options)
+
+
 def prepared(run: Path, options: SimulateOptions) -> Prepared:
     """Return what is to be simulated; raises as `simulate` does."""
     known = Run(run)
@@ -115,9 +127,7 @@ def prepared(run: Path, options: SimulateOptions) -> Prepared:
         refuse_unfit(options.program)
     collectives = _collectives(known, options.collectives)
     measured = _measured(known, options.only)
-    made = platform(known.measurements, _given(known), nominal_speed=True)
-    own = calibrated(made, known.measurements, known.models.fits)
-    other = _calibrated_again(own, options)
+    own, other = _platforms(known, options)
     build = native_program(installations.find(SIMULATOR))
     catalog = listed(build)
     if missing := sorted({one.benchmark for one in measured} - set(catalog.names)):

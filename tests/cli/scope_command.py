@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
 import random
 import signal
 import subprocess
 import sysconfig
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.patience import PATIENCE_S
+from scope import cli
+from tests.patience import PATIENCE_S, until
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 BRIEF = ["--mpi", "embedded", "--budget", "0.05", "--seed", "3"]
@@ -47,12 +50,23 @@ def scope(folder: Path, *words: str) -> Answer:
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+def answered(folder: Path, *words: str) -> Answer:
+    """Carry out a command in this process, which saves what a process of its own takes to begin."""
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        code = cli.answer(list(words))
+    return Answer(code, output.getvalue(), errors.getvalue())
+
+
+def start(
+    folder: Path, *words: str, program: Sequence[str] = (str(SCOPE),), **environment: str
+) -> subprocess.Popen[str]:
     """Start a command that a test will interrupt, also where this process itself ignores interrupts."""
     return subprocess.Popen(
-        [str(SCOPE), *words],
+        [*program, *words],
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # before any interrupt of the caller
         cwd=folder,
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -62,10 +76,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 def wait_until(ready: Callable[[], bool]) -> None:
     """Wait for something that a running command does."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not ready():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.02)
+    until(ready, "what the running command was to do")
 
 
 def samples(run: Path) -> list[dict[str, Any]]:
@@ -77,20 +88,33 @@ def samples(run: Path) -> list[dict[str, Any]]:
 def rewrite_times(run: Path, time_s: Callable[[dict[str, Any]], float]) -> None:
     """Give every operation of a run the time in seconds that `time_s` returns for its case, within 1 %.
 
-    What a test derives from such a run does not depend on how steady the machine was.
+    All ranks then begin at once and in time, and times of parts stay as large parts. What a test derives from
+    such a run does not depend on how steady the machine was.
     """
     records = samples(run)
     scatter = random.Random(1)
     for record in records:
         for series in record.get("series", []):
             elapsed_s = time_s(record) * series["operations"]
-            series["elapsed_s"] = [
-                [elapsed_s * scatter.uniform(0.99, 1.01) for _ in row] for row in series["elapsed_s"]
-            ]
+            before = series["elapsed_s"]
+            series["elapsed_s"] = [[elapsed_s * scatter.uniform(0.99, 1.01) for _ in row] for row in before]
+            for name, values in series.get("observed", {}).items():
+                if name.endswith("_s") and "_per_" not in name:
+                    rows = zip(values, series["elapsed_s"], before, strict=True)
+                    series["observed"][name] = [_scaled(*row) for row in rows]
+            if "entry_s" in series:
+                series["entry_s"] = [[0.0] * len(row) for row in series["entry_s"]]
+            if "valid" in series:
+                series["valid"] = [True] * len(series["valid"])
     # No sentinel: the states of the real machine are not those of these times.
     kept = [{key: value for key, value in record.items() if key != "crc32"} for record in records]
     lines = [json.dumps(record) + "\n" for record in kept if record["record"] != "sentinel"]
     (run / "samples.jsonl").write_text("".join(lines))
+
+
+def _scaled(parts: list[float], now: list[float], before: list[float]) -> list[float]:
+    """Return times that were parts of others as the same parts of what these are now."""
+    return [part * to / of if of else part for part, to, of in zip(parts, now, before, strict=True)]
 
 
 def cases(run: Path) -> list[tuple[int, int, str, str]]:

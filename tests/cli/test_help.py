@@ -177,9 +177,9 @@ def test_zsh_completes_commands_subcommands_and_options(tmp_path: Path, installe
         for number, key in enumerate(keys):
             os.write(leader, key.encode())
             while number < len(keys) - 1 and output.count("\nready") + output.count("\ncompleted:") <= number:
-                assert select.select([leader], [], [], 60)[0], output
+                assert select.select([leader], [], [], PATIENCE_S)[0], output
                 output += os.read(leader, 4096).decode().replace("\r", "")
-        assert shell.wait(60) == 0
+        assert shell.wait(PATIENCE_S) == 0
     finally:
         shell.kill()
         shell.wait()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,61 @@ INTERRUPTED = {130, -signal.SIGINT}
 """As the program says it, and as the system does where Python has not begun."""
 
 
-@pytest.mark.parametrize("delay_s", [0, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3])
-def test_an_early_interrupt_leaves_no_trace(delay_s: float, tmp_path: Path) -> None:
-    process = start(tmp_path, "run", "--case", "mpi.latency", "--mpi", "embedded", "--time", "600")
-    time.sleep(delay_s)
+MEASURED = ["run", "--case", "mpi.latency", "--mpi", "embedded", "--launches", "1", "--budget", "0.05"]
+INTERRUPTING = """
+import os, signal, sys
+
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            sys.meta_path.remove(self)
+            interrupt()
+
+
+if os.environ["INTERRUPT_AT"] == "begin":
+    interrupt()
+sys.meta_path.insert(0, Finder())
+sys.addaudithook(lambda event, _: event == os.environ["INTERRUPT_AT"] and interrupt())
+"""
+"""What Python loads before anything else: it interrupts the program at an import or an event of the audit."""
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        *("begin", "scope", "scope.cli", "scope.cli.interrupts", "typer", "scope.cli.run", "pydantic", "numpy"),
+        *("scope.engine.run", "scope.plan.experiment", "subprocess.Popen"),
+    ],
+)
+def test_an_early_interrupt_leaves_no_trace(moment: str, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
+    process = start(tmp_path, *MEASURED, PYTHONPATH=str(tmp_path), INTERRUPT_AT=moment)
+    expect_no_trace(process)
+
+
+def test_an_interrupt_before_python_begins_leaves_no_trace(tmp_path: Path) -> None:
+    process = start(tmp_path, *MEASURED)
     process.send_signal(signal.SIGINT)
+    expect_no_trace(process)
+
+
+@pytest.mark.slow("interrupts at moments of the clock; there, at the imports and events between which these are")
+@pytest.mark.parametrize("delay_s", [0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3])
+def test_an_interrupt_at_any_moment_leaves_no_trace(delay_s: float, tmp_path: Path) -> None:
+    process = start(tmp_path, "run", "--case", "mpi.latency", "--mpi", "embedded", "--time", "600")
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(delay_s)
+    process.send_signal(signal.SIGINT)
+    expect_no_trace(process)
+
+
+def expect_no_trace(process: subprocess.Popen[str]) -> None:
+    """Wait for the end of an interrupted command, which must be that of Ctrl-C."""
     output, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in INTERRUPTED, errors
     assert not {"Traceback", "KeyboardInterrupt"} & set((output + errors).replace(":", " ").split()), errors
@@ -95,7 +145,7 @@ def test_what_a_library_makes_of_an_interrupt_is_no_defect() -> None:
 
 
 IN_A_DESTRUCTOR = """
-import os, signal, sys, time
+import os, signal, sys
 from scope import cli
 from scope.cli import interrupts
 interrupts.install()
@@ -108,7 +158,7 @@ def command(*_, **__):
     library = Library()
     del library
     while True:
-        time.sleep(0.01)
+        signal.pause()
 cli.parser = lambda name: command
 sys.exit(cli.answer(["doctor"]))
 """

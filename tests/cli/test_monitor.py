@@ -19,7 +19,7 @@ from scope.profiles import profile
 from scope.profiles.merged import Merged
 from scope.profiles.monitored_run import Options, run
 from scope.profiles.traffic import matrix
-from tests.cli.scope_command import SCOPE, Answer, scope, wait_until
+from tests.cli.scope_command import SCOPE, Answer, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.patience import PATIENCE_S
 from tests.profiles import synthetic
@@ -237,10 +237,12 @@ def test_a_flipped_bit_in_a_profile_is_named_and_the_others_are_used(
 
 def test_a_program_that_runs_keeps_its_folder(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    words = [SCOPE, "monitor", "--mpi", "embedded", "-o", "runs/a", "--", "sh", "-c", "touch begun; read word"]
-    with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+    words = [SCOPE, "monitor", "--mpi", "embedded", "-o", "runs/a", "--", "sh", "-c", "echo begun; read word"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=tmp_path, stdin=pipe, stdout=pipe, stderr=pipe) as running:
         assert running.stdin is not None
-        wait_until((tmp_path / "begun").exists)
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"begun\n"
         assert "is using it" in scope(tmp_path, "runs", "remove", "a", "--yes").errors
         running.stdin.write(b"word\n")
     assert (tmp_path / "runs" / "a" / "monitor.json").exists()

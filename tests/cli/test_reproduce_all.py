@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -136,31 +136,44 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
 
 
 def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "python"
+    program, begun, limit_s = tmp_path / "python", tmp_path / "begun", 5.0
+    os.mkfifo(begun)
     program.write_text(
-        "#!/bin/sh\necho out; echo first >&2; echo 'the reason' >&2; [ $4 = stay ] && sleep 60; exit 3\n"
+        "#!/bin/sh\necho out; echo first >&2; echo 'the reason' >&2\n"
+        f"[ $4 = stay ] && echo >{begun} && sleep 600; exit 3\n"
     )
     program.chmod(0o755)
+
+    class Over(threading.Timer):
+        """The time of the command is over when it has said everything."""
+
+        def run(self) -> None:
+            if self.interval == limit_s:
+                begun.read_text()
+                self.function()
+            else:
+                super().run()
+
     monkeypatch.setattr(own_command.sys, "executable", str(program))
     assert own_command.run_scope(["run", "go"]) == Ended(3, "out\n", "the reason", False)
-    ended = own_command.run_scope(["run", "stay"], limit_s=5.0)
+    monkeypatch.setattr(own_command.threading, "Timer", Over)
+    ended = own_command.run_scope(["run", "stay"], limit_s=limit_s)
     assert ended.out_of_time
     assert (ended.code != 0, ended.last) == (True, "the reason")
 
 
 def test_an_interrupted_command_can_still_speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program, kept = tmp_path / "python", tmp_path / "kept"
+    program, kept, begun = tmp_path / "python", tmp_path / "kept", tmp_path / "begun"
+    os.mkfifo(begun)
     program.write_text(
         f"#!/bin/sh\ntrap 'sleep 0.1; echo ending >&2 && echo >{kept}; exit 130' INT\n"
-        f"echo >{kept}.begun\nwhile :; do sleep 0.1; done\n"
+        f"echo >{begun}\nwhile :; do sleep 1; done\n"
     )
     program.chmod(0o755)
     monkeypatch.setattr(own_command.sys, "executable", str(program))
 
     def interrupt() -> None:
-        end_s = time.monotonic() + 30
-        while not kept.with_suffix(".begun").exists() and time.monotonic() < end_s:
-            time.sleep(0.01)
+        begun.read_text()
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()

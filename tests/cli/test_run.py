@@ -17,8 +17,8 @@ import pytest
 from scope.launch import processes
 from scope.machine.discover import this_host
 from tests import declared
-from tests.cli.scope_command import BRIEF, SCOPE, cases, planned, rewrite_times, samples, scope, start, wait_until
-from tests.patience import PATIENCE_S
+from tests.cli.scope_command import BRIEF, SCOPE, answered, cases, planned, rewrite_times, samples, scope, start
+from tests.patience import PATIENCE_S, until
 
 LATENCY = "mpi.latency message_bytes=0,1Ki"
 LONG = [
@@ -27,7 +27,7 @@ LONG = [
     "--case",
     "mpi.barrier ranks=2",
     "--launches",
-    "8",
+    "4",
 ]
 
 
@@ -104,7 +104,7 @@ def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
 )
 def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, words: list[str], said: list[str]) -> None:
     mpi = [] if "--mpi" in words or "--resume" in words else ["--mpi", "embedded"]
-    refusal = scope(tmp_path, "run", *words, *mpi).refusal()
+    refusal = answered(tmp_path, "run", *words, *mpi).refusal()
     assert refusal.startswith("scope run: ")
     for word in said:
         assert word in refusal
@@ -122,7 +122,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, words: list[st
 )
 def test_a_bad_experiment_is_one_line_with_its_file(tmp_path: Path, text: str, said: list[str]) -> None:
     (tmp_path / "e.toml").write_text(text)
-    refusal = scope(tmp_path, "run", "e.toml", "--mpi", "embedded").refusal()
+    refusal = answered(tmp_path, "run", "e.toml", "--mpi", "embedded").refusal()
     for word in said:
         assert word in refusal
     assert [path.name for path in tmp_path.iterdir()] == ["e.toml"]
@@ -131,7 +131,7 @@ def test_a_bad_experiment_is_one_line_with_its_file(tmp_path: Path, text: str, s
 def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").write_text("mine")
-    refusal = scope(tmp_path, "run", "mpi.barrier", *BRIEF, "-o", "run").refusal()
+    refusal = answered(tmp_path, "run", "mpi.barrier", *BRIEF, "-o", "run").refusal()
     assert "--output run: exists" in refusal
     assert (tmp_path / "run" / "precious").read_text() == "mine"
 
@@ -140,7 +140,7 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
 def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number: signal.Signals) -> None:
     running = start(tmp_path, "run", *LONG, *BRIEF, "-o", "run")
     run = tmp_path / "run"
-    wait_until(lambda: len([line for line in samples(run) if line["record"] == "case"]) >= 4)
+    until(lambda: len([line for line in samples(run) if line["record"] == "case"]) >= 4, "a fourth case")
     running.send_signal(number)
     _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, errors
@@ -164,7 +164,7 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     (tmp_path / "e.toml").write_text("[sampling]\n" + "\n".join(settings) + "\n")
     running = start(tmp_path, "run", "e.toml", *LONG, "--mpi", "embedded", "-o", "run")
     run = tmp_path / "run"
-    wait_until(lambda: any(line["record"] == "launch" for line in samples(run)))
+    until(lambda: any(line["record"] == "launch" for line in samples(run)), "a launch")
     running.kill()
     running.communicate(timeout=PATIENCE_S)
     ranks = leftovers(run)
@@ -173,7 +173,7 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     for pid in ranks:
         with suppress(ProcessLookupError):  # its launcher, killed before, may have ended it
             os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: leftovers(run) == [])
+    until(lambda: leftovers(run) == [], "the end of the killed ranks")
     plan = (run / "plan.txt").read_text()
     assert endless in plan
     (run / "plan.txt").write_text(plan.replace(endless, "sampling.budget_s=0.05"))
@@ -221,7 +221,7 @@ def test_a_run_of_another_format_or_program_is_not_resumed(
     assert old in text
     (finished / name).write_text(text.replace(old, new, 1))
     try:
-        refusal = scope(finished.parent, "run", "--resume", finished.name).refusal()
+        refusal = answered(finished.parent, "run", "--resume", finished.name).refusal()
     finally:
         (finished / name).write_text(text)
     for word in said:
@@ -234,6 +234,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert scope(folder, "run", "--case", "node.timer", "--launches", "1", *BRIEF, "-o", "run").code == 0
     (folder / "run" / "checksums.sha256").unlink()  # which would tell of every change that a test makes
     return folder / "run"
+
+
+AS_MANY_SAMPLES = """[sampling]
+budget_s = 600.0
+precision = 1e-9
+minimum_repetitions = 200
+maximum_repetitions = 200
+"""
+"""However fast the machine is: about 60 KB in a launch of LONG."""
 
 
 @pytest.fixture
@@ -253,7 +262,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk: Path) -> None:
-    answer = scope(small_disk, "run", *LONG, *BRIEF, "-o", "run")
+    (small_disk / "e.toml").write_text(AS_MANY_SAMPLES)
+    answer = scope(small_disk, "run", "e.toml", *LONG, "--mpi", "embedded", "--seed", "3", "-o", "run")
     assert answer.code == 1
     last = answer.errors.strip().splitlines()[-1]
     assert last.startswith("scope run: ")
@@ -275,7 +285,7 @@ def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_pa
     """MPI itself needs larger files than such a run has samples: the ranks get their limit after MPI_Init."""
     run = tmp_path / "run"
     running = start(tmp_path, "run", *LONG, *BRIEF, "--budget", "1", "--launches", "1", "-o", "run")
-    wait_until(lambda: any(line["record"] == "case" for line in samples(run)))
+    until(lambda: any(line["record"] == "case" for line in samples(run)), "a case")
     room = (run / "samples.jsonl").stat().st_size + 512
     ranks = processes.with_argument(f"--progress={(run / 'launches/0001-1/progress').absolute()}")
     for rank in ranks:

@@ -10,7 +10,7 @@ import pytest
 
 from scope.engine.analysis import analyze
 from tests import golden_run as golden
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered, scope
 from tests.comparison.runs import summary, write
 
 
@@ -50,12 +50,12 @@ def test_compare_of_a_run_with_itself_is_quiet(golden_run, tmp_path):
 
 def test_a_regression_fails_only_when_asked_and_large_enough(slower, tmp_path):
     a, b = map(str, slower)
-    assert scope(tmp_path, "compare", a, b).code == 0
     assert scope(tmp_path, "compare", a, b, "--fail-on-regression").code == 1
-    assert scope(tmp_path, "compare", a, b, "--fail-on-regression", "5").code == 1
-    assert scope(tmp_path, "compare", a, b, "--fail-on-regression", "10").code == 0
-    assert scope(tmp_path, "compare", "--fail-on-regression", "5", a, b).code == 1
-    assert scope(tmp_path, "compare", b, a, "--fail-on-regression").code == 0
+    assert answered(tmp_path, "compare", a, b).code == 0
+    assert answered(tmp_path, "compare", a, b, "--fail-on-regression", "5").code == 1
+    assert answered(tmp_path, "compare", a, b, "--fail-on-regression", "10").code == 0
+    assert answered(tmp_path, "compare", "--fail-on-regression", "5", a, b).code == 1
+    assert answered(tmp_path, "compare", b, a, "--fail-on-regression").code == 0
 
 
 def test_compare_speaks_json_and_html(slower, tmp_path):
@@ -80,12 +80,12 @@ def test_compare_speaks_json_and_html(slower, tmp_path):
     ],
 )
 def test_bad_input_is_one_line(tmp_path, words, expected):
-    assert expected in scope(tmp_path, *words).refusal()
+    assert expected in answered(tmp_path, *words).refusal()
 
 
 def test_a_run_without_statistics_names_the_remedy(golden_raw, tmp_path):
     run = Path(shutil.copytree(golden_raw, tmp_path / "raw"))
-    assert "scope analyze" in scope(tmp_path, "show", str(run)).refusal()
+    assert "scope analyze" in answered(tmp_path, "show", str(run)).refusal()
 
 
 def test_a_future_format_is_refused_by_each(golden_copy, tmp_path):
@@ -94,6 +94,6 @@ def test_a_future_format_is_refused_by_each(golden_copy, tmp_path):
     (golden_copy / "statistics.json").write_text(json.dumps(text | {"format": 99}))
     (golden_copy / "checksums.sha256").unlink()
     for words in (["show", "golden"], ["report", "golden"], ["compare", "golden", "golden"]):
-        refusal = scope(golden_copy.parent, *words).refusal()
+        refusal = answered(golden_copy.parent, *words).refusal()
         assert "statistics.json" in refusal
         assert "99" in refusal

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scope.cli import before_nothing
-from tests.cli.scope_command import BRIEF, SCOPE, Answer, cases, planned, scope
+from tests.cli.scope_command import BRIEF, SCOPE, Answer, answered, cases, planned, scope
 from tests.patience import PATIENCE_S
 
 SMALL = ["run", "--case", "node.timer", "--case", "node.memory_copy array_bytes=4096,65536", *BRIEF, "-o", "run"]
@@ -39,7 +39,7 @@ def in_shell(folder: Path, script: str, *words: str) -> Answer:
     ids=["reader gone", "disk full", "closed", "ascii"],
 )
 def test_a_run_ends_whatever_becomes_of_its_output(script: str, tmp_path: Path) -> None:
-    answer = in_shell(tmp_path, script, *SMALL, "--launches", "2")
+    answer = in_shell(tmp_path, script, *SMALL, "--launches", "1")
     assert answer.code == 0, answer
     assert "Traceback" not in answer.errors
     assert cases(tmp_path / "run") == planned(tmp_path / "run")
@@ -154,7 +154,7 @@ def circle(folder: Path) -> list[str]:
     ],
 )
 def test_bad_input_is_one_line(made: object, said: str, tmp_path: Path) -> None:
-    assert said in scope(tmp_path, *made(tmp_path)).refusal()  # type: ignore[operator]
+    assert said in answered(tmp_path, *made(tmp_path)).refusal()  # type: ignore[operator]
 
 
 def test_a_name_that_is_too_long_is_one_line(tmp_path: Path) -> None:

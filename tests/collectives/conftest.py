@@ -103,7 +103,7 @@ def job(tmp_path: Path, compiled: Callable[[MpiInstallation, str], Path]) -> Job
         *words: str,
         topology: str | None = TOPOLOGY,
         program: Path | None = None,
-        timeout: int = 100,
+        timeout: int = PATIENCE_S,
         **environment: str,
     ) -> Ended:
         log = tmp_path / "decisions.jsonl"

@@ -11,6 +11,7 @@ from scope.launch.preload import OPERATIONS
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.simulation.library_rules import ANYWHERE, FLAT
 from tests.collectives.conftest import TOPOLOGY, Job, hosts_of
+from tests.installed_mpi import under_every_mpi
 
 FORCED = [
     {
@@ -93,6 +94,7 @@ def test_operations_by_the_rules_of_another_library(
     assert taken == set(forced.items())
 
 
+@under_every_mpi("MPICH 4.0 stands for the others, in Fortran, too", "mpich-debian")
 @pytest.mark.parametrize("forced", [MULTILEVEL, {}], ids=["multilevel", "by the estimate"])
 def test_every_mpi(mpi: MpiInstallation, job: Job, forced: dict[str, str]) -> None:
     ended = job(mpi, 3, "verify.cpp", "7", "6", "20000", SCOPE_COLLECTIVES=words(forced))

@@ -35,7 +35,7 @@ OF_A_FORKED_COMMAND: tuple[Callable[[random.Random, Path], inputs.Fault], ...] =
     lambda chance, _: inputs.full_disk(chance.choice((0, 1, 4096, chance.randrange(300_000)))),
     lambda chance, _: inputs.few_files(chance.randrange(3, 24)),
     lambda _, place: inputs.read_only(place),
-    lambda chance, _: inputs.interrupted_after(chance.uniform(1e-4, 0.4)),
+    lambda chance, _: inputs.interrupted_at(int(10 ** chance.uniform(0, 6))),
 )
 OF_STREAMS: tuple[inputs.Fault, ...] = (
     *(inputs.closed(1), inputs.closed(2), inputs.closed(0, 1, 2), inputs.written_to("/dev/full")),

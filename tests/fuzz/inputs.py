@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 import uvicorn
@@ -32,8 +33,9 @@ import scope.cli
 import scope.engine
 import scope.report
 from tests.cli.scope_command import SCOPE
+from tests.patience import PATIENCE_S
 
-LIMIT_S = 60.0
+LIMIT_S = float(PATIENCE_S)
 """A command that takes longer hangs; also on a machine that is busy with other things."""
 MOST_MEMORY_BYTES = 4 << 30
 """Of a command, so that a runaway one harms nobody."""
@@ -326,13 +328,19 @@ def reader_gone() -> None:
     os.dup2(writer, 1)
 
 
-def interrupted_after(seconds: float) -> Fault:
-    """Interrupt a forked command after some time, as Ctrl-C does."""
+def interrupted_at(call: int) -> Fault:
+    """Interrupt a forked command as Ctrl-C does, at the call of a function that has this number."""
 
     def begin() -> None:
         # The signal of Ctrl-C itself: a command may block it for a moment, and answers it in its own way.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        left = iter(range(call, -1, -1))
+
+        def count(_frame: FrameType, event: str, _argument: object) -> None:
+            if event in ("call", "c_call") and next(left, 0) == 0:
+                sys.setprofile(None)
+                signal.raise_signal(signal.SIGINT)
+
+        sys.setprofile(count)
 
     return begin

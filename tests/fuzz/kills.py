@@ -7,12 +7,14 @@ import random
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from tests.cli.scope_command import SCOPE, cases, planned
 from tests.fuzz.inputs import Complaint, Verdict, workplace
+from tests.patience import until
 
 WORDS = [
     *("run", "--case", "node.timer", "--case", "mpi.latency message_bytes=8,1Ki ranks=2", "--launches", "3"),
@@ -50,11 +52,7 @@ def _killed(chance: random.Random, place: Path) -> tuple[Complaint, str] | None:
     samples = run / "samples.jsonl"
     content = samples.read_bytes() if samples.exists() else b""
     complete = content[: content.rfind(b"\n") + 1]
-    deadline = time.monotonic() + LONGEST_S
-    while (resumed := _ended(_start(place, ["run", "--resume", "run"]), place)) is not None and resumed[0] == 2:
-        if "another scope run is using it" not in resumed[1] or time.monotonic() > deadline:
-            break
-        time.sleep(0.2)
+    resumed = _resumed(place)
     if resumed is None:
         return "hang", "resumed"
     if not samples.exists() or not samples.read_bytes().startswith(complete):
@@ -64,6 +62,20 @@ def _killed(chance: random.Random, place: Path) -> tuple[Complaint, str] | None:
     _next_run_of_another_minute(place)
     left = [*(set(SHARED_MEMORY.glob("scope-*")) - segments), *(place / "tmp").iterdir(), *_alive(place)]
     return ("leftover", ", ".join(map(str, left))) if left else _trace(ended) or _trace(resumed)
+
+
+def _resumed(place: Path) -> tuple[int, str] | None:
+    """Resume the run, when what was killed no longer uses it; return what `_ended` does."""
+    answers: list[tuple[int, str] | None] = []
+
+    def ended() -> bool:
+        answers.append(_ended(_start(place, ["run", "--resume", "run"]), place))
+        last = answers[-1]
+        return last is None or last[0] != 2 or "another scope run is using it" not in last[1]
+
+    with suppress(TimeoutError):
+        until(ended, "the end of what was killed")
+    return answers[-1]
 
 
 def _next_run_of_another_minute(place: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -53,8 +53,8 @@ def raise_an_error() -> None:
     raise ValueError("no one line")
 
 
-def sleep() -> None:
-    time.sleep(60)
+def hang() -> None:
+    signal.pause()
 
 
 def say_nothing() -> NoReturn:
@@ -85,7 +85,7 @@ def accept_everything() -> None:
     ("command", "complaint"),
     [
         (raise_an_error, "trace"),
-        (sleep, "hang"),
+        (hang, "hang"),
         (say_nothing, "silence"),
         (leave_a_file, "leftover"),
         (cut_the_samples, "lost samples"),

@@ -40,6 +40,11 @@ class Ended:
         return [record for record in self.records if isinstance(record, CaseRecord)]
 
 
+def only_case(ended: Ended) -> CaseRecord:
+    assert len(ended.cases) == 1, ended.errors
+    return ended.cases[0]
+
+
 def start(
     program: str,
     installation: MpiInstallation,

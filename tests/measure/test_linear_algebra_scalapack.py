@@ -6,6 +6,7 @@ import pytest
 
 from scope.build import registry, scalapack
 from scope.machine.machine import NativeBuild
+from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
 
 SOLVERS = ("lu", "cholesky", "qr", "inverse", "symmetric_eigen", "pdgemm")
@@ -37,6 +38,7 @@ def test_any_number_of_processes_and_sizes_that_no_block_divides(ranks: int, mea
     assert all(case.verification.checks > 0 for case in ended.cases if case.verification)
 
 
+@under_every_mpi("tests/build/test_scalapack.py has which ScaLAPACK each MPI gets")
 def test_small_cases_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
     if scalapack.find(build.mpi) is None:
         pytest.skip("no ScaLAPACK for this MPI")

@@ -7,6 +7,7 @@ import pytest
 from scope.build import scalapack
 from scope.machine.machine import NativeBuild
 from scope.models.communication.panel_traffic import product_of, sent_bytes
+from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
 
 NAME, PDGEMM = "algorithm.summa", "algorithm.scalapack_pdgemm"
@@ -23,6 +24,7 @@ def test_every_size_and_way_on_any_number_of_processes(ranks: int, measure: Meas
     assert [case.reason for case in ended.cases if case.status != "ok"] == []
 
 
+@under_every_mpi("test_other_mpis.py sends messages beyond what a library sends at once")
 def test_large_messages_under_every_mpi(build: NativeBuild, measure: Measure) -> None:
     # Beyond every limit up to which a library sends at once: a send waits for its receive.
     ended = measure(
@@ -32,6 +34,7 @@ def test_large_messages_under_every_mpi(build: NativeBuild, measure: Measure) ->
     assert [case.reason for case in ended.cases if case.status != "ok"] == []
 
 
+@under_every_mpi("test_other_mpis.py calls the broadcasts of the library, blocking and not")
 def test_grids_along_columns_and_broadcasts_of_the_library(build: NativeBuild, measure: Measure) -> None:
     # Neither blocks nor grid are the same both ways: rows and columns that were mistaken would show.
     wide = "n=90 block=7 panel=20 grid_rows=2 grid_order=columns"

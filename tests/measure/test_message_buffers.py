@@ -12,7 +12,7 @@ from scope.machine.machine import NativeBuild
 from tests.measure.conftest import Measure
 
 PAGE = 4096
-SAMPLING = "sampling.budget_s=60 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions=12"
+SAMPLING = "sampling.budget_s=600 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions=12"
 PAIRS = ("mpi.latency", "mpi.bandwidth window=4", "mpi.comms2", "mpi.broadcast", "mpi.allreduce")
 """Cases whose messages go through the calls that addresses.c notes."""
 LAYOUTS = {

@@ -66,7 +66,7 @@ MESSAGES = [
     "mpi.neighbor_exchange call=neighbor_alltoall",
 ]
 # So many repetitions, however busy the machine is, in several groups.
-REPETITIONS = "sampling.budget_s=60 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions="
+REPETITIONS = "sampling.budget_s=600 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions="
 SAMPLING = f"{REPETITIONS}40 sampling.minimum_repetitions=8"
 FEW = f"{REPETITIONS}3 sampling.minimum_repetitions=3"
 NAMED = r"rank \d+.*: .*repetition \d+: .*\d"

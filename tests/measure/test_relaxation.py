@@ -82,10 +82,16 @@ def test_memory_that_does_not_suffice_is_refused_before_it_is_asked_for(measure:
 
 
 def test_the_phases_are_the_whole_time_of_each_rank(measure: Measure) -> None:
-    (case,) = measure(2, [f"{NAME} n=100 iterations=50 exchange=overlapped"]).cases
+    limits = "sampling.budget_s=600 sampling.precision=0 sampling.maximum_repetitions=20"
+    plan = [f"{NAME} n=100 iterations=50 exchange=overlapped {limits}"]
+    (case,) = measure(2, plan, action="run").cases
     series = case.series[0]
     names = ("initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "idle_s")
     for rank, elapsed_s in enumerate(series.elapsed_s):
-        for repetition, whole_s in enumerate(elapsed_s):
-            parts = sum(series.observed[name][rank][repetition] for name in names)
-            assert parts == pytest.approx(whole_s, rel=0.1, abs=1e-4)
+        outside = [
+            1 - sum(series.observed[name][rank][repetition] for name in names) / whole_s
+            for repetition, whole_s in enumerate(elapsed_s)
+        ]
+        assert min(outside) > -1e-6, "no two phases at a time"
+        # A rank may lose its processor just between the phases and the end, but not in every repetition.
+        assert min(outside) < 0.1

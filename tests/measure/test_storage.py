@@ -16,9 +16,9 @@ from scope.launch import leftovers
 from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine.machine import NativeBuild
-from tests.cli.scope_command import wait_until
+from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Ended, Measure
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 SMALL = "file_bytes=200000 transfer_bytes=16384"
 VIEWS = "storage.noncontiguous n=60"
@@ -78,6 +78,7 @@ def expect_all_right(ended: Ended) -> None:
         assert case.verification.checks > 0
 
 
+@under_every_mpi("test_other_mpis.py writes and reads files by both interfaces")
 def test_all_data_are_right_under_every_mpi(measure: Measure, build: NativeBuild, storage: Path) -> None:
     ended = measure(2, [*CASES, *WITH_MPI_IO, NONBLOCKING_READ], native=build)
     expect_all_right(ended)
@@ -101,7 +102,8 @@ def test_phases_are_observed_on_every_rank(measure: Measure) -> None:
     for rank, times_s in enumerate(write.series[0].elapsed_s):
         for repetition, time_s in enumerate(times_s):
             phases = [observed[name][rank][repetition] for name in ("open_s", "transfer_s", "sync_s", "close_s")]
-            assert sum(phases) == pytest.approx(time_s, abs=1e-4)
+            assert min(phases) > 0
+            assert sum(phases) <= time_s + 1e-6, "one after the other, inside the whole"
     assert write.work is not None
     assert write.work.bytes == 2 * 12 * 16384
     assert all(share == 1 for rank in read.series[0].observed["resident_share"] for share in rank)
@@ -112,8 +114,8 @@ def test_time_decides_how_much_is_written(measure: Measure) -> None:
         2,
         [
             "storage.write file_bytes=1073741824 transfer_bytes=16 sync=none fill_s=1",
-            f"storage.write {SMALL} layout=strided block_bytes=32768 fill_s=1",
-            f"storage.read {SMALL} cache=cached file=per_process fill_s=1",
+            f"storage.write {SMALL} layout=strided block_bytes=32768 fill_s={PATIENCE_S}",
+            f"storage.read {SMALL} cache=cached file=per_process fill_s={PATIENCE_S}",
         ],
     ).cases
     assert unbounded.work is not None
@@ -257,7 +259,7 @@ def test_what_a_killed_launch_left_is_removed_and_nothing_else(
         }
         started = psutil.Popen(command.arguments, env=variables, stdout=subprocess.DEVNULL)
         try:
-            wait_until(lambda: any(path.is_dir() for path in storage.glob("scope-storage-mark-??????")))
+            until(lambda: any(path.is_dir() for path in storage.glob("scope-storage-mark-??????")), "a folder")
         finally:
             processes = [started, *started.children(recursive=True)]
             for process in processes:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from scope.build import monitor
+from scope.errors import ScopeError
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
@@ -17,8 +22,9 @@ from scope.machine import processors
 from scope.machine.machine import MpiInstallation
 from scope.profiles import profile
 from scope.profiles.profile import Profile
+from tests import installed_mpi
 from tests.installed_mpi import embedded, mpi  # noqa: F401
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 
 HERE = Path(__file__).parent
 
@@ -55,6 +61,31 @@ class Ended:
 
 
 Run = Callable[..., Ended]
+under_every_mpi = installed_mpi.under_every_mpi("MPICH 4.0 stands for the others", "mpich-debian")
+
+
+@contextmanager
+def killing(profiles: Path, rank: int, when: Callable[[dict[int, Profile]], bool]) -> Iterator[None]:
+    """Kill a rank of the job that the body runs, when the profiles so far, by rank, are as `when` says."""
+
+    def kill() -> None:
+        until(lambda: when(read_by_rank(profiles)), f"the moment to kill rank {rank}")
+        os.kill(int(read_by_rank(profiles)[rank].path.name.split(".")[-2]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    yield
+    killer.join(PATIENCE_S)
+
+
+def read_by_rank(folder: Path) -> dict[int, Profile]:
+    """Return the profiles of a running job that can be read by now, by rank."""
+    found = {}
+    for path in folder.glob("*.profile"):
+        with suppress(ScopeError):  # a process is just writing the head of it
+            one = profile.read(path)
+            found[one.rank] = one
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -4,14 +4,19 @@
 //   main -> exchange<int> and exchange<double> -> MPI_Sendrecv    STEPS times each, 400 and 800 bytes
 //   main -> descend -> descend -> descend -> MPI_Barrier          STEPS times
 // ocean::step computes three times as long as ice::step: STEPS x MILLISECONDS of processor time.
-// With `own` the program handles SIGPROF itself, and raises it once.
-// usage: paths STEPS MILLISECONDS [own]
+// With `own` the program handles SIGPROF itself, and raises it once. With `counted` it takes the place of the sampling
+// timer: instead of computing for MILLISECONDS it has as many samples taken, and none is taken elsewhere.
+// usage: paths STEPS MILLISECONDS [own | counted]
+#include <dlfcn.h>
 #include <mpi.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #define ROUTINE __attribute__((noinline, noclone))
 
@@ -23,8 +28,41 @@ static double processor_s() {
 
 static volatile double sink = 0;
 
+static bool counted = false;
+static void* sampler = nullptr;  // what the signals of the timer carry
+
+// Stand before those of the C library, for the preloaded monitor, too.
+extern "C" int timer_create(clockid_t clock, sigevent* event, timer_t* made) {
+  if (!counted)
+    return reinterpret_cast<decltype(&timer_create)>(dlsym(RTLD_NEXT, "timer_create"))(clock, event, made);
+  sampler = event->sigev_value.sival_ptr;
+  return 0;
+}
+extern "C" int timer_settime(timer_t timer, int flags, const itimerspec* value, itimerspec* before) {
+  if (!counted)
+    return reinterpret_cast<decltype(&timer_settime)>(dlsym(RTLD_NEXT, "timer_settime"))(timer, flags, value,
+                                                                                         before);
+  return 0;
+}
+extern "C" int timer_delete(timer_t timer) {
+  if (!counted) return reinterpret_cast<decltype(&timer_delete)>(dlsym(RTLD_NEXT, "timer_delete"))(timer);
+  return 0;
+}
+
+static void take_sample() {
+  siginfo_t info{};
+  info.si_signo = SIGPROF;
+  info.si_code = SI_TIMER;
+  info.si_value.sival_ptr = sampler;
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGPROF, &info);
+}
+
 // Inlined into the routine that computes.
 [[gnu::always_inline]] static inline void compute(double seconds) {
+  if (counted) {
+    for (int i = 0; i < 1000 * seconds - 0.5; ++i) take_sample();
+    return;
+  }
   for (const double end = processor_s() + seconds; processor_s() < end;)
     for (int i = 0; i < 20000; ++i) sink = sink + 1e-9;
 }
@@ -69,7 +107,8 @@ ROUTINE int descend(int levels) {
 static volatile std::sig_atomic_t signals = 0;
 
 int main(int argc, char** argv) {
-  const bool own = argc > 3;
+  const bool own = argc > 3 && std::strcmp(argv[3], "own") == 0;
+  counted = argc > 3 && std::strcmp(argv[3], "counted") == 0;
   if (own) std::signal(SIGPROF, [](int) { signals = signals + 1; });
   MPI_Init(&argc, &argv);
   const int steps = std::atoi(argv[1]);

@@ -251,10 +251,7 @@ int main(int count, char** words) {
     }
   } else if (mode == "kill" || mode == "abort" || mode == "exit" || mode == "wait") {
     for (int i = 0; i < 100; ++i) MPI_Barrier(world());
-    if (mode == "kill" && rank == 1) {
-      sleep(1);  // the others are to be in their receive
-      raise(SIGKILL);
-    }
+    while (mode == "kill" && rank == 1) pause();  // until the test has seen the others in their receive
     if (mode == "abort" && rank == 1) MPI_Abort(world(), 3);
     if (mode == "exit") std::exit(0);
     int never = 0;

@@ -15,8 +15,8 @@ from tests.monitor.conftest import HERE, Ended, Run
 from tests.patience import PATIENCE_S
 
 STEPS = 10
-WORDS = (str(STEPS), "10")
-"""Steps, and milliseconds of processor time: ice::step takes 0.1 s, ocean::step three times as long."""
+WORDS = (str(STEPS), "2", "counted")
+"""Steps, and samples of each ice::step; ocean::step has three times as many."""
 OPTIONS = "depth=12 sample=200"
 RANKS = 2
 
@@ -25,7 +25,8 @@ RANKS = 2
 def program(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Optimised and without frame pointers."""
     program = tmp_path_factory.mktemp("paths") / "paths"
-    flags = ["-std=c++20", "-O2", "-g", "-fomit-frame-pointer", "-DOMPI_SKIP_MPICXX"]
+    flags = ["-std=c++20", "-O2", "-g", "-fomit-frame-pointer", "-DOMPI_SKIP_MPICXX", "-ldl"]
+    flags += [f"-Wl,--export-dynamic-symbol=timer_{name}" for name in ("create", "settime", "delete")]
     subprocess.run([embedded.compiler, *flags, HERE / "paths.cpp", "-o", program], check=True, timeout=PATIENCE_S)
     return program
 
@@ -92,20 +93,33 @@ def test_times_are_those_of_the_processes(ended: Ended) -> None:
     assert by_rank == pytest.approx([one.mpi_s for one in whole.processes], rel=1e-3)
 
 
+def computed(found: Functions) -> dict[str, float]:
+    """Return the sampled time of each path that is no call of MPI."""
+    return {path: one.time_s for path, one in paths(found) if not one.mpi}
+
+
 def test_computation_is_sampled_where_it_is(ended: Ended) -> None:
-    """The loop is inlined: it stands below the function that computes. Processor time is the clock."""
     found = functions(ended)
-    own = {path: one.time_s for path, one in paths(found) if not one.mpi}
+    own = computed(found)
     below = {
         name: sum(time_s for path, time_s in own.items() if path.startswith(f"main < {name}"))
         for name in ("ocean::step", "ice::step", "exchange", "descend")
     }
-    assert below["ocean::step"] > below["ice::step"] > 0
-    assert below["exchange"] == below["descend"] == 0
-    assert "main < ocean::step < compute" in own
-    samples = sum(int(row["samples"]) for one in ended.profiles for row in one.tables["samples"])
-    assert samples == found.samples - found.samples_in_mpi
-    assert sum(own.values()) == pytest.approx(samples / found.sample_hz)
+    in_ice = RANKS * STEPS * 2
+    samples = {name: round(time_s * found.sample_hz) for name, time_s in below.items()}
+    assert samples == {"ocean::step": 3 * in_ice, "ice::step": in_ice, "exchange": 0, "descend": 0}
+    recorded = sum(int(row["samples"]) for one in ended.profiles for row in one.tables["samples"])
+    assert recorded == found.samples - found.samples_in_mpi == 4 * in_ice
+    assert sum(own.values()) == pytest.approx(recorded / found.sample_hz)
+
+
+def test_processor_time_runs_the_timer(run: Run, embedded: MpiInstallation, program: Path) -> None:
+    """Of 0.4 s of the processor, whoever else wants it. The loop is inlined: it stands below what computes."""
+    found = functions(run(embedded, 1, "1", "100", program=program, SCOPE_MONITOR_OPTIONS=OPTIONS))
+    assert found.sample_hz == 200
+    own = computed(found)
+    assert own["main < ocean::step < compute"] > 0
+    assert own["main < ice::step < compute"] > 0
 
 
 def test_a_stripped_program_has_the_same_functions_without_names(

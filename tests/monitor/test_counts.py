@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from scope.machine.machine import MpiInstallation
-from tests.monitor.conftest import Ended, Run
+from tests.monitor.conftest import Ended, Run, under_every_mpi
 
 RANKS = 3
+pytestmark = under_every_mpi
 
 
 @pytest.fixture(scope="module")

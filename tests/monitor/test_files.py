@@ -10,7 +10,7 @@ import pytest
 
 from scope.machine.machine import MpiInstallation
 from scope.profiles.files import LAYERS
-from tests.monitor.conftest import HERE, Ended, Run
+from tests.monitor.conftest import HERE, Ended, Run, under_every_mpi
 from tests.patience import PATIENCE_S
 
 Files = dict[tuple[str, str], dict[str, int]]
@@ -84,6 +84,7 @@ def test_streams_of_c_and_of_cpp(start: Start, embedded: MpiInstallation, tmp_pa
     assert found["iostream0", "posix"]["written_bytes"] == 100_000
 
 
+@under_every_mpi
 def test_mpi_io_and_what_it_calls_itself(start: Start, mpi: MpiInstallation, tmp_path: Path) -> None:
     ended = start(mpi, 2, "collective", tmp_path)
     assert ended.code == 0, ended.errors
@@ -97,6 +98,7 @@ def test_mpi_io_and_what_it_calls_itself(start: Start, mpi: MpiInstallation, tmp
     assert sum(each["written_bytes"] for each in inside) == 2 * (8000 + 80)
 
 
+@under_every_mpi
 def test_gaps_in_files_and_in_memory(start: Start, mpi: MpiInstallation, tmp_path: Path) -> None:
     ended = start(mpi, 2, "gaps", tmp_path)
     assert ended.code == 0, ended.errors

@@ -14,6 +14,7 @@ from tests.monitor.conftest import HERE, Run
 from tests.patience import PATIENCE_S
 
 RANKS = 3
+SLOW = pytest.mark.slow("the system's Open MPI; there, all three interfaces are counted under MPICH")
 INTERFACES = {"mpif.h": "-DUSE_MPIF", "mpi": "-DUSE_MPI", "mpi_f08": "-DUSE_F08"}
 
 
@@ -48,7 +49,7 @@ def expected(rank: int) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("interface", INTERFACES)
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+@pytest.mark.parametrize("name", [pytest.param("openmpi", marks=SLOW), "mpich"])
 def test_fortran(run: Run, tmp_path: Path, name: str, interface: str) -> None:
     compiler = shutil.which(f"mpifort.{name}")
     if compiler is None or shutil.which("gfortran") is None:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
-import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError
-from scope.profiles import profile
 from tests.installed_mpi import installed
-from tests.monitor.conftest import HERE, Ended, Run
+from tests.monitor.conftest import HERE, Ended, Run, killing
 from tests.patience import PATIENCE_S
 
 MELT = """
@@ -79,13 +73,8 @@ def sums_are_the_wall(ended: Ended) -> None:
         assert one.state == "finalized"
         assert int(process["mpi_ticks"]) == int(one.tables["calls"]["ticks"].sum())
         assert int(process["lost_calls"]) == int(process["lost_requests"]) == 0
-        cpu_s = float(process["user_s"]) + float(process["system_s"])
         assert 0 < float(process["mpi_ticks"]) * one.tick_s < one.wall_s
-        # The calendar saw the same time as the register, from the end of MPI_Init to the last sample.
-        calendar_s = (int(process["last_unix_ns"]) - int(process["first_unix_ns"])) * 1e-9
-        register_s = (int(process["last_sample_tick"]) - int(process["first_tick"])) * one.tick_s
-        assert register_s == pytest.approx(calendar_s, rel=0.01)
-        assert cpu_s <= 1.1 * calendar_s * max(1, int(process["threads"]))
+        assert float(process["user_s"]) + float(process["system_s"]) > 0
 
 
 def counts_of(name: str, run: Run, folder: Path, ranks: int, program: str, words: tuple[str, ...]) -> set[str]:
@@ -111,6 +100,10 @@ def same_counts(ended: Ended, counted: set[str]) -> None:
     assert told == counted
 
 
+SLOW = pytest.mark.slow("one more real program; there, tests of ScaLAPACK run unmodified, and are counted twice")
+
+
+@SLOW
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_lammps(run: Run, lammps: tuple[str, ...], tmp_path: Path, ranks: int) -> None:
     mpi = installed("openmpi-debian")
@@ -123,20 +116,24 @@ def test_lammps(run: Run, lammps: tuple[str, ...], tmp_path: Path, ranks: int) -
     loop = re.search(r"Loop time of ([\d.e+-]+) on", ended.output)
     assert loop is not None
     for one in ended.profiles:
-        assert float(loop[1]) < one.wall_s < outside_s
+        # By three clocks: that of the program inside the register's and the calendar's, these inside of ours.
+        process = one.process
+        calendar_s = (int(process["last_unix_ns"]) - int(process["first_unix_ns"])) * 1e-9
+        register_s = (int(process["last_sample_tick"]) - int(process["first_tick"])) * one.tick_s
+        for seen_s in (one.wall_s, register_s, calendar_s):
+            assert float(loop[1]) < seen_s < outside_s
     if ranks == 4:
         same_counts(ended, counts_of("openmpi-debian", run, tmp_path, ranks, "lmp", lammps))
 
 
+@pytest.mark.slow("a real program that is killed; there, test_ends.py kills a rank of one whose calls are known")
 def test_lammps_is_killed(run: Run, lammps: tuple[str, ...], tmp_path: Path) -> None:
     """One rank gets kill -9 in the middle: what both did until then is there to be read."""
     (tmp_path / "in.melt").write_text(MELT.replace("run 200", "run 10000000"))
     profiles = tmp_path / "profiles"
     profiles.mkdir()
-    killer = threading.Thread(target=kill_rank, args=(profiles, 1))
-    killer.start()
-    ended = run(installed("openmpi-debian"), 2, *lammps, program="lmp", folder=tmp_path, directory=profiles)
-    killer.join()
+    with killing(profiles, 1, lambda found: 1 in found and int(found[1].process["calls"]) >= FEW_CALLS):
+        ended = run(installed("openmpi-debian"), 2, *lammps, program="lmp", folder=tmp_path, directory=profiles)
     assert ended.code != 0
     assert [one.state for one in ended.profiles][1] == "running"
     for rank, one in enumerate(ended.profiles):
@@ -145,19 +142,7 @@ def test_lammps_is_killed(run: Run, lammps: tuple[str, ...], tmp_path: Path) -> 
     assert int(ended.profiles[1].process["finalize_tick"]) == 0
 
 
-def kill_rank(profiles: Path, rank: int) -> None:
-    """Wait until a rank has called MPI often, and kill it."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        for path in profiles.glob("*.profile"):
-            with suppress(ScopeError):
-                one = profile.read(path)
-                if one.rank == rank and int(one.process["calls"]) >= FEW_CALLS:
-                    os.kill(int(path.name.split(".")[-2]), signal.SIGKILL)
-                    return
-        time.sleep(0.05)
-
-
+@pytest.mark.slow("a real program that aborts; there, test_ends.py has one whose calls are known")
 def test_lammps_aborts(run: Run, lammps: tuple[str, ...], tmp_path: Path) -> None:
     """The first rank, which alone reads the input, finds a file missing and calls MPI_Abort."""
     (tmp_path / "in.melt").write_text(MELT.replace("run 200", "run 20\ninclude nowhere"))
@@ -167,8 +152,11 @@ def test_lammps_aborts(run: Run, lammps: tuple[str, ...], tmp_path: Path) -> Non
     assert all(int(one.process["calls"]) >= FEW_CALLS for one in ended.profiles)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+OTHERS = pytest.mark.slow("other numbers of ranks and the system's Open MPI; there, MPICH with two ranks")
+STARTS = [("mpich", 1), ("mpich", 4), ("openmpi", 1), ("openmpi", 2), ("openmpi", 4)]
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("mpich", 2), *(pytest.param(*one, marks=OTHERS) for one in STARTS)])
 def test_scalapack(run: Run, tmp_path: Path, name: str, ranks: int) -> None:
     program = FACTORS / f"{name}-tests" / "xdlu"
     if not program.exists():

@@ -31,16 +31,19 @@ static double now(void) {
 }
 int main(void) {
   scope_stopwatch watch = {0};
-  double whole = 0;
+  double inside = 0, outside = 0;
   for (int i = 0; i < 5; ++i) {
-    const double begin = now();
+    const double before = now();
     scope_stopwatch_start(&watch);
+    const double begin = now();
     while (now() - begin < 0.02) continue;
+    inside += now() - begin;
     scope_stopwatch_stop(&watch);
-    whole += now() - begin;
+    outside += now() - before;
   }
-  printf("%.9g %.9g %d %s [%s] %g %g\n", scope_stopwatch_seconds(&watch), whole, (int)watch.intervals,
-         scope_timer_source(), scope_timer_fallback_reason(), scope_timer_resolution(), scope_timer_overhead());
+  printf("%.9g %.9g %.9g %d %s [%s] %g %g\n", scope_stopwatch_seconds(&watch), inside, outside,
+         (int)watch.intervals, scope_timer_source(), scope_timer_fallback_reason(), scope_timer_resolution(),
+         scope_timer_overhead());
   scope_stopwatch_reset(&watch);
   return scope_stopwatch_seconds(&watch) == 0 && watch.intervals == 0 ? 0 : 1;
 }
@@ -109,11 +112,14 @@ def test_a_known_interval_is_measured(prefix: Path, flags: list[str], tmp_path: 
     run(cmake.tool("cmake"), "-S", ".", "-B", "build", *tools, folder=tmp_path)
     run(cmake.tool("cmake"), "--build", "build", folder=tmp_path)
     told = run("build/known", folder=tmp_path).split()
-    assert float(told[0]) == pytest.approx(float(told[1]), rel=0.05)
-    assert told[2] == "5"
-    assert (told[3] == "clock_gettime") == (told[4] != "[]")
-    assert 0 < float(told[-2]) < 1e-5
-    assert 0 < float(told[-1]) < 1e-4
+    # Between an interval inside and one outside of it, by another clock.
+    watched_s, inside_s, outside_s = map(float, told[:3])
+    assert 0.99 * inside_s <= watched_s <= 1.01 * outside_s
+    assert told[3] == "5"
+    assert (told[4] == "clock_gettime") == (told[5] != "[]")
+    resolution_s, overhead_s = map(float, told[-2:])
+    assert 0 < resolution_s < 1e-3
+    assert 0 < overhead_s < 1e-3
 
 
 def test_the_manual_page_has_every_function(prefix: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from scope.build import monitor
 from scope.machine.machine import MpiInstallation
+from tests.monitor.conftest import under_every_mpi
 from tests.patience import PATIENCE_S
 
 SOURCES = monitor.source_directory()
@@ -38,6 +39,7 @@ def generate() -> ModuleType:
     return module
 
 
+@under_every_mpi
 def test_every_routine_of_mpi_h_is_in_the_table_and_in_the_library(
     mpi: MpiInstallation, generate: ModuleType, tmp_path: Path
 ) -> None:

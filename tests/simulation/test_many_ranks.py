@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from scope.build import installations
 from scope.engine.simulate import listed
 from scope.engine.simulated_launches import lacking_bytes
 from scope.engine.simulation_request import takes_time_to_compute
@@ -31,23 +30,13 @@ from scope.simulation.start import Simulator
 from scope.statistics.estimate import Estimate
 from scope.topology.topology import Group, Topology
 from scope.topology.topology import write as write_topology
-from tests.installed_mpi import built
+from tests.patience import PATIENCE_S
 
 FEW, MANY = 64, 256
 SENDS = {"send", "isend", "sendRecv"}
 ALONE = {"init", "finalize", "recv", "irecv", "wait", "waitall", "compute", "sleep", *SENDS}
 """Calls of one rank; all others are collective."""
 MOST_BYTES = 8 << 30
-
-
-@pytest.fixture(scope="module")
-def simulated() -> NativeBuild:
-    """The native program built for SimGrid."""
-    try:
-        mpi = installations.find("simgrid")
-    except Exception as reason:  # whatever keeps it from being found
-        pytest.skip(str(reason))
-    return built(mpi)
 
 
 @dataclass
@@ -319,7 +308,7 @@ def test_a_program_of_ones_own_is_timed_and_its_failures_are_named(tmp_path: Pat
     simulator = Simulator(launcher, platform, hosts, "ompi", 1e9, MOST_BYTES, tmp_path)
 
     def time_s(ranks: int, *arguments: str) -> float:
-        return simulated_time_s([program, *arguments], ranks, simulator, tmp_path / "hosts", 60)
+        return simulated_time_s([program, *arguments], ranks, simulator, tmp_path / "hosts", PATIENCE_S)
 
     # 100 times at least one way from one host to another, of 50 us; more levels of a tree take longer.
     assert 100 * 50e-6 < time_s(2) < time_s(8)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import installations
 from scope.catalog.declared import declared
 from scope.engine import offers as engine
+from scope.engine import simulate
 from scope.engine.results import Run
 from scope.engine.simulation_request import SimulateOptions
 from scope.errors import UsageError
@@ -43,9 +43,10 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -
     assert "\n" not in str(refused.value)
 
 
-def test_an_offer_that_the_platform_cannot_have_is_named_before_anything_is_simulated(
-    golden_run: Path, tmp_path: Path
+def test_an_offer_that_the_platform_cannot_have_is_named_before_anything_is_compiled(
+    golden_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(simulate, "native_program", lambda _: pytest.fail("compiled before all offers were read"))
     file = tmp_path / "offers.toml"
     file.write_text(ONE.format("faster", 2.0) + '[[offer]]\nname = "more"\ncost = 1.0\nhosts = 4\n')
     with pytest.raises(UsageError, match=r"offers\.toml: offer more: --hosts 4: the run has one host"):
@@ -74,13 +75,10 @@ def test_a_problem_is_solved_on_as_many_ranks_as_are_fastest(golden_run: Path) -
     assert gains(slower, before, catalog, only_larger=True) == {"mpi.barrier": [0.0], solved.benchmark: [0.0]}
 
 
+@pytest.mark.usefixtures("quickly")
 def test_offers_are_simulated_beside_one_simulation_of_the_platform_as_it_was_measured(
     golden_run: Path, tmp_path: Path
 ) -> None:
-    try:
-        installations.find("simgrid")
-    except Exception as reason:  # whatever keeps it from being found
-        pytest.skip(str(reason))
     file = tmp_path / "offers.toml"
     file.write_text(ONE.format("slower", 0.5) + ONE.format("faster", 4.0))
     options = SimulateOptions(only=["mpi.barrier"], output=tmp_path / "made")

@@ -1,0 +1,29 @@
+"""The native program with a few of its benchmarks: to compile all of them takes minutes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from scope.build import native
+
+SHARED = ("json", "timer", "collectives", native.ACTIVE_MESSAGES)
+"""Sources that the native program shares with the other native parts."""
+
+
+def sources(folder: Path, *kept: str) -> Path:
+    """Copy the sources of the native program into a folder, with the benchmarks that `kept` names as patterns.
+
+    Returns the copy of `native.source_directory()`. What several benchmarks share stays, but for applications.
+    """
+    for name in ("measure", *SHARED):
+        shutil.copytree(native.source_directory().parent / name, folder / name)
+    benchmarks = folder / "measure/src/benchmarks"
+    shutil.rmtree(benchmarks / "application")
+    shutil.rmtree(folder / "measure/src/programs")  # those are applications, too
+    for source in benchmarks.glob("*/*.*"):
+        name = source.relative_to(benchmarks).with_suffix("")
+        shared = source.suffix == ".hpp" or (source.suffix == ".cpp" and source.with_suffix(".hpp").exists())
+        if not shared and not any(name.match(pattern) for pattern in kept):
+            source.unlink()
+    return folder / "measure"
