@@ -26,9 +26,10 @@ ONE_RUN = {"monitor", "outside", "schemas", "simulation", "tune"}
 
 
 COMPILES_OR_RUNS = {
-    *("active_messages", "build", "cli", "collectives", "lab", "measure", "monitor", "outside", "schemas", "tune"),
-    *("test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers", "test_large"),
-    *("test_figures", "test_many_ranks"),
+    *("active_messages", "build", "cli", "collectives", "fuzz", "lab", "measure", "monitor", "outside", "schemas"),
+    *("tune", "test_tutorial", "test_real_faults", "test_browser", "test_accessibility", "test_leftovers"),
+    *("test_large", "test_figures", "test_many_ranks", "test_other_platforms", "test_offers", "test_simulate"),
+    *("test_command", "test_throughput", "test_published", "test_push_over_ssh", "test_postgresql"),
 }
 """Folders and files whose tests compile, start commands, ranks, hosts or a browser."""
 MIXED = pytest.StashKey[bool]()
