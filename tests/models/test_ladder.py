@@ -87,7 +87,8 @@ def test_tcp_over_the_loopback(golden_run: Path) -> None:
     assert rungs["mpi"].retained == pytest.approx(
         golden.line(golden.TCP, 4194304) / golden.line(golden.MPI_TCP, 4194304), rel=0.02
     )
-    assert rungs["operation"].reason == "operation.broadcast was not measured here on 2 ranks"
+    assert rungs["operation"].reason.startswith("operation.broadcast")
+    assert "2 ranks" in rungs["operation"].reason
     latency = by_layer(ladders(golden_run)["TCP over the loopback", "latency_s"])
     assert latency["mpi"].retained == pytest.approx(5 / 6.5, rel=0.02)
 
@@ -186,7 +187,7 @@ def test_without_stream_there_is_no_limit_but_the_rest_stands(golden_copy: Path)
     (golden_copy / "samples.jsonl").write_text("".join(f"{line}\n" for line in lines if "node.stream" not in line))
     analyze(golden_copy)
     rungs = by_layer(ladders(golden_copy)["shared memory inside a host", "bandwidth_bytes_per_s"])
-    assert rungs["limit"].reason == "node.stream was not measured on one rank"
+    assert rungs["limit"].reason.startswith("node.stream")
     assert rungs["mpi"].value is not None
     assert rungs["mpi"].retained is None
     assert rungs["operation"].retained is not None
