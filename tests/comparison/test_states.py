@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -49,10 +50,10 @@ def test_another_state_for_a_whole_run_is_known_by_the_sentinel(tmp_path: Path) 
     a, b = drawn(random, CASES, 8, 0.003, {}), drawn(random, CASES, 8, 0.003, {0: 0.5, 1: 0.4, 2: 4.0, 3: -0.3})
     comparison = compared(tmp_path, (a, course(2e-3)), (b, course(3e-3)))
     assert [only(comparison, number).verdict for number in (0, 1)] == ["states differ"] * 2
-    assert only(comparison, 0).reason == "the sentinel's arithmetic took 1.5 times as long in B"
+    assert {"arithmetic", "1.5", "B"} <= set(re.findall(r"[\w.]+", only(comparison, 0).reason))
     assert only(comparison, 2).verdict == "worse", "four times as long is more than the state explains"
     assert only(comparison, 3).verdict == "better", "a slower machine makes nothing faster"
-    assert "the sentinel took in B, compared with A: arithmetic 1.5 times" in states_differ(comparison)
+    assert "arithmetic 1.5 times" in states_differ(comparison)
     assert "states differ" in render(comparison)
 
 

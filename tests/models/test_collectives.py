@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from math import ceil, log2
 
@@ -69,13 +70,15 @@ def test_one_count_is_no_curve_and_an_empty_broadcast_no_point() -> None:
         for n in (0, 8, 64)
     ]
     _, not_fitted = result(points)
-    assert {r.reason for r in not_fitted if r.model == "hockney"} == {"2 message sizes; a line needs at least 3"}
+    (reason,) = {r.reason for r in not_fitted if r.model == "hockney"}
+    assert re.findall(r"\d+", reason) == ["2", "3"], "sizes here, and sizes that it needs"
 
 
 def test_two_counts_make_no_model_and_say_so() -> None:
     fits, not_fitted = result(barrier(tree, [2, 4], 35))
     assert fits == []
-    assert {r.reason for r in not_fitted} == {"2 process counts; at least 3 are needed"}
+    (reason,) = {r.reason for r in not_fitted}
+    assert re.findall(r"\d+", reason) == ["2", "3"], "counts here, and counts that it needs"
 
 
 def test_a_cost_that_would_be_negative_is_left_out_and_the_rest_describes_nothing() -> None:

@@ -160,7 +160,8 @@ def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> No
         made = replace(made, machine=made.machine.model_copy(update={"lab": lab}))
         (row,) = rows([statement], Known(READINGS, {"": Observed(made, [], 1e7)}, {}, {}))
         assert row.holds == holding
-    assert row.remark == "not judged: the ports of a of the lab carried 67 % of the declared rate"
+    assert "ports of a" in row.remark
+    assert "67 %" in row.remark
     assert row.measured == pytest.approx(START_S), "what was measured is shown all the same"
 
 

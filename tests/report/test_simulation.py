@@ -46,7 +46,8 @@ def simulated(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_the_page_says_what_was_simulated_and_how_wrong_it_is(simulated: Path) -> None:
     text = page.render(simulated)
     assert '<section id="simulation">' in text
-    assert "measured, simulated by SimGrid 3.32, collective algorithms chosen as by openmpi." in text
+    assert "SimGrid 3.32" in text
+    assert "openmpi" in text, "whose algorithms of collectives were taken"
     assert "Median error 33 %" in text
     assert "Closed formulas: median error 33 %" in text
     assert "<li>a &lt;note&gt; of it</li>" in text

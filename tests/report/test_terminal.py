@@ -54,7 +54,7 @@ def test_the_verdict_fits_and_needs_no_color(golden_run):
     lines = said(golden_run)
     assert all("\x1b" not in line for line in lines)
     assert max(cell_len(line) for line in lines if not line.startswith("Report")) <= 100
-    for words in ("golden on node1", "retains 55 %", "longer is better", "shorter is better", "worst first"):
+    for words in ("golden", "node1", "55 %", "longer is better", "shorter is better", "worst first"):
         assert any(words in line for line in lines), words
 
 
@@ -116,14 +116,12 @@ def test_an_optimized_build_below_the_minimum_configuration_is_labelled(golden_r
     record["skipped"].append({"benchmark": "mpi.x", "case": "ranks=4", "reason": "few", "resource": "slots"})
     run.machine.write_text(json.dumps(machine))
     run.run.write_text(json.dumps(record))
-    words = (
-        "Optimized measurement: compiled with -O3, the baseline with -O2 alone.",
-        "Below the minimum configuration: 2 of 4 slots; 1 case left out.",
-    )
     lines = said(run.path)
     text = html.unescape(page.render(run.path))
-    assert all(one in lines and one in text for one in words)
-    assert "-O3 -std=c++20 (optimized: not the baseline's -O2)" in text
+    for parts in (("Optimized", "-O3", "-O2"), ("minimum configuration", "2 of 4 slots", "1 case")):
+        (line,) = (one for one in lines if all(part in one for part in parts))
+        assert line in text, "page and terminal say the same"
+    assert "-O3 -std=c++20" in text
 
 
 def test_the_page_is_named_once_it_is_there(golden_run, tmp_path):

@@ -127,6 +127,7 @@ def edit(run: Path, benchmark: str, launches: set[int] | None, **change: Any) ->
 
 
 def test_a_launch_that_crashed_leaves_the_others_as_results(golden_copy: Path) -> None:
+    golden.shorten(golden_copy, most_ranks=4)
     edit(golden_copy, "mpi.barrier", {2}, status="crashed", reason="signal 9", series=[], verification=None)
     barrier = find(of(golden_copy), "mpi.barrier", "time_s", ranks=4)
     assert barrier.valid
@@ -134,6 +135,7 @@ def test_a_launch_that_crashed_leaves_the_others_as_results(golden_copy: Path) -
 
 
 def test_a_case_without_any_result_is_still_listed(golden_copy: Path) -> None:
+    golden.shorten(golden_copy, most_ranks=4)
     change = {"status": "timeout", "reason": "no sign of life", "series": [], "verification": None, "work": None}
     edit(golden_copy, "mpi.broadcast", None, **change)
     broadcast = find(of(golden_copy), "mpi.broadcast", "bandwidth_bytes_per_s", ranks=4, message_bytes=8)
@@ -143,6 +145,7 @@ def test_a_case_without_any_result_is_still_listed(golden_copy: Path) -> None:
 
 
 def test_unverified_data_is_no_result(golden_copy: Path) -> None:
+    golden.shorten(golden_copy, most_ranks=4)
     assert [s for s in of(golden_copy) if (s.benchmark, s.ranks) == ("mpi.barrier", 4)]
     edit(golden_copy, "mpi.barrier", None, verification=None)
     # Times without a verification are damaged records, which the reader keeps apart.
@@ -150,6 +153,7 @@ def test_unverified_data_is_no_result(golden_copy: Path) -> None:
 
 
 def test_a_benchmark_nobody_described_is_refused(golden_copy: Path) -> None:
+    golden.shorten(golden_copy, most_ranks=4)
     path = golden_copy / "benchmarks.json"
     path.write_text(json.dumps([b for b in json.loads(path.read_text()) if b["name"] != "mpi.barrier"]))
     with pytest.raises(UsageError, match=r"benchmarks\.json: mpi\.barrier: missing"):
@@ -157,6 +161,7 @@ def test_a_benchmark_nobody_described_is_refused(golden_copy: Path) -> None:
 
 
 def test_the_time_of_a_step_is_that_of_the_operation_over_the_steps(golden_copy: Path) -> None:
+    golden.shorten(golden_copy, most_ranks=4)
     directory = RunDirectory(golden_copy)
     benchmarks = json.loads(directory.benchmarks.read_text())
     broadcast = next(each for each in benchmarks if each["name"] == "mpi.broadcast")

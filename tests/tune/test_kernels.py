@@ -77,12 +77,15 @@ def test_the_fastest_kernels_are_advised_with_their_gain() -> None:
     zen = Rival(kernels="Zen", setting="Zen", cases=[case("better", 1.1)])
     own = Rival(kernels="SkylakeX", setting=None, cases=[case("better", 1.9), case("no difference", 1.0, "SGEMM")])
     told = tuning(zen, own).words
-    assert told[0] == "Set: unset OPENBLAS_CORETYPE"
-    assert told[1] == (
-        "SkylakeX kernels, rates over those with Haswell kernels: DGEMM: 190 % [188, 192] (better); "
-        "SGEMM: 100 % [99, 101] (no difference)"
-    )
-    assert tuning(zen).words[0] == "Set: export OPENBLAS_CORETYPE=Zen"
+    assert "unset OPENBLAS_CORETYPE" in told[0]
+    for part in (
+        "SkylakeX",
+        "Haswell",
+        "DGEMM: 190 % [188, 192] (better)",
+        "SGEMM: 100 % [99, 101] (no difference)",
+    ):
+        assert part in told[1]
+    assert "export OPENBLAS_CORETYPE=Zen" in tuning(zen).words[0]
 
 
 @pytest.mark.parametrize(
@@ -96,8 +99,8 @@ def test_the_fastest_kernels_are_advised_with_their_gain() -> None:
 )
 def test_kernels_that_are_not_certainly_faster_are_not_advised(cases: list[PairedCase]) -> None:
     told = tuning(Rival(kernels="Zen", setting="Zen", cases=cases)).words
-    assert told[0] == "Keep the Haswell kernels: no others are certainly faster"
-    assert told[1].startswith("Zen kernels, rates over those with Haswell kernels: DGEMM: ")
+    assert told[0].startswith("Keep the Haswell kernels")
+    assert told[1].startswith("Zen kernels")
 
 
 def test_only_kernels_that_processor_and_library_have_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
