@@ -20,8 +20,8 @@ STORAGE = "SCOPE_STORAGE"
 """The environment variable with the folder of the file system."""
 TEMPORARY = "tmp"
 TIMEOUT_S = 30.0
-ENTRY_S = 5.0
-"""Until a command that was started is in the lab, on a busy machine."""
+ENTRY_S = 60.0
+"""Until a command that was started is in the lab, on a busy machine: a signal that is not passed on is lost."""
 AGAIN_S = 0.005
 """Between two looks for a command that is entering a lab."""
 

@@ -16,6 +16,12 @@ from tests.patience import PATIENCE_S, until
 Harm = Callable[[Emulation], Emulation]
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream over a link may take long where other programs have the processors."""
+    monkeypatch.setattr(fidelity, "TIMEOUT_S", float(PATIENCE_S))
+
+
 def port_mbit(lab: Emulation, host: str = "a1", fabric_end: str = "port0") -> tuple[float | None, float | None]:
     """Return the rates of a port from and to its host."""
     return shaped_mbit(lab, host, "eth0"), shaped_mbit(lab, None, fabric_end)
@@ -120,7 +126,6 @@ def test_a_dead_link_carries_nothing_until_it_is_mended(
     assert [(one.where, one.kind) for one in lab.state.faults] == [(where, "dead")]
     expect_nothing(lab, link, monkeypatch)
     mended = faults.clear(lab)
-    monkeypatch.setattr(fidelity, "TIMEOUT_S", PATIENCE_S)
     assert fidelity.check(mended, probe(mended, link)).measured_bytes_per_s > 0
 
 
