@@ -14,7 +14,8 @@ SHARED = ("json", "timer", "collectives", native.ACTIVE_MESSAGES)
 def sources(folder: Path, *kept: str) -> Path:
     """Copy the sources of the native program into a folder, with the benchmarks that `kept` names as patterns.
 
-    Returns the copy of `native.source_directory()`. What several benchmarks share stays, but for applications.
+    Returns the copy of `native.source_directory()`. What benchmarks share stays where one of them is kept, or where
+    those of another level need it.
     """
     for name in ("measure", *SHARED):
         shutil.copytree(native.source_directory().parent / name, folder / name)
@@ -26,4 +27,14 @@ def sources(folder: Path, *kept: str) -> Path:
         shared = source.suffix == ".hpp" or (source.suffix == ".cpp" and source.with_suffix(".hpp").exists())
         if not shared and not any(name.match(pattern) for pattern in kept):
             source.unlink()
+    for level in ("algorithm", "storage", "network", "node", "operation", "mpi"):
+        own = [path for path in (benchmarks / level).glob("*.cpp") if not path.with_suffix(".hpp").exists()]
+        if not own and not _needed(benchmarks, level):
+            shutil.rmtree(benchmarks / level)
     return folder / "measure"
+
+
+def _needed(benchmarks: Path, level: str) -> bool:
+    """Whether a source of another level includes one of this."""
+    others = [path for path in benchmarks.rglob("*.[ch]pp") if path.relative_to(benchmarks).parts[0] != level]
+    return any(f'"benchmarks/{level}/' in path.read_text() for path in others)

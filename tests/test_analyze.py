@@ -26,6 +26,11 @@ def scope(*words: str, path: str | None = None) -> subprocess.CompletedProcess[s
     )
 
 
+def findings(run: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((run / "findings.json").read_text())["findings"]
+    return found
+
+
 def test_the_same_samples_give_the_same_files(golden_copy: Path) -> None:
     analyze(golden_copy)
     first = {name: (golden_copy / name).read_bytes() for name in DERIVED}
@@ -38,7 +43,10 @@ def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     for name in [*DERIVED, "report.html"]:
         assert (golden_copy / name).stat().st_size > 1000
-    assert "16 ranks: failed: rank 7" in result.stdout
+    (failed,) = [one for one in findings(golden_copy) if one["code"] == "failed-case"]
+    assert (failed["where"]["benchmark"], failed["where"]["ranks"]) == ("mpi.broadcast", 16)
+    assert failed["evidence"][0]["value"].startswith("rank 7 on node1")
+    assert "rank 7" in result.stdout
 
 
 def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
@@ -172,7 +180,7 @@ def test_thin_runs_are_analysed_too(golden_copy: Path, kind: str) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records if record is not None))
     explain(golden_copy)
     summaries = json.loads((golden_copy / "statistics.json").read_text())["summaries"]
-    codes = {finding["code"] for finding in json.loads((golden_copy / "findings.json").read_text())["findings"]}
+    codes = {finding["code"] for finding in findings(golden_copy)}
     valid = [summary for summary in summaries if summary["valid"]]
     if kind in ("nothing succeeded", "everything invalid", "no case at all"):
         assert valid == []

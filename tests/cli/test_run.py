@@ -74,7 +74,13 @@ def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SCOPE_FAULT", "corrupt-payload:mpi.latency")
     answer = scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF)
     assert answer.code == 1
-    assert "launch 1: ping-pong, 1 KiB, 2 ranks: failed" in answer.errors.splitlines()
+    found = {
+        line["parameters"]["message_bytes"]: line for line in samples(tmp_path / "runs/latest") if "status" in line
+    }
+    assert {size: line["status"] for size, line in found.items()} == {0: "ok", 1024: "failed"}
+    assert found[1024]["reason"].startswith("rank 1 on ")
+    (said,) = [line for line in answer.errors.splitlines() if "failed" in line]
+    assert "1 KiB" in said
     assert (tmp_path / "runs/latest/report.html").exists()
 
 
