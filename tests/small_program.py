@@ -14,8 +14,8 @@ SHARED = ("json", "timer", "collectives", native.ACTIVE_MESSAGES)
 def sources(folder: Path, *kept: str) -> Path:
     """Copy the sources of the native program into a folder, with the benchmarks that `kept` names as patterns.
 
-    Returns the copy of `native.source_directory()`. What benchmarks share stays where one of them is kept, or where
-    those of another level need it.
+    Returns the copy of `native.source_directory()`. What benchmarks share stays where one of them is kept, or
+    where those of another level need it.
     """
     for name in ("measure", *SHARED):
         shutil.copytree(native.source_directory().parent / name, folder / name)

@@ -74,7 +74,7 @@ def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallat
 
 
 @pytest.mark.slow(
-    "sessions, which Open MPI 5 and MPICH 4.0 crash in; there, the end of programs with one MPI_Init"
+    "sessions, in which Open MPI 5 and MPICH 4.0 crash; there, the ends of programs with one MPI_Init"
 )
 def test_the_end_of_the_first_session_is_that_of_the_profile(run: Run) -> None:
     """Under MPICH: Open MPI 5 crashes in a second session, with and without the monitor."""
