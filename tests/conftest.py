@@ -51,9 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line("markers", "simulation: draws hundreds of runs whose truth is known")
     config.addinivalue_line("markers", "mpi: compiles, or starts ranks, commands, emulated hosts or a browser")
-    config.addinivalue_line(
-        "markers", "slow(reason): only in `make test-all`; it says why, and what stays"
-    )
+    config.addinivalue_line("markers", "slow(reason): only in `make test-all`; it says why, and what stays")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

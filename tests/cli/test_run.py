@@ -142,7 +142,15 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "precious").read_text() == "mine"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(
+            signal.SIGTERM, marks=pytest.mark.slow("the same handler; there, SIGINT, and other commands")
+        ),
+    ],
+)
 def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number: signal.Signals) -> None:
     running = start(tmp_path, "run", *LONG, *BRIEF, "-o", "run")
     run = tmp_path / "run"

@@ -82,7 +82,17 @@ def test_every_benchmark_is_right_under_every_mpi(
     assert len(ended.launch.processes) == ranks
 
 
-@pytest.mark.parametrize(("ranks", "how"), [(3, "window"), (2, "dissemination"), (3, "dissemination")])
+OTHER_STARTS = pytest.mark.slow("every benchmark once more; there, two and four ranks have either way by default")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "how"),
+    [
+        (2, "dissemination"),
+        pytest.param(3, "window", marks=OTHER_STARTS),
+        pytest.param(3, "dissemination", marks=OTHER_STARTS),
+    ],
+)
 def test_every_benchmark_is_right_however_ranks_are_synchronized(
     ranks: int, how: str, embedded_build: NativeBuild, measure: Measure
 ) -> None:

@@ -21,7 +21,10 @@ def most(case: CaseRecord, metric: str) -> float:
     return max(values[0] for values in case.series[0].observed[metric])
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 4, 6, 9])
+FURTHER = pytest.mark.slow("further grids of ranks; there, one rank, a square and an oblong grid")
+
+
+@pytest.mark.parametrize("ranks", [1, 4, 6, *(pytest.param(n, marks=FURTHER) for n in (2, 9))])
 def test_every_flow_has_the_published_norms_on_any_number_of_processes(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [f"{name} variant={way} {ONCE}" for name in FLOWS for way in ("plain", "tuned")])
     assert ended.code == 0, ended.errors
@@ -48,6 +51,7 @@ def test_sweeps_send_what_their_specification_says(measure: Measure) -> None:
         assert most(case, "exchange_bytes") == steps * 8 * 25 * (3 * (forward + backward) + 6 * 2 * 5)
 
 
+@pytest.mark.slow("a class with more work takes the same paths; there, class S has the published values")
 def test_a_larger_class_is_right_too(measure: Measure) -> None:
     ended = measure(
         2, [f"{name} class=W variant=tuned {ONCE}" for name in ("application.npb_lu", "application.npb_bt")]

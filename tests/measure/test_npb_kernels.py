@@ -15,7 +15,10 @@ SENDING = [name for name in KERNELS if not name.endswith("_ep")]
 ONCE = "sampling.minimum_repetitions=1 sampling.maximum_repetitions=1"
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 6, 8])
+FURTHER = pytest.mark.slow("further numbers of ranks; there, 1 and 3, and every benchmark runs on 2 and 4")
+
+
+@pytest.mark.parametrize("ranks", [1, 3, *(pytest.param(n, marks=FURTHER) for n in (2, 6, 8))])
 def test_every_kernel_finds_the_published_values_on_any_number_of_processes(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [f"{name} {ONCE}" for name in KERNELS])
     assert ended.code == 0, ended.errors
@@ -46,6 +49,7 @@ def test_the_tuned_variants_are_right_too(measure: Measure) -> None:
     assert [(case.status, case.reason) for case in ended.cases] == [("ok", "")] * 2
 
 
+@pytest.mark.slow("a class with more work takes the same paths; there, class S has the published values")
 def test_a_larger_class_is_right_too(measure: Measure) -> None:
     ended = measure(2, [f"{name} class=W {ONCE}" for name in KERNELS])
     assert ended.code == 0, ended.errors

@@ -24,7 +24,10 @@ WAYS = [
 SHIFTS = [f"operation.shift buffers={memory} n={size}" for memory, size in product(("cold", "warm"), (1, 31))]
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 7, 16])
+FURTHER = pytest.mark.slow("further numbers of ranks; there, two, and one by which no size is divisible")
+
+
+@pytest.mark.parametrize("ranks", [2, 7, *(pytest.param(n, marks=FURTHER) for n in (3, 16))])
 def test_stripes_and_shifts_of_any_size(ranks: int, measure: Measure) -> None:
     ended = measure(ranks, [*STRIPES, *SHIFTS, *(WAYS if ranks < 7 else [])])
     assert ended.code == 0, ended.errors
