@@ -15,13 +15,13 @@ run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 3 --dist loadscope -m "not slow" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
 
 test-all: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 3 --dist loadscope $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 3 --dist loadscope --no-loadscope-reorder $(PYTEST_OPTIONS)
 
 check: .venv/development
-	.venv/bin/pytest -n 2 --dist loadscope -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -21,8 +21,11 @@ often wait, for a time limit or another program, and leave the processors to the
 
 Some tests elsewhere start ranks, too, but ask only whether results are right.
 """
-ONE_RUN = {"monitor", "outside", "schemas", "simulation", "tune"}
-"""Folders whose files each look at one run, which is too dear to be made by several workers."""
+LONG = (
+    *("build/test_checked_builds", "outside/test_outside", "report/test_accessibility", "test_style"),
+    *("simulation/test_many_ranks", "test_analyze", "test_tutorial", "simulation/test_other_platforms"),
+)
+"""Files of few but long tests: they come first, so that no worker has the last of them alone."""
 
 
 COMPILES_OR_RUNS = {
@@ -45,6 +48,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("mpi")
         if (slow := item.get_closest_marker("slow")) and not (len(slow.args) == 1 and len(slow.args[0]) > 30):
             raise pytest.UsageError(f"{item.nodeid}: slow: must say why, and what still proves its promise")
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Return when a test is dealt out: those that stay together first, for they take longest, then long files."""
+    file = item.nodeid.partition("::")[0]
+    if _together(item):
+        return 0
+    return 1 if file.removeprefix("tests/").removesuffix(".py") in LONG else 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,13 +89,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 class Workers(LoadScopeScheduling):
-    """Tests that need the machine stay together; most others are dealt out one by one."""
+    """Tests that need the machine stay together; the files of the others are dealt out one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = nodeid.split("/")[1]
-        if folder in TOGETHER:
-            return TOGETHER[folder]
-        return nodeid.split("::")[0] if folder in ONE_RUN else nodeid
+        return TOGETHER.get(nodeid.split("/")[1], nodeid.split("::")[0])
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Workers:

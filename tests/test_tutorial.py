@@ -27,6 +27,7 @@ KEPT = "mpi/barrier"
 """Of the existing benchmarks only this one is compiled beside the new one."""
 
 
+@pytest.mark.slow("compiles a tree of its own; there, benchmarks from outside in tests/outside")
 def test_the_tutorials_benchmark_needs_two_new_files(
     embedded: MpiInstallation,  # noqa: F811
     tmp_path: Path,

@@ -295,6 +295,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
     assert set(before) <= set(cases(small_disk / "run"))
 
 
+@pytest.mark.slow("a rare limit; there, a full disk ends a run in one line, and it goes on")
 def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_path: Path) -> None:
     """MPI itself needs larger files than such a run has samples: the ranks get their limit after MPI_Init."""
     run = tmp_path / "run"
@@ -316,6 +317,7 @@ def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_pa
     assert set(before) <= set(cases(run))
 
 
+@pytest.mark.slow("a rare limit; there, launchers that lose their ranks are told in one line")
 def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) -> None:
     assert scope(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
     words = ["run", *LONG, *BRIEF, "--launches", "1", "-o", "run"]

@@ -30,6 +30,7 @@ def with_verified(lab: Emulation, mpi: MpiInstallation) -> Emulation:
     return lab.kept(lab.state.model_copy(update={"verified": [mpi.compiler]}))
 
 
+@pytest.mark.slow("16 s of repeated packets; there, lost frames are repeated and counted in test_wires")
 def test_over_a_lossy_port_nothing_is_lost_and_what_is_repeated_is_counted(
     healthy: Emulation, embedded: MpiInstallation, tmp_path: Path
 ) -> None:

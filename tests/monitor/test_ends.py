@@ -177,6 +177,7 @@ def test_a_traced_window_holds_every_message(run: Run, embedded: MpiInstallation
     assert len({half for _, half, _ in communicators}) == 2
 
 
+@pytest.mark.slow("seventeen ranks wait for two processors; there, two to four end in the same ways")
 def test_seventeen_ranks(run: Run, tmp_path: Path) -> None:
     from tests.monitor.test_counts import expected
 

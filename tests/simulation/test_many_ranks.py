@@ -169,6 +169,7 @@ def test_programs_of_few_ranks_end_as_open_mpi_would_send(simulated: NativeBuild
     run(simulated, tmp_path / "run", 2, ["operation.broadcast n=30", "algorithm.relaxation n=24"])
 
 
+@pytest.mark.slow("many simulated ranks again; there, results and memory on 256 ranks")
 def test_messages_of_a_rank_grow_with_the_logarithm_of_their_number(
     simulated: NativeBuild, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def times(found: dict[str, Any], key: str = "median") -> dict[int, Any]:
     return {one["ranks"]: one[key] for one in found["simulated"]}
 
 
+@pytest.mark.slow("a simulation more; there, offers with more hosts are simulated, and refused without them")
 def test_more_hosts_take_more_ranks(measured: Path, tmp_path: Path) -> None:
     found = simulated(measured, tmp_path, "--hosts", "8", "--ranks", "8")
     assert found["left_out"] == []
