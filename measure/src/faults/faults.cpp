@@ -12,8 +12,8 @@
 namespace scope {
 namespace {
 
-constexpr std::array kinds = {"corrupt-payload", "wrong-result", "wrong-pivot",   "flip-byte",
-                              "lose-data",       "sleep",        "host-per-rank", "clock-skew"};
+constexpr std::array kinds = {"corrupt-payload", "wrong-result",  "wrong-pivot", "flip-byte",  "lose-data",
+                              "sleep",           "host-per-rank", "clock-skew",  "slow-check", "no-resynchronization"};
 
 }  // namespace
 
@@ -27,7 +27,8 @@ Faults Faults::from_environment() {
       throw std::invalid_argument(
           "SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
           "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, flip-byte:TRANSPORT:NUMBER, " +
-          "lose-data:TRANSPORT, sleep:BENCHMARK, host-per-rank, clock-skew:RANK:OFFSET_S:DRIFT");
+          "lose-data:TRANSPORT, sleep:BENCHMARK, host-per-rank, clock-skew:RANK:OFFSET_S:DRIFT, " +
+          "slow-check:RANK:SECONDS, no-resynchronization");
     }
   }
   return faults;
@@ -36,6 +37,19 @@ Faults Faults::from_environment() {
 bool Faults::asks(std::string_view kind, std::string_view subject) const {
   return std::find(faults_.begin(), faults_.end(), std::string(kind) + ":" + std::string(subject)) !=
          faults_.end();
+}
+
+bool Faults::asks(std::string_view kind) const {
+  return std::any_of(faults_.begin(), faults_.end(),
+                     [&](const std::string& fault) { return fault.substr(0, fault.find(':')) == kind; });
+}
+
+double Faults::check_delay_s(int rank) const {
+  for (const auto& fault : faults_) {
+    const auto parts = split(fault, ':');
+    if (parts.size() == 3 && parts[0] == "slow-check" && std::stoi(parts[1]) == rank) return std::stod(parts[2]);
+  }
+  return 0;
 }
 
 std::int64_t Faults::wrong_receive(std::string_view transport) const {

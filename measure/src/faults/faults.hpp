@@ -6,6 +6,9 @@
 // - flip-byte:TRANSPORT:NUMBER: one byte of the receive of that number is wrong, in every case on this transport
 // - lose-data:TRANSPORT: receives on this transport end without data
 // - sleep:BENCHMARK: the last rank never arrives at a repetition
+// - slow-check:RANK:SECONDS: that rank takes so long to check its data after every repetition; the case fails if another
+//   rank times anything in the meantime
+// - no-resynchronization: ranks do not wait for each other after checks, as that fault must show
 // - host-per-rank: every rank believes that it has a host of its own
 // - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
 #pragma once
@@ -29,9 +32,11 @@ class Faults {
   void corrupt_if_asked(std::string_view benchmark, const Communicator& world,
                         std::span<std::byte> data) const;
   void hang_if_asked(std::string_view benchmark, const Communicator& world) const;
+  double check_delay_s(int rank) const;
   std::string host(int rank) const;  // the host on which this rank believes to run
   ClockSkew clock_skew(int rank) const;
   bool asks(std::string_view kind, std::string_view subject) const;
+  bool asks(std::string_view kind) const;  // with any subject, or none
   // The number, from 1, of the receive that is to go wrong; 0 where none is.
   std::int64_t wrong_receive(std::string_view transport) const;
 

@@ -90,6 +90,7 @@ class Sampling {
       size = decide(seconds_since(start));
     }
     add_missing_loops();
+    refuse_overlap();
     outcome_.disturbances = Disturbances::so_far().since(before);
     settle_warmup();
     outcome_.work = benchmark_.work();
@@ -102,8 +103,8 @@ class Sampling {
 
   Synchronization chosen_synchronization() const {
     if (setting_.world.size() == 1) return Synchronization::none;
-    // An exchange timed by its initiator synchronises itself: the partner already waits for the next message. No
-    // plan changes that, since ranks without a partner would not come to a common start.
+    // An exchange timed by its initiator needs no common start beyond the one before every repetition. No plan changes
+    // that, since ranks without a partner would not come to it.
     const bool common_start = collective() || declaration_.definition == Definition::max_rank;
     if (!common_start) return Synchronization::none;
     if (policy_.synchronization) return *policy_.synchronization;
@@ -118,13 +119,46 @@ class Sampling {
     repetition_ = repetition_of(cadence);
     ++on_these_data_;
     cool();
+    resynchronize();
     Repetition repetition(setting_, window_, cadence, synchronization_, operations);
     links_.begin();
     benchmark_.run(repetition);
     links_.end(repetition);
     progress_.count_repetition();
     compare(cadence);
+    delay_if_asked(repetition.times());
     return repetition.times();
+  }
+
+  // Injected: one rank takes long to check its data.
+  void delay_if_asked(const Times& times) {
+    if (!faults_.asks("slow-check")) return;
+    entered_s_.push_back(times.entry_s);
+    std::this_thread::sleep_for(std::chrono::duration<double>(faults_.check_delay_s(setting_.world.rank())));
+    checked_s_.push_back(setting_.clock.now());
+  }
+
+  // What this rank timed must have begun after the checks of all ranks. The clocks of hosts differ by microseconds.
+  void refuse_overlap() {
+    if (entered_s_.empty()) return;
+    constexpr double tolerance_s = 100e-6;
+    MPI_Allreduce(MPI_IN_PLACE, checked_s_.data(), static_cast<int>(checked_s_.size()), MPI_DOUBLE, MPI_MAX,
+                  setting_.world.handle());
+    for (std::size_t i = 1; i < entered_s_.size(); ++i) {
+      const bool timed = entered_s_[i] != 0;  // ranks without a partner time nothing
+      if (timed && entered_s_[i] < checked_s_[i - 1] - tolerance_s)
+        note_problem("timed while another rank checked its data", last_, i + 1);
+    }
+  }
+
+  // Filling, flushing, digests and verification take the ranks different times: none of it may overlap what another
+  // rank times. Ranks that start together anyway do this themselves.
+  void resynchronize() {
+    if (setting_.world.size() == 1 || synchronization_ != Synchronization::none) return;
+    if (faults_.asks("no-resynchronization")) return;
+    const auto start = std::chrono::steady_clock::now();
+    dissemination_barrier(setting_.world);
+    preparing_s_ += seconds_since(start);
   }
 
   // Flushes the message buffers where the case asks for cold caches.
@@ -407,6 +441,8 @@ class Sampling {
   std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count
   std::array<Digests, 3> digests_;  // of each cadence
   std::array<std::size_t, 3> first_on_these_data_{1, 1, 1};
+  std::vector<double> entered_s_;   // of every repetition, under an injected delay
+  std::vector<double> checked_s_;
   Cadence last_ = Cadence::isolated;
   std::size_t repetition_ = 1;  // the last one of this cadence
   Outcome outcome_;

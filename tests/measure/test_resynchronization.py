@@ -1,0 +1,24 @@
+"""No rank times anything while another one fills, digests or checks: with a rank that is slow at it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.measure.conftest import Measure
+
+SLOW = "slow-check:1:0.001"
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_no_check_overlaps_a_timed_interval_of_another_rank(measure: Measure, ranks: int) -> None:
+    """Every benchmark."""
+    ended = measure(ranks, SCOPE_FAULT=SLOW)
+    assert ended.cases
+    assert {case.benchmark: case.reason for case in ended.cases if case.status == "failed"} == {}
+
+
+def test_the_test_itself_notices_an_overlap(measure: Measure) -> None:
+    ended = measure(2, ["mpi.bandwidth message_bytes=1024"], SCOPE_FAULT=f"{SLOW} no-resynchronization")
+    (case,) = ended.cases
+    assert case.status == "failed"
+    assert "checked its data" in case.reason
