@@ -9,7 +9,10 @@ from tests.measure.conftest import Measure
 SLOW = "slow-check:1:0.001"
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
+MORE = pytest.mark.slow("every benchmark again; there, two ranks have every exchange that its initiator times")
+
+
+@pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=MORE)])
 def test_no_check_overlaps_a_timed_interval_of_another_rank(measure: Measure, ranks: int) -> None:
     """Every benchmark."""
     ended = measure(ranks, SCOPE_FAULT=SLOW)
