@@ -12,8 +12,9 @@
 namespace scope {
 namespace {
 
-constexpr std::array kinds = {"corrupt-payload", "wrong-result",  "wrong-pivot", "flip-byte",  "lose-data",
-                              "sleep",           "host-per-rank", "clock-skew",  "slow-check", "no-resynchronization"};
+constexpr std::array kinds = {
+    "corrupt-payload", "wrong-result",  "wrong-pivot", "flip-byte",  "lose-data",
+    "sleep",           "host-per-rank", "clock-skew",  "slow-check", "no-resynchronization"};
 
 }  // namespace
 
@@ -47,7 +48,8 @@ bool Faults::asks(std::string_view kind) const {
 double Faults::check_delay_s(int rank) const {
   for (const auto& fault : faults_) {
     const auto parts = split(fault, ':');
-    if (parts.size() == 3 && parts[0] == "slow-check" && std::stoi(parts[1]) == rank) return std::stod(parts[2]);
+    if (parts.size() == 3 && parts[0] == "slow-check" && std::stoi(parts[1]) == rank)
+      return std::stod(parts[2]);
   }
   return 0;
 }

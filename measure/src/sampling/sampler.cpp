@@ -441,7 +441,7 @@ class Sampling {
   std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count
   std::array<Digests, 3> digests_;  // of each cadence
   std::array<std::size_t, 3> first_on_these_data_{1, 1, 1};
-  std::vector<double> entered_s_;   // of every repetition, under an injected delay
+  std::vector<double> entered_s_;  // of every repetition, under an injected delay
   std::vector<double> checked_s_;
   Cadence last_ = Cadence::isolated;
   std::size_t repetition_ = 1;  // the last one of this cadence
