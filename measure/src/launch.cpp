@@ -80,7 +80,7 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
   setting_.overhead_s = assess(ticks_).overhead_s;
   progress.enter(Stage::synchronising_clocks);
   clock_.synchronise();
-  facts_.clock_error_s = clock_.measure_error();
+  facts_.clock_error_s = setting_.clock_error_s = clock_.measure_error();
   facts_.common_start = common_start(setting_);
 }
 

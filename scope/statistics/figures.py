@@ -15,6 +15,8 @@ from scope.statistics.order_statistics import Interval, median_interval, quantil
 
 LAUNCHES_FOR_INTERVAL = 6
 """With so many launch medians, their extremes enclose the median with at least 95 % confidence."""
+VALUES_FOR_PERCENTILES = 100
+"""Of fewer values the 99th percentile would be the largest value, or be interpolated from it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def describe(
         interval = replace(interval, low=interval.low - grain / 2, high=interval.high + grain / 2)
     mean = float(values.mean())
     clean = sanitised(values)
-    p01, p05, p25, p75, p95, p99 = quantiles(values, [0.01, 0.05, 0.25, 0.75, 0.95, 0.99])
+    p05, p25, p75, p95 = quantiles(values, [0.05, 0.25, 0.75, 0.95])
+    p01, p99 = quantiles(values, [0.01, 0.99]) if values.size >= VALUES_FOR_PERCENTILES else (None, None)
     dependence = serial_dependence(launches)
     return Figures(
         median=median,

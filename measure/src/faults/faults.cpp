@@ -12,9 +12,9 @@
 namespace scope {
 namespace {
 
-constexpr std::array kinds = {
-    "corrupt-payload", "wrong-result",  "wrong-pivot", "flip-byte",  "lose-data",
-    "sleep",           "host-per-rank", "clock-skew",  "slow-check", "no-resynchronization"};
+constexpr std::array kinds = {"corrupt-payload", "wrong-result", "wrong-pivot",         "flip-byte",
+                              "lose-data",       "sleep",        "host-per-rank",       "clock-skew",
+                              "slow-check",      "late-entry",   "no-resynchronization"};
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Faults Faults::from_environment() {
           "SCOPE_FAULT=" + fault + ": must be one of corrupt-payload:BENCHMARK, " +
           "wrong-result:BENCHMARK, wrong-pivot:BENCHMARK, flip-byte:TRANSPORT:NUMBER, " +
           "lose-data:TRANSPORT, sleep:BENCHMARK, host-per-rank, clock-skew:RANK:OFFSET_S:DRIFT, " +
-          "slow-check:RANK:SECONDS, no-resynchronization");
+          "slow-check:RANK:SECONDS, late-entry:RANK:SECONDS, no-resynchronization");
     }
   }
   return faults;
@@ -45,11 +45,10 @@ bool Faults::asks(std::string_view kind) const {
                      [&](const std::string& fault) { return fault.substr(0, fault.find(':')) == kind; });
 }
 
-double Faults::check_delay_s(int rank) const {
+double Faults::delay_s(std::string_view kind, int rank) const {
   for (const auto& fault : faults_) {
     const auto parts = split(fault, ':');
-    if (parts.size() == 3 && parts[0] == "slow-check" && std::stoi(parts[1]) == rank)
-      return std::stod(parts[2]);
+    if (parts.size() == 3 && parts[0] == kind && std::stoi(parts[1]) == rank) return std::stod(parts[2]);
   }
   return 0;
 }

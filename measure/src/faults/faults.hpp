@@ -8,6 +8,7 @@
 // - sleep:BENCHMARK: the last rank never arrives at a repetition
 // - slow-check:RANK:SECONDS: that rank takes so long to check its data after every repetition; the case fails if another
 //   rank times anything in the meantime
+// - late-entry:RANK:SECONDS: after every third wait for a common start, that rank loses its processor for so long
 // - no-resynchronization: ranks do not wait for each other after checks, as that fault must show
 // - host-per-rank: every rank believes that it has a host of its own
 // - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
@@ -32,8 +33,8 @@ class Faults {
   void corrupt_if_asked(std::string_view benchmark, const Communicator& world,
                         std::span<std::byte> data) const;
   void hang_if_asked(std::string_view benchmark, const Communicator& world) const;
-  double check_delay_s(int rank) const;
-  std::string host(int rank) const;  // the host on which this rank believes to run
+  double delay_s(std::string_view kind, int rank) const;  // 0 where none is asked for
+  std::string host(int rank) const;                       // the host on which this rank believes to run
   ClockSkew clock_skew(int rank) const;
   bool asks(std::string_view kind, std::string_view subject) const;
   bool asks(std::string_view kind) const;  // with any subject, or none

@@ -33,9 +33,10 @@ struct Setting {
   const Communicator& world;
   const TickClock& ticks;
   GlobalClock& clock;
-  double resolution_s;  // smallest step of the clock
-  double overhead_s;    // of a start/stop pair; subtracted from every time
-  bool oversubscribed;  // more ranks than processors on some host: waiting must not spin
+  double resolution_s;       // smallest step of the clock
+  double overhead_s;         // of a start/stop pair; subtracted from every time
+  bool oversubscribed;       // more ranks than processors on some host: waiting must not spin
+  double clock_error_s = 0;  // between the clocks of two ranks
 };
 
 // The result of a repetition on this rank.

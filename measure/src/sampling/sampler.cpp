@@ -30,6 +30,10 @@ constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
 constexpr int fewest_on_same_data = 4;
 constexpr double tolerated_late_share = 0.1;
+// Ranks start together if their entries lie no further apart than the larger of these: errors of the clock, and a share
+// of the typical time. A rank may lose its processor between its last look at the clock and its entry.
+constexpr double tolerated_clock_errors = 3;
+constexpr double tolerated_skew = 0.1;
 // With filling and verifying, a case lasts at most so many budgets, unless it has too few repetitions by then.
 constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
@@ -69,7 +73,9 @@ class Sampling {
         window_(setting.world, setting.clock),
         links_(setting.world, !benchmark.loops()),
         synchronization_(chosen_synchronization()),
-        looped_repetition_s_(std::max(shortest_repetition_s, steps_per_repetition * setting.resolution_s)) {}
+        looped_repetition_s_(std::max(shortest_repetition_s, steps_per_repetition * setting.resolution_s)) {
+    window_.lose_processor(faults.delay_s("late-entry", setting.world.rank()));
+  }
 
   Outcome sample() {
     const Disturbances before = Disturbances::so_far();
@@ -134,7 +140,8 @@ class Sampling {
   void delay_if_asked(const Times& times) {
     if (!faults_.asks("slow-check")) return;
     entered_s_.push_back(times.entry_s);
-    std::this_thread::sleep_for(std::chrono::duration<double>(faults_.check_delay_s(setting_.world.rank())));
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(faults_.delay_s("slow-check", setting_.world.rank())));
     checked_s_.push_back(setting_.clock.now());
   }
 
@@ -330,44 +337,70 @@ class Sampling {
 
   // Gathers the headline times of the last `size` repetitions on the root.
   void collect_headline(int size) {
+    constexpr int quantities = 4;
     const Series& series = outcome_.series.front();
     const std::size_t from = series.size() - size;
-    std::vector<double> mine(3 * size);
+    std::vector<double> mine(quantities * size);
     for (int i = 0; i < size; ++i) {
-      mine[3 * i] =
-          collective() ? series.entry_s[from + i] + series.elapsed_s[from + i] : series.elapsed_s[from + i];
-      mine[3 * i + 1] = -series.entry_s[from + i];
-      mine[3 * i + 2] = series.late[from + i];
+      double* const values = &mine[quantities * i];
+      const double entry_s = series.entry_s[from + i];
+      values[0] = collective() ? entry_s + series.elapsed_s[from + i] : series.elapsed_s[from + i];
+      const bool timed = entry_s != 0;  // a rank may have no part in the operation
+      values[1] = timed ? -entry_s : -INFINITY;
+      values[2] = timed ? entry_s : -INFINITY;
+      values[3] = series.late[from + i];
     }
     if (declaration_.definition != Definition::half_round_trip) {
-      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), 3 * size, MPI_DOUBLE,
-                 MPI_MAX, 0, setting_.world.handle());
+      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), quantities * size,
+                 MPI_DOUBLE, MPI_MAX, 0, setting_.world.handle());
     }
     if (!setting_.world.root()) return;
     int late = 0;
     for (int i = 0; i < size; ++i) {
-      const bool counts = mine[3 * i + 2] == 0;
-      if (!counts) ++late;
+      const double* const values = &mine[quantities * i];
+      const bool announced_late = values[3] != 0;
+      if (announced_late) ++late;
       // From the first entry, not from the agreed start: leaving the wait for it takes time of our own.
-      const double time_s = collective() ? mine[3 * i] + mine[3 * i + 1] : mine[3 * i];
-      headline_.push_back(counts ? time_s : NAN);
+      const double time_s = collective() ? values[0] + values[1] : values[0];
+      headline_.push_back({time_s, values[1] + values[2], announced_late});
     }
     if (late > tolerated_late_share * size) window_.widen();
   }
 
+  // On the root: the time of every repetition, NaN where its ranks did not start together.
+  std::vector<double> counted_times() const {
+    std::vector<double> times_s(headline_.size());
+    std::transform(headline_.begin(), headline_.end(), times_s.begin(),
+                   [](const Headline& one) { return one.time_s; });
+    std::vector<double> ordered_s = times_s;
+    const auto middle = ordered_s.begin() + static_cast<std::ptrdiff_t>(ordered_s.size() / 2);
+    std::nth_element(ordered_s.begin(), middle, ordered_s.end());
+    const double tolerated_s = ordered_s.empty() ? 0
+                                                 : std::max(tolerated_clock_errors * setting_.clock_error_s,
+                                                            tolerated_skew * *middle);
+    const bool windows = synchronization_ == Synchronization::window;
+    for (std::size_t i = 0; i < times_s.size(); ++i) {
+      if (headline_[i].announced_late || (windows && headline_[i].skew_s > tolerated_s)) times_s[i] = NAN;
+    }
+    return times_s;
+  }
+
   // The headline times after the warm-up.
   std::vector<double> counted() const {
+    const std::vector<double> all_s = counted_times();
     std::vector<double> times_s;
-    std::copy_if(headline_.begin() + warmup_of(headline_), headline_.end(), std::back_inserter(times_s),
+    std::copy_if(all_s.begin() + warmup_of(all_s), all_s.end(), std::back_inserter(times_s),
                  [](double time_s) { return !std::isnan(time_s); });
     return times_s;
   }
 
   // The root says for all ranks how much of each series is warm-up.
   void settle_warmup() {
+    const std::vector<double> times_s = counted_times();
     for (auto& series : outcome_.series) {
-      const bool headline = &series == &outcome_.series.front() && headline_.size() == series.size();
-      series.warmup = warmup_of(headline ? headline_ : series.elapsed_s);
+      const bool headline = &series == &outcome_.series.front() && times_s.size() == series.size();
+      series.warmup = warmup_of(headline ? times_s : series.elapsed_s);
+      for (std::size_t i = 0; headline && i < times_s.size(); ++i) series.late[i] = std::isnan(times_s[i]);
       MPI_Bcast(&series.warmup, 1, MPI_INT, 0, setting_.world.handle());
     }
   }
@@ -437,8 +470,13 @@ class Sampling {
   std::int64_t operations_ = 1;
   std::int64_t most_operations_ = 1;  // that every rank has room for
   double repetition_s_ = 0;
-  double preparing_s_ = 0;          // spent on filling and verifying
-  std::vector<double> headline_;    // on the root, of every repetition; NaN where it does not count
+  double preparing_s_ = 0;  // spent on filling and verifying
+  struct Headline {
+    double time_s;
+    double skew_s;        // between the entries of the first and the last rank
+    bool announced_late;  // some rank heard of the start after it
+  };
+  std::vector<Headline> headline_;  // on the root, of every repetition
   std::array<Digests, 3> digests_;  // of each cadence
   std::array<std::size_t, 3> first_on_these_data_{1, 1, 1};
   std::vector<double> entered_s_;  // of every repetition, under an injected delay

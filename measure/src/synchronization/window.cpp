@@ -1,5 +1,8 @@
 #include "synchronization/window.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "mpi/simulated.hpp"
 #include "synchronization/dissemination.hpp"
 
@@ -12,6 +15,7 @@ double Window::wait() {
   broadcast(start_s);
   late_ = clock_.now() > start_s;
   while (clock_.now() < start_s) let_simulated_time_pass(start_s - clock_.now());
+  if (lost_s_ > 0 && ++waits_ % 3 == 0) std::this_thread::sleep_for(std::chrono::duration<double>(lost_s_));
   return start_s;
 }
 

@@ -19,6 +19,9 @@ class Window {
   // Whether the last announcement reached this rank too late.
   bool late() const { return late_; }
 
+  // Injected: after every third wait this rank loses its processor for so long.
+  void lose_processor(double seconds) { lost_s_ = seconds; }
+
   // Widens the margin of later starts. The root's argument counts.
   void widen() { margin_s_ *= 2; }
 
@@ -30,6 +33,8 @@ class Window {
   // Announcements travel slower after work that emptied the caches. Simulated waiting costs nothing.
   double margin_s_ = mpi_simulates ? 1 : 20e-6;
   bool late_ = false;
+  double lost_s_ = 0;
+  int waits_ = 0;
 };
 
 }  // namespace scope

@@ -8,15 +8,23 @@ from scope.findings.run.context import Context, one_of_each_case
 from scope.statistics.summary import Summary
 
 TOLERATED = 0.05
+FEWEST = 3
+"""Late repetitions of a case: one of twelve is chance."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find cases with more than 5 % late repetitions; one finding per benchmark."""
+    """Find cases with more than 5 % late repetitions, and at least three; one finding per benchmark."""
     benchmarks: dict[str, list[Summary]] = {}
     for summary in one_of_each_case([s for s in context.summaries if s.primary]):
-        if summary.invalid_share > TOLERATED:
+        if summary.invalid_share > TOLERATED and _late(summary) >= FEWEST:
             benchmarks.setdefault(summary.benchmark, []).append(summary)
     return [_finding(context.catalog[name].title, late) for name, late in benchmarks.items()]
+
+
+def _late(summary: Summary) -> float:
+    """Return the number of late repetitions."""
+    valid = 1 - summary.invalid_share
+    return summary.n * summary.invalid_share / valid if valid > 0 else float("inf")
 
 
 def _finding(title: str, late: list[Summary]) -> Finding:
