@@ -92,6 +92,7 @@ std::vector<PlannedCase> read_plan(const Options& options, const Communicator& w
   auto plan = options.plan.empty() ? default_plan(world.size()) : read_plan(options.plan, world);
   if (options.action == Action::test) {
     for (auto& item : plan) {
+      item.policy.complete = true;
       item.policy.budget_s = 0;
       item.policy.minimum_repetitions = 1;
       item.policy.maximum_repetitions = 2;

@@ -215,6 +215,9 @@ void write_outcome(Json& json, const Outcome& outcome, const Declaration& declar
   json.member("passed", outcome.verification.passed);
   json.member("checks", outcome.verification.checks);
   json.member("cost_s", outcome.verification.cost_s);
+  double digested_share = outcome.verification.digested_share;
+  MPI_Allreduce(MPI_IN_PLACE, &digested_share, 1, MPI_DOUBLE, MPI_MIN, world.handle());
+  if (digested_share < 1) json.member("digested_share", digested_share);
   json.member("message", outcome.verification.message);
   json.end();
   json.key("work");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <random>
 
 #include "text/words.hpp"
 
@@ -39,6 +40,21 @@ std::uint64_t digest(std::span<const std::byte> block) {
 
 }  // namespace
 
+std::uint64_t Digests::drawn() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+bool Digests::chosen(std::size_t block) const {
+  if (share_ >= 1) return true;
+  // The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+  std::uint64_t mixed = key_ + (block + 1) * odd;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebu;
+  mixed ^= mixed >> 31;
+  return static_cast<double>(mixed >> 11) * 0x1p-53 < share_;
+}
+
 std::string Digests::difference(std::span<const std::span<const std::byte>> parts) {
   const bool first = blocks_.empty();
   std::size_t block = 0;
@@ -46,7 +62,7 @@ std::string Digests::difference(std::span<const std::span<const std::byte>> part
     const auto data = parts[part];
     for (std::size_t at = 0; at < data.size(); at += block_bytes, ++block) {
       const std::size_t count = std::min(block_bytes, data.size() - at);
-      const std::uint64_t found = digest(data.subspan(at, count));
+      const std::uint64_t found = chosen(block) ? digest(data.subspan(at, count)) : 0;
       if (first) {
         blocks_.push_back(found);
       } else if (block >= blocks_.size() || blocks_[block] != found) {

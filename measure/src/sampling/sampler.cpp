@@ -29,6 +29,8 @@ constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
 constexpr int fewest_on_same_data = 4;
+// Of the timed part, for digests.
+constexpr double allowed_for_digests = 0.1;
 constexpr double tolerated_late_share = 0.1;
 // Ranks start together if their entries lie no further apart than the larger of these: errors of the clock, and a share
 // of the typical time. A rank may lose its processor between its last look at the clock and its entry.
@@ -131,7 +133,7 @@ class Sampling {
     benchmark_.run(repetition);
     links_.end(repetition);
     progress_.count_repetition();
-    compare(cadence);
+    compare(cadence, repetition.times().elapsed_s);
     delay_if_asked(repetition.times());
     return repetition.times();
   }
@@ -183,7 +185,7 @@ class Sampling {
 
   // Every repetition of a group works on the same data and must leave the same behind. Where that cannot be asked,
   // every operation is verified in full, unless what comes out of one goes into the next.
-  void compare(Cadence cadence) {
+  void compare(Cadence cadence, double elapsed_s) {
     if (memory_is_shared()) return;
     if (!benchmark_.repeats()) {
       if (!benchmark_.loops()) verify();
@@ -192,12 +194,33 @@ class Sampling {
     if (setting_.world.size() == 1) return;  // nothing came from anywhere: `verify` is enough
     const auto start = std::chrono::steady_clock::now();
     Digests& digests = digests_[static_cast<std::size_t>(cadence)];
-    if (digests.empty()) first_on_these_data_[static_cast<std::size_t>(cadence)] = repetition_;
     auto parts = benchmark_.computed();
     parts.insert(parts.begin(), benchmark_.received());
+    if (digests.empty()) {
+      first_on_these_data_[static_cast<std::size_t>(cadence)] = repetition_;
+      digests.clear(affordable_share(parts, elapsed_s));
+      outcome_.verification.digested_share = std::min(outcome_.verification.digested_share, digests.share());
+    }
     note_problem(digests.difference(parts), cadence, repetition_);
-    outcome_.verification.cost_s += seconds_since(start);
-    preparing_s_ += seconds_since(start);
+    const double cost_s = seconds_since(start);
+    if (const double bytes = digests.share() * size_of(parts); bytes > 0) digest_s_per_byte_ = cost_s / bytes;
+    outcome_.verification.cost_s += cost_s;
+    preparing_s_ += cost_s;
+  }
+
+  using Parts = std::vector<std::span<const std::byte>>;
+
+  static double size_of(const Parts& parts) {
+    double bytes = 0;
+    for (const auto& part : parts) bytes += static_cast<double>(part.size());
+    return bytes;
+  }
+
+  // The share of the data whose digest takes no longer than it may beside a repetition of this length.
+  double affordable_share(const Parts& parts, double elapsed_s) const {
+    const double whole_s = digest_s_per_byte_ * size_of(parts);
+    if (policy_.complete || whole_s <= allowed_for_digests * elapsed_s) return 1;
+    return allowed_for_digests * elapsed_s / whole_s;
   }
 
   void note_problem(const std::string& problem, Cadence cadence, std::size_t repetition) {
@@ -470,7 +493,8 @@ class Sampling {
   std::int64_t operations_ = 1;
   std::int64_t most_operations_ = 1;  // that every rank has room for
   double repetition_s_ = 0;
-  double preparing_s_ = 0;  // spent on filling and verifying
+  double digest_s_per_byte_ = 0;  // of the last digest
+  double preparing_s_ = 0;        // spent on filling and verifying
   struct Headline {
     double time_s;
     double skew_s;        // between the entries of the first and the last rank

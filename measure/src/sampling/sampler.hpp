@@ -20,6 +20,7 @@ struct SamplingPolicy {
   int maximum_repetitions = 1000;
   // A burst of a millisecond says little of the next second: precision alone does not end a case before.
   double minimum_span_s = 0.01;
+  bool complete = false;  // every repetition's data are compared in full, whatever that takes
   std::optional<Synchronization> synchronization;  // none: a window, or dissemination when oversubscribed
 };
 
@@ -43,6 +44,8 @@ struct Verification {
   bool passed = true;
   std::int64_t checks = 0;
   double cost_s = 0;
+  double digested_share =
+      1;  // least share of the data of a repetition that was compared with those of another
   std::string message;
 };
 
