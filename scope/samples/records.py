@@ -145,8 +145,11 @@ class Verification(Strict):
     """Values compared."""
     cost_s: float
     digested_share: float = 1.0
-    """Least share of the data of a repetition that was compared with those of others. The last repetition on the same
-    data is always verified in full; one wrong byte of another one is missed with a probability of 1 minus this."""
+    """Least share of the data of a repetition that was compared with those of others.
+
+    The last repetition on the same data is verified in full; one wrong byte of another one is missed with a
+    probability of 1 minus this.
+    """
     message: str
 
 

@@ -21,6 +21,7 @@ from scope.launch.site import start_command
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests import golden_run
 from tests.declared import described
+from tests.installed_mpi import under_every_mpi
 from tests.patience import PATIENCE_S
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
@@ -57,6 +58,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return sources
 
 
+@under_every_mpi("MPICH 5 has a build of its own, too", "mpich-wheel")
 def test_every_mpi_gets_its_program_and_its_registry(
     build: NativeBuild, mpi: MpiInstallation, embedded: MpiInstallation
 ) -> None:

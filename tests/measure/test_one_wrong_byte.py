@@ -66,7 +66,8 @@ MESSAGES = [
     "mpi.neighbor_exchange call=neighbor_alltoall",
 ]
 # So many repetitions, however busy the machine is, in several groups.
-REPETITIONS = "sampling.budget_s=600 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions="
+COMPLETE = "sampling.complete=1 sampling.budget_s=600 sampling.minimum_span_s=0 sampling.precision=0"
+REPETITIONS = f"{COMPLETE} sampling.maximum_repetitions="
 SAMPLING = f"{REPETITIONS}40 sampling.minimum_repetitions=8"
 FEW = f"{REPETITIONS}3 sampling.minimum_repetitions=3"
 NAMED = r"rank \d+.*: .*repetition \d+: .*\d"

@@ -30,7 +30,8 @@ def test_the_test_itself_notices_an_overlap(measure: Measure) -> None:
 def test_ranks_that_did_not_start_together_do_not_count(measure: Measure) -> None:
     """A rank that loses its processor after its last look at the clock, in every third repetition."""
     sampling = "sampling.minimum_repetitions=30 sampling.maximum_repetitions=30 sampling.synchronization=window"
-    ended = measure(2, [f"mpi.broadcast message_bytes=8 {sampling}"], action="run", SCOPE_FAULT="late-entry:1:0.02")
+    plan = [f"mpi.broadcast message_bytes=8 {sampling}"]
+    ended = measure(2, plan, action="run", SCOPE_FAULT="late-entry:1:0.02")
     (case,) = ended.cases
     isolated = case.series[0]
     assert isolated.cadence == "isolated"

@@ -56,13 +56,16 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
     policy.maximum_repetitions = static_cast<int>(number(key, value, 1, 1e7));
   } else if (key == "sampling.minimum_span_s") {
     policy.minimum_span_s = number(key, value, 0, 1e6);
+  } else if (key == "sampling.complete") {
+    policy.complete = number(key, value, 0, 1) == 1;
   } else if (key == "sampling.synchronization") {
     policy.synchronization = synchronization(key, value);
   } else {
     throw std::invalid_argument(
         "unknown key " + key + "=" + value +
         ": must be case.position, sampling.budget_s, sampling.precision, sampling.minimum_repetitions, "
-        "sampling.maximum_repetitions, sampling.minimum_span_s or sampling.synchronization");
+        "sampling.maximum_repetitions, sampling.minimum_span_s, sampling.complete or "
+        "sampling.synchronization");
   }
 }
 
