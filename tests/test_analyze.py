@@ -13,17 +13,10 @@ import pytest
 
 from scope.engine.analysis import analyze, explain
 from scope.rundirectory import RunDirectory
+from tests.cli.scope_command import answered
 from tests.patience import PATIENCE_S
 
 DERIVED = ["statistics.json", "models.json", "findings.json"]
-
-
-def scope(*words: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **({} if path is None else {"PATH": path})}
-    program = [sys.executable, "-c", "import scope.cli; scope.cli.main()"]
-    return subprocess.run(
-        [*program, *words], capture_output=True, text=True, timeout=PATIENCE_S, env=environment, check=False
-    )
 
 
 def findings(run: Path) -> list[dict[str, Any]]:
@@ -39,7 +32,11 @@ def test_the_same_samples_give_the_same_files(golden_copy: Path) -> None:
 
 
 def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
-    result = scope("analyze", str(golden_copy), path=str(tmp_path))
+    words = [sys.executable, "-c", "import scope.cli; scope.cli.main()", "analyze", str(golden_copy)]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    result = subprocess.run(
+        words, capture_output=True, text=True, timeout=PATIENCE_S, env=environment, check=False
+    )
     assert result.returncode == 0, result.stderr
     for name in [*DERIVED, "report.html"]:
         assert (golden_copy / name).stat().st_size > 1000
@@ -75,24 +72,19 @@ def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
     ],
 )
 def test_bad_files_are_one_line_and_lose_nothing(
-    golden_copy: Path, name: str, content: str | None, says: str
+    golden_copy: Path, tmp_path: Path, name: str, content: str | None, says: str
 ) -> None:
     path = golden_copy / name
     path.unlink()
     if content is not None:
         path.write_text(content)
     before = {file.name: file.read_bytes() for file in golden_copy.iterdir()}
-    result = scope("analyze", str(golden_copy))
-    assert result.returncode == 2
-    assert says in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert says in answered(tmp_path, "analyze", str(golden_copy)).refusal()
     assert {file.name: file.read_bytes() for file in golden_copy.iterdir()} == before
 
 
 def test_a_folder_that_is_no_run_is_one_line(tmp_path: Path) -> None:
-    result = scope("analyze", str(tmp_path / "absent"))
-    assert result.returncode == 2
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert "absent" in answered(tmp_path, "analyze", str(tmp_path / "absent")).refusal()
 
 
 def test_a_full_disk_is_one_line_and_keeps_the_samples(golden_copy: Path) -> None:

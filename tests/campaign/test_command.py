@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from scope.campaign.record import read
 from scope.cli import dispatch
-from tests.cli.scope_command import Answer, scope, start
+from tests.cli.scope_command import Answer, answered, scope, start
 from tests.held import Held
 from tests.patience import PATIENCE_S
 
@@ -38,7 +38,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
     """A campaign of twelve runs of which four fail."""
     folder = tmp_path_factory.mktemp("campaign")
     (folder / "study.toml").write_text(STUDY)
-    return folder, scope(folder, "campaign", "study.toml", "-o", "out", "--json")
+    return folder, answered(folder, "campaign", "study.toml", "-o", "out", "--json")
 
 
 def test_every_run_has_its_record_and_failures_are_told_not_fatal(done: tuple[Path, Answer]) -> None:
@@ -64,7 +64,7 @@ def test_every_run_has_its_record_and_failures_are_told_not_fatal(done: tuple[Pa
 
 def test_the_page_and_the_tables_say_the_same(done: tuple[Path, Answer]) -> None:
     folder, _ = done
-    again = scope(folder, "campaign", "--resume", "out")
+    again = answered(folder, "campaign", "--resume", "out")
     assert again.code == 1
     page = (folder / "out" / "report.html").read_text()
     for shown in (page, again.output):
@@ -116,7 +116,7 @@ def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.html").exists()
     # A crash may also cut the record that is being written, and leave the folder of its run.
     records.write_text(records.read_text() + '{"number": ')
-    assert scope(tmp_path, "campaign", "--resume", "out").code == 1
+    assert answered(tmp_path, "campaign", "--resume", "out").code == 1
     after = read(records)
     assert after[: len(before)] == before
     assert [record.number for record in after] == list(range(1, 13))
@@ -124,7 +124,7 @@ def test_a_campaign_that_was_cut_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_a_program_without_mpi_is_told(tmp_path: Path) -> None:
     words = ["soak", "--runs", "1", "--mpi", "embedded", "-o", "out", "--json"]
-    ended = scope(tmp_path, *words, "--", "true")
+    ended = answered(tmp_path, *words, "--", "true")
     assert ended.code == 0, ended.errors
     (finding,) = json.loads(ended.output)["findings"]
     assert finding["code"] == "no-profile"
@@ -133,7 +133,7 @@ def test_a_program_without_mpi_is_told(tmp_path: Path) -> None:
 
 def test_the_runs_of_a_study_are_listed(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY)
-    listed = scope(tmp_path, "campaign", "study.toml", "--dry-run", "--repetitions", "3")
+    listed = answered(tmp_path, "campaign", "study.toml", "--dry-run", "--repetitions", "3")
     assert listed.code == 0
     assert len(listed.output.splitlines()) == 1 + 18
     assert [path.name for path in tmp_path.iterdir()] == ["study.toml"]
@@ -145,7 +145,7 @@ def test_a_soak_counts_what_goes_wrong_and_keeps_only_that(tmp_path: Path) -> No
     program.write_text("#!/bin/sh\necho . >> count\ntest $(($(wc -l < count) % 2)) = 0 || echo right\n")
     program.chmod(0o755)
     words = ["soak", "--runs", "5", "--check", "grep -q right", "--unmonitored", "--mpi", "embedded", "-o", "out"]
-    ended = scope(tmp_path, *words, "--json", "--", "./app")
+    ended = answered(tmp_path, *words, "--json", "--", "./app")
     assert ended.code == 1, ended.errors
     endurance = json.loads(ended.output)["analysis"]["endurance"]
     assert (endurance["runs"], endurance["well"], endurance["wrong"]) == (5, 3, 2)

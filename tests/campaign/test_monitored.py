@@ -14,7 +14,7 @@ from scope.campaign.record import RunRecord, read
 from scope.machine.machine import MpiInstallation
 from scope.profiles import monitored_run
 from scope.profiles.merged import merge
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered, scope
 
 LEAK = 40e6
 """Bytes per second, of rank 1."""
@@ -33,7 +33,7 @@ def soaked(folder: Path, mpi: MpiInstallation, runs: int, leak: float, seconds: 
     program = single_source.compiled(Path(__file__).with_name("leak.cpp"), [mpi.compiler], [mpi.version])
     words = ["soak", "--runs", str(runs), "--interval", "0.01", "--check", "grep -q done", "-o", "out", "--json"]
     launcher = [str(mpi.launcher), "-n", "2", *SHARED_MEMORY]
-    ended = scope(folder, *words, "--", *launcher, str(program), str(leak), str(seconds))
+    ended = answered(folder, *words, "--", *launcher, str(program), str(leak), str(seconds))
     assert ended.code == 0, ended.errors
     whole: dict[str, Any] = json.loads(ended.output)
     return whole
@@ -90,7 +90,7 @@ repetitions = 1
 launcher.oversubscribe = true
 """
     )
-    ended = scope(folder, "campaign", "study.toml", "-o", "out", "--mpi", "embedded")
+    ended = answered(folder, "campaign", "study.toml", "-o", "out", "--mpi", "embedded")
     assert ended.code == 0, ended.errors
     return folder / "out", read(folder / "out" / "runs.jsonl")
 
@@ -168,7 +168,7 @@ def test_a_soak_over_active_messages(
         "embedded",
     ]
     own = ["--ranks", "2", "--oversubscribe", "--", str(program), "0", "0.1"]
-    ended = scope(tmp_path, *words, "-o", "out", *own)
+    ended = answered(tmp_path, *words, "-o", "out", *own)
     assert ended.code == 0, ended.errors
     (record,) = read(tmp_path / "out" / "runs.jsonl")
     assert (record.transport, record.ranks) == ("active-messages", 2)
@@ -176,7 +176,7 @@ def test_a_soak_over_active_messages(
     # A command that starts its own ranks takes them, too: the provider refuses a setting that it does not know.
     monkeypatch.setenv("FI_SCOPE_WIRE", "bluetooth")
     launcher = [mpi.launcher, "-n", "2", "--map-by", ":OVERSUBSCRIBE", "-x", "FI_SCOPE_WIRE"]
-    refused = scope(tmp_path, *words, "-o", "refused", "--", *launcher, str(program), "0", "0.1")
+    refused = answered(tmp_path, *words, "-o", "refused", "--", *launcher, str(program), "0", "0.1")
     assert refused.code == 1
     (failed,) = read(tmp_path / "refused" / "runs.jsonl")
     assert failed.transport == "active-messages"

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from scope.catalog.declared import declared
-from tests.cli.scope_command import scope, start
+from tests.cli.scope_command import answered, start
 from tests.held import Held
 from tests.patience import PATIENCE_S
 
@@ -42,10 +42,10 @@ def test_a_mix_is_interrupted_resumed_and_shown(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "interrupted"
     assert (
         "must not be given beside --resume"
-        in scope(tmp_path, "throughput", "--resume", "out", "--seed", "1").refusal()
+        in answered(tmp_path, "throughput", "--resume", "out", "--seed", "1").refusal()
     )
 
-    answer = scope(tmp_path, "throughput", "--resume", "out", "--json")
+    answer = answered(tmp_path, "throughput", "--resume", "out", "--json")
     assert answer.code == 0, answer.errors
     found = {
         (one["metric"], one["parameters"].get("job"), one["parameters"].get("beside")): one

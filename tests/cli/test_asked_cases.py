@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scope.launch.diagnosis import kills_for_lack_of_memory
-from tests.cli.scope_command import BRIEF, SCOPE, samples, scope
+from tests.cli.scope_command import BRIEF, SCOPE, answered, samples
 from tests.patience import PATIENCE_S
 
 SMALL = [*BRIEF, "--launches", "1", "-o", "run"]
@@ -24,7 +24,7 @@ def test_a_case_that_cannot_run_fails_the_run_and_says_why(tmp_path: Path) -> No
         "--case",
         "algorithm.linpack n=64",
     ]
-    answer = scope(tmp_path, "run", *cases, *SMALL)
+    answer = answered(tmp_path, "run", *cases, *SMALL)
     assert answer.code == 1, answer.errors
     last = answer.errors.strip().splitlines()[-1]
     assert last.startswith("scope run: ")
@@ -33,7 +33,7 @@ def test_a_case_that_cannot_run_fails_the_run_and_says_why(tmp_path: Path) -> No
 
 
 def test_of_a_list_one_case_with_a_result_is_enough(tmp_path: Path) -> None:
-    answer = scope(tmp_path, "run", "--case", "mpi.broadcast ranks=2 root=0,1,2 message_bytes=8", *SMALL)
+    answer = answered(tmp_path, "run", "--case", "mpi.broadcast ranks=2 root=0,1,2 message_bytes=8", *SMALL)
     assert answer.code == 0, answer.errors
 
 

@@ -19,7 +19,7 @@ from scope.engine import interleaved
 from scope.engine.measurement import Setup
 from scope.plan.plan import Plan
 from scope.rundirectory import RunDirectory
-from tests.cli.scope_command import answered, rewrite_times, samples, scope
+from tests.cli.scope_command import answered, rewrite_times, samples
 
 CASE = 'mpi = "embedded"\n[sampling]\nbudget_s = 0.05\n[[case]]\nbenchmark = "mpi.latency"\nmessage_bytes = {}\n'
 
@@ -96,7 +96,7 @@ def test_both_sides_are_runs_of_their_own(in_turn: Path) -> None:
 
 def test_one_round_is_measured_however_short_the_time(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(CASE.format(8))
-    answer = scope(tmp_path, "compare", "--measure", "one.toml", "one.toml", "--time", "0.001", "-o", "out")
+    answer = answered(tmp_path, "compare", "--measure", "one.toml", "one.toml", "--time", "0.001", "-o", "out")
     assert answer.code == 0, answer
     said = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert (said["rounds"], said["out_of_time"]) == (1, True)

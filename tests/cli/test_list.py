@@ -12,13 +12,13 @@ import pytest
 from scope.build import native, registry
 from scope.cli import dispatch
 from scope.engine import benchmarks
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered, scope
 
 MPI = ["--mpi", "embedded"]
 
 
 def test_list_names_every_benchmark_that_is_specified(tmp_path: Path) -> None:
-    listed = json.loads(scope(tmp_path, "list", "--json", *MPI).output)
+    listed = json.loads(answered(tmp_path, "list", "--json", *MPI).output)
     assert {tuple(each) for each in listed} == {("name", "level", "module", "available", "reason", "summary")}
     folder = native.source_directory() / "src" / "benchmarks"
     specified = {f"{path.parent.name}.{path.stem}" for path in folder.rglob("*.md")}
@@ -30,11 +30,13 @@ def test_list_names_every_benchmark_that_is_specified(tmp_path: Path) -> None:
 
 
 def test_list_is_narrowed_by_pattern_and_module(tmp_path: Path) -> None:
-    names = [each["name"] for each in json.loads(scope(tmp_path, "list", "mpi.b*", "node", "--json", *MPI).output)]
+    names = [
+        each["name"] for each in json.loads(answered(tmp_path, "list", "mpi.b*", "node", "--json", *MPI).output)
+    ]
     assert "mpi.barrier" in names
     assert "node.timer" in names
     assert "mpi.latency" not in names
-    assert "--module base: must be one of" in scope(tmp_path, "list", "--module", "base").refusal()
+    assert "--module base: must be one of" in answered(tmp_path, "list", "--module", "base").refusal()
 
 
 def test_list_is_readable_when_piped(tmp_path: Path) -> None:
@@ -45,9 +47,9 @@ def test_list_is_readable_when_piped(tmp_path: Path) -> None:
 
 def test_a_pipe_is_as_wide_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    whole = scope(tmp_path, "list", "mpi", *MPI).output
+    whole = answered(tmp_path, "list", "mpi", *MPI).output
     monkeypatch.setenv("COLUMNS", "60")
-    *table, _ = scope(tmp_path, "list", "mpi", *MPI).output.splitlines()
+    *table, _ = answered(tmp_path, "list", "mpi", *MPI).output.splitlines()
     assert max(map(len, table)) <= 60
     assert "mpi.latency" in "\n".join(table)
     assert {word for line in table for word in line.split()} <= set(whole.split())
@@ -59,7 +61,7 @@ def test_every_benchmark_is_described(
     # The program gives the same list every time; finding and asking it takes most of a description's time.
     monkeypatch.setattr(benchmarks, "native_program", cache(benchmarks.native_program))
     monkeypatch.setattr(registry, "load", cache(registry.load))
-    for each in json.loads(scope(tmp_path, "list", "--json", *MPI).output):
+    for each in json.loads(answered(tmp_path, "list", "--json", *MPI).output):
         # Within this process: a hundred interpreters would take half a minute to start.
         assert dispatch("describe", [each["name"], "--json", *MPI]) == 0
         described = json.loads(capsys.readouterr().out)
@@ -84,7 +86,7 @@ def test_an_unknown_benchmark_is_not_described(tmp_path: Path) -> None:
         ("bcast", "did you mean mpi.broadcast or operation.broadcast? scope list names all"),
         ("nosuch", "unknown benchmark; scope list names all"),
     ):
-        assert scope(tmp_path, "describe", asked, *MPI).refusal().endswith(near)
+        assert answered(tmp_path, "describe", asked, *MPI).refusal().endswith(near)
 
 
 def test_build_tells_where_the_program_is(tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_build_tells_where_the_program_is(tmp_path: Path) -> None:
     assert os.access(built["program"], os.X_OK)
     assert built["mpi"]["name"] == "openmpi"
     assert built["fingerprint"] in built["program"]
-    assert built["program"] in scope(tmp_path, "build", *MPI).output
+    assert built["program"] in answered(tmp_path, "build", *MPI).output
 
 
 def test_a_build_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +110,7 @@ def test_a_build_that_fails_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_doctor_finds_the_embedded_mpi_and_the_compiler(tmp_path: Path) -> None:
-    answer = scope(tmp_path, "doctor", "--json")
+    answer = answered(tmp_path, "doctor", "--json")
     assert answer.code == 0
     checks = json.loads(answer.output)
     assert any(check["name"] == "openmpi" and "embedded" in check["found"] for check in checks)
@@ -116,7 +118,7 @@ def test_the_doctor_finds_the_embedded_mpi_and_the_compiler(tmp_path: Path) -> N
     assert compiler["ok"]
     assert compiler["needed"]
     assert all(check["advice"] for check in checks if not check["ok"])
-    assert "C++ compiler" in scope(tmp_path, "doctor").output
+    assert "C++ compiler" in answered(tmp_path, "doctor").output
 
 
 def test_the_doctor_says_what_is_missing_to_measure_at_all(

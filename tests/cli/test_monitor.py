@@ -19,7 +19,7 @@ from scope.profiles import profile
 from scope.profiles.merged import Merged
 from scope.profiles.monitored_run import Options, run
 from scope.profiles.traffic import matrix
-from tests.cli.scope_command import SCOPE, Answer, scope
+from tests.cli.scope_command import SCOPE, Answer, answered, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.patience import PATIENCE_S
 from tests.profiles import synthetic
@@ -228,7 +228,7 @@ def test_a_flipped_bit_in_a_profile_is_named_and_the_others_are_used(
         byte = file.read(1)[0]
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte ^ 1]))
-    ended = scope(tmp_path, "analyze", "run")
+    ended = answered(tmp_path, "analyze", "run")
     assert (ended.code, "Traceback" in ended.errors) == (0, False), ended
     merged = profiles.read(folder)
     assert len(merged.processes) == RANKS - 1
@@ -243,7 +243,7 @@ def test_a_program_that_runs_keeps_its_folder(tmp_path: Path) -> None:
         assert running.stdin is not None
         assert running.stdout is not None
         assert running.stdout.readline() == b"begun\n"
-        assert "is using it" in scope(tmp_path, "runs", "remove", "a", "--yes").errors
+        assert "is using it" in answered(tmp_path, "runs", "remove", "a", "--yes").errors
         running.stdin.write(b"word\n")
     assert (tmp_path / "runs" / "a" / "monitor.json").exists()
 

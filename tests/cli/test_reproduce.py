@@ -10,7 +10,7 @@ import pytest
 from scope.cli import dispatch
 from scope.engine.reproduce import fitting
 from scope.models.published.reference import load, names
-from tests.cli.scope_command import answered, rewrite_times, scope
+from tests.cli.scope_command import answered, rewrite_times
 
 KEYS = {"row", "published", "predicted", "measured", "unit", "limit", "origin"}
 
@@ -71,7 +71,7 @@ def test_a_fixed_number_of_ranks_without_room_is_left_out() -> None:
 
 def test_an_experiment_is_run_and_its_figures_are_printed(tmp_path: Path) -> None:
     words = ["--launches", "1", "--budget", "0.02", "--mpi", "embedded", "--output", "here", "--json"]
-    ended = scope(tmp_path, "reproduce", "scope-relaxation", *words)
+    ended = answered(tmp_path, "reproduce", "scope-relaxation", *words)
     assert ended.code == 0, ended.errors
     assert json.loads(ended.output)
     # On a crowded machine every repetition on two processes may have begun late: here all are in time.

@@ -65,14 +65,14 @@ def test_a_run_leaves_everything_behind(tmp_path: Path) -> None:
 
 
 def test_the_resolved_experiment_repeats_the_run(tmp_path: Path) -> None:
-    assert scope(tmp_path, "run", "--case", LATENCY, "--launches", "2", *BRIEF, "-o", "first").code == 0
-    assert scope(tmp_path, "run", "first/experiment.toml", "-o", "second").code == 0
+    assert answered(tmp_path, "run", "--case", LATENCY, "--launches", "2", *BRIEF, "-o", "first").code == 0
+    assert answered(tmp_path, "run", "first/experiment.toml", "-o", "second").code == 0
     assert (tmp_path / "first/plan.txt").read_text() == (tmp_path / "second/plan.txt").read_text()
 
 
 def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCOPE_FAULT", "corrupt-payload:mpi.latency")
-    answer = scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF)
+    answer = answered(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF)
     assert answer.code == 1
     found = {
         line["parameters"]["message_bytes"]: line for line in samples(tmp_path / "runs/latest") if "status" in line
@@ -165,7 +165,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number:
     assert 4 <= len(done) < len(planned(run))
     assert leftovers(run) == []
 
-    answer = scope(tmp_path, "run", "--resume", "run")
+    answer = answered(tmp_path, "run", "--resume", "run")
     assert answer.code == 0, answer.errors
     assert cases(run) == planned(run)
     assert status(run) == "finished"
@@ -183,7 +183,7 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     running.communicate(timeout=PATIENCE_S)
     ranks = leftovers(run)
     assert ranks
-    assert "another scope run is using it" in scope(tmp_path, "run", "--resume", "run").refusal()
+    assert "another scope run is using it" in answered(tmp_path, "run", "--resume", "run").refusal()
     for pid in ranks:
         with suppress(ProcessLookupError):  # its launcher, killed before, may have ended it
             os.kill(pid, signal.SIGKILL)
@@ -191,26 +191,26 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     plan = (run / "plan.txt").read_text()
     assert endless in plan
     (run / "plan.txt").write_text(plan.replace(endless, "sampling.budget_s=0.05"))
-    assert scope(tmp_path, "run", "--resume", "run").code == 0
+    assert answered(tmp_path, "run", "--resume", "run").code == 0
     assert cases(run) == planned(run)
 
 
 def test_a_cut_last_line_is_kept_aside_and_its_case_measured_again(tmp_path: Path) -> None:
-    assert scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
+    assert answered(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
     run = tmp_path / "run"
     lines = (run / "samples.jsonl").read_bytes().splitlines(keepends=True)
     half = lines[-2][: len(lines[-2]) // 2]
     (run / "samples.jsonl").write_bytes(b"".join(lines[:-2]) + half)
-    answer = scope(tmp_path, "run", "--resume", "run")
+    answer = answered(tmp_path, "run", "--resume", "run")
     assert answer.code == 0, answer.errors
     assert (run / "samples.cut.jsonl").read_bytes() == half + b"\n"
     assert cases(run) == planned(run)
 
 
 def test_a_finished_run_is_resumed_to_itself(tmp_path: Path) -> None:
-    assert scope(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
+    assert answered(tmp_path, "run", "--case", LATENCY, "--launches", "1", *BRIEF, "-o", "run").code == 0
     before = (tmp_path / "run/samples.jsonl").read_bytes()
-    assert scope(tmp_path, "run", "--resume", "run").code == 0
+    assert answered(tmp_path, "run", "--resume", "run").code == 0
     assert (tmp_path / "run/samples.jsonl").read_bytes() == before
 
 
@@ -245,7 +245,7 @@ def test_a_run_of_another_format_or_program_is_not_resumed(
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("finished")
-    assert scope(folder, "run", "--case", "node.timer", "--launches", "1", *BRIEF, "-o", "run").code == 0
+    assert answered(folder, "run", "--case", "node.timer", "--launches", "1", *BRIEF, "-o", "run").code == 0
     (folder / "run" / "checksums.sha256").unlink()  # which would tell of every change that a test makes
     return folder / "run"
 
@@ -277,7 +277,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_disk: Path) -> None:
     (small_disk / "e.toml").write_text(AS_MANY_SAMPLES)
-    answer = scope(small_disk, "run", "e.toml", *LONG, "--mpi", "embedded", "--seed", "3", "-o", "run")
+    answer = answered(small_disk, "run", "e.toml", *LONG, "--mpi", "embedded", "--seed", "3", "-o", "run")
     assert answer.code == 1
     last = answer.errors.strip().splitlines()[-1]
     assert last.startswith("scope run: ")
@@ -289,7 +289,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
     assert before
 
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
-    resumed = scope(small_disk, "run", "--resume", "run")
+    resumed = answered(small_disk, "run", "--resume", "run")
     assert resumed.code == 0, resumed.errors
     assert cases(small_disk / "run") == planned(small_disk / "run")
     assert set(before) <= set(cases(small_disk / "run"))
@@ -311,7 +311,7 @@ def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_pa
     assert "continue with: scope run --resume run" in errors
     before = cases(run)
 
-    resumed = scope(tmp_path, "run", "--resume", "run")
+    resumed = answered(tmp_path, "run", "--resume", "run")
     assert resumed.code == 0, resumed.errors
     assert cases(run) == planned(run)
     assert set(before) <= set(cases(run))
@@ -319,7 +319,7 @@ def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_pa
 
 @pytest.mark.slow("a rare limit; there, launchers that lose their ranks are told in one line")
 def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) -> None:
-    assert scope(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
+    assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
     words = ["run", *LONG, *BRIEF, "--launches", "1", "-o", "run"]
     limited = subprocess.run(
         ["bash", "-c", 'ulimit -f 1024; exec "$@"', "bash", str(SCOPE), *words],
@@ -334,13 +334,13 @@ def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) ->
     assert "; files are limited to 1 MiB here (ulimit -f), and " in last
     assert cases(tmp_path / "run") == []
 
-    resumed = scope(tmp_path, "run", "--resume", "run")
+    resumed = answered(tmp_path, "run", "--resume", "run")
     assert resumed.code == 0, resumed.errors
     assert cases(tmp_path / "run") == planned(tmp_path / "run")
 
 
 def test_a_file_that_reaches_a_limit_on_file_sizes_fails_its_case_alone(tmp_path: Path) -> None:
-    assert scope(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
+    assert answered(tmp_path, "build", "--mpi", "embedded").code == 0  # a compiler needs larger files
     # The two ranks write 32 MiB into one file. The first stays below the limit.
     words = ["run", "--case", "storage.write", "--case", "mpi.barrier", *BRIEF, "--launches", "1", "-o", "run"]
     limited = subprocess.run(
@@ -361,7 +361,7 @@ def test_a_file_that_reaches_a_limit_on_file_sizes_fails_its_case_alone(tmp_path
 def test_more_ranks_than_cores_run_when_asked_so(tmp_path: Path) -> None:
     ranks = 2 * this_host().processor.usable_cores
     case = f"mpi.barrier ranks={ranks}"
-    answer = scope(tmp_path, "run", "--case", case, "--launches", "1", "--oversubscribe", *BRIEF, "-o", "run")
+    answer = answered(tmp_path, "run", "--case", case, "--launches", "1", "--oversubscribe", *BRIEF, "-o", "run")
     assert answer.code == 0, answer.errors
     opening = next(line for line in samples(tmp_path / "run") if line["record"] == "launch")
     assert (opening["ranks"], opening["placement"]) == (ranks, "none")
@@ -379,14 +379,14 @@ def leftovers(run: Path) -> list[int]:
 def test_a_second_look_measures_inside_the_gap_of_a_break(tmp_path: Path) -> None:
     sizes = [1, 16, 128, 512, 1024, 16384, 65536, 262144, 1048576]
     swept = f"mpi.latency message_bytes={','.join(map(str, sizes))}"
-    answer = scope(tmp_path, "run", "--case", swept, "--launches", "2", "--output", "run", *BRIEF)
+    answer = answered(tmp_path, "run", "--case", swept, "--launches", "2", "--output", "run", *BRIEF)
     assert answer.code == 0, answer.errors
     run = tmp_path / "run"
     rewrite_times(run, _with_a_break_after_1024_bytes)
     (run / "checksums.sha256").unlink()
     experiment = run / "experiment.toml"
     experiment.write_text(experiment.read_text().replace("refine = false", "refine = true"))
-    answer = scope(tmp_path, "run", "--resume", "run")
+    answer = answered(tmp_path, "run", "--resume", "run")
     assert answer.code == 0, answer.errors
     assert cases(run) == planned(run)
     measured = {record["parameters"]["message_bytes"] for record in samples(run) if record["record"] == "case"}

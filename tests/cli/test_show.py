@@ -29,21 +29,21 @@ def test_show_prints_tables_and_json(golden_run, tmp_path):
     assert (answer.code, answer.errors) == (0, "")
     assert "mpi.barrier" in answer.output
     assert "µs [" in answer.output
-    rows = json.loads(scope(tmp_path, "show", str(golden_run), "mpi.barrier", "--json").output)
+    rows = json.loads(answered(tmp_path, "show", str(golden_run), "mpi.barrier", "--json").output)
     assert [row["ranks"] for row in rows] == golden.BARRIER_RANKS
     assert all(row["primary"] for row in rows)
-    every = json.loads(scope(tmp_path, "show", str(golden_run), "mpi.barrier", "--json", "--all").output)
+    every = json.loads(answered(tmp_path, "show", str(golden_run), "mpi.barrier", "--json", "--all").output)
     assert {row["definition"] for row in every} >= {"global", "max_rank", "mean_rank", "streaming", "barrier_loop"}
 
 
 def test_report_writes_where_it_is_told(golden_run, tmp_path):
-    answer = scope(tmp_path, "report", str(golden_run), "-o", "page.html", "--open", "no")
+    answer = answered(tmp_path, "report", str(golden_run), "-o", "page.html", "--open", "no")
     assert (answer.code, answer.output.strip()) == (0, "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_compare_of_a_run_with_itself_is_quiet(golden_run, tmp_path):
-    answer = scope(tmp_path, "compare", str(golden_run), str(golden_run), "--fail-on-regression")
+    answer = answered(tmp_path, "compare", str(golden_run), str(golden_run), "--fail-on-regression")
     assert answer.code == 0
     assert "no difference" in answer.output
 
@@ -60,7 +60,7 @@ def test_a_regression_fails_only_when_asked_and_large_enough(slower, tmp_path):
 
 def test_compare_speaks_json_and_html(slower, tmp_path):
     a, b = map(str, slower)
-    said = json.loads(scope(tmp_path, "compare", a, b, "--json", "--html", "page.html").output)
+    said = json.loads(answered(tmp_path, "compare", a, b, "--json", "--html", "page.html").output)
     assert said["counts"]["worse"] == 1
     assert said["cases"][0]["verdict"] == "worse"
     page = (tmp_path / "page.html").read_text()

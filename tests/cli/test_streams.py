@@ -158,7 +158,7 @@ def test_bad_input_is_one_line(made: object, said: str, tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_too_long_is_one_line(tmp_path: Path) -> None:
-    answer = scope(tmp_path, "show", "x" * 300)
+    answer = answered(tmp_path, "show", "x" * 300)
     assert (answer.code, answer.output) == (1, "")
     assert answer.errors == f"scope show: {'x' * 100}...: File name too long\n"
 

@@ -16,7 +16,7 @@ from scope.errors import UsageError
 from scope.report.comparison.page import render
 from scope.rundirectory import RunDirectory
 from scope.statistics.summary import Summary
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 from tests.comparison.runs import summary, write
 
 
@@ -167,11 +167,11 @@ def test_the_figure_has_a_bar_for_each_run_on_one_axis(tmp_path: Path) -> None:
 
 def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
     a, b = two_networks(tmp_path)
-    told = scope(tmp_path, "compare", str(a), str(b), "--efficiency", "--html", "page.html")
+    told = answered(tmp_path, "compare", str(a), str(b), "--efficiency", "--html", "page.html")
     assert told.code == 0, told.errors
     assert re.search(r"25 % .*50 % .*algorithm.linpack, 4 ranks +tcp \| default", told.output)
     assert "Efficiency against peak" in (tmp_path / "page.html").read_text()
-    found = json.loads(scope(tmp_path, "compare", str(a), str(b), "--efficiency", "--json").output)
+    found = json.loads(answered(tmp_path, "compare", str(a), str(b), "--efficiency", "--json").output)
     assert [row["name"] for row in found["rows"]] == ["algorithm.linpack"]
     assert set(found["definitions"]) == {"arithmetic"}
 

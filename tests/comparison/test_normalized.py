@@ -12,7 +12,7 @@ from scope.comparison.normalized import normalized
 from scope.errors import UsageError
 from scope.statistics.summary import Summary
 from tests import golden_run
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 from tests.comparison.runs import summary, write
 from tests.declared import catalog
 
@@ -72,10 +72,10 @@ def test_another_machine_is_refused(tmp_path: Path) -> None:
 
 def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
     run = str(write(tmp_path / "run", [latency(1e-6), latency(3e-6, mode="synchronous")]))
-    answer = scope(tmp_path, "compare", run, run, "--normalized")
+    answer = answered(tmp_path, "compare", run, run, "--normalized")
     assert "worse" in answer.output
     assert "3.00 [" in answer.output
-    (case,) = json.loads(scope(tmp_path, "compare", run, run, "--normalized", "--json").output)["cases"]
+    (case,) = json.loads(answered(tmp_path, "compare", run, run, "--normalized", "--json").output)["cases"]
     assert case["ratio"] == pytest.approx(3)
-    refused = scope(tmp_path, "compare", run, run, "--normalized", "--efficiency")
+    refused = answered(tmp_path, "compare", run, run, "--normalized", "--efficiency")
     assert refused.code == 2

@@ -20,7 +20,7 @@ from scope.report.comparison.side_by_side import render
 from scope.report.run.figures.grouping import MOST_SERIES
 from scope.report.terminal.console import console
 from tests import golden_run
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 from tests.comparison.runs import drawn, summary, write
 
 SIZES = 12
@@ -137,10 +137,11 @@ def test_a_historic_machine_has_a_line_beside_a_run_and_no_verdict(tmp_path: Pat
     assert line["name"] == "B IBM SP2, published"
     assert [y for y in line["y"] if y is not None] == [52e-6, 59e-6, 150e-6, 3445e-6]
     assert "Historic machines" in render(found, sides, historic=historic)
-    told = scope(tmp_path, "compare", str(ours), "--published", "sp2")
+    told = answered(tmp_path, "compare", str(ours), "--published", "sp2")
     assert (told.code, "52.0 µs" in told.output) == (0, True)
     assert (
-        "cray: unknown machine; known: " in scope(tmp_path, "compare", str(ours), "--published", "cray").refusal()
+        "cray: unknown machine; known: "
+        in answered(tmp_path, "compare", str(ours), "--published", "cray").refusal()
     )
 
 
@@ -158,15 +159,15 @@ def test_runs_that_do_not_fit_the_terminal_are_said(tmp_path: Path) -> None:
 
 def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
     paths = [str(path) for path in three(tmp_path)]
-    told = scope(tmp_path, "compare", *paths, "--html", "page.html", "--fail-on-regression", "5")
+    told = answered(tmp_path, "compare", *paths, "--html", "page.html", "--fail-on-regression", "5")
     assert told.code == 1
     assert re.search(r"B +\S*/b +1 +– +– +11", told.output), told.output
     page = (tmp_path / "page.html").read_text()
     assert "3 runs side by side" in page
     assert '<h2 id="curves">' in page
-    found = json.loads(scope(tmp_path, "compare", *paths, "--baseline", paths[2], "--json").output)
+    found = json.loads(answered(tmp_path, "compare", *paths, "--baseline", paths[2], "--json").output)
     assert (found["baseline"], found["runs"]) == (2, paths)
-    assert scope(tmp_path, "compare", *paths, "--efficiency").code == 0
+    assert answered(tmp_path, "compare", *paths, "--efficiency").code == 0
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
     ],
 )
 def test_what_takes_two_runs_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
-    assert said in scope(tmp_path, "compare", *map(str, three(tmp_path)), *words).refusal()
+    assert said in answered(tmp_path, "compare", *map(str, three(tmp_path)), *words).refusal()
 
 
 def test_hostile_names_stay_text_on_the_page(tmp_path: Path) -> None:

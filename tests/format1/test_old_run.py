@@ -20,7 +20,7 @@ from scope.report.run import contents, page
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
 from scope.statistics.summarise import read_summaries
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 
 OLD = Path(__file__).with_name("run")
 
@@ -78,10 +78,10 @@ def test_analyze_writes_the_present_format(run: Path) -> None:
 
 
 def test_the_command_line_shows_and_compares_it(run: Path, tmp_path: Path) -> None:
-    shown = scope(tmp_path, "show", str(run), "mpi.latency")
+    shown = answered(tmp_path, "show", str(run), "mpi.latency")
     assert shown.code == 0, shown.errors
     assert "ping-pong" in shown.output or "latency" in shown.output
-    drawn = scope(tmp_path, "report", str(run), "--output", "page.html")
+    drawn = answered(tmp_path, "report", str(run), "--output", "page.html")
     assert drawn.code == 0, drawn.errors
     assert "<html" in (tmp_path / "page.html").read_text()
 

@@ -16,7 +16,7 @@ from scope.engine import lab as labs
 from scope.lab import emulation, folder
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
-from tests.cli.scope_command import SCOPE, Answer, scope, start
+from tests.cli.scope_command import SCOPE, Answer, answered, scope, start
 from tests.lab.small_lab import WITHOUT_RIGHTS, refuse_without_namespaces
 from tests.patience import PATIENCE_S, until
 
@@ -52,8 +52,8 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
     up = scope(tmp_path, "lab", "up", str(file), "--no-check")
     assert up.code == 0, up
     try:
-        assert f"lab {file.stem}: is up already" in scope(tmp_path, "lab", "up", str(file)).refusal()
-        listed = json.loads(scope(tmp_path, "lab", "list", "--json").output)
+        assert f"lab {file.stem}: is up already" in answered(tmp_path, "lab", "up", str(file)).refusal()
+        listed = json.loads(answered(tmp_path, "lab", "list", "--json").output)
         assert {"name": file.stem, "title": "", "hosts": 2, "up": True} in listed
         inside = scope(tmp_path, "lab", "exec", str(file), "a2", "--", "sh", "-c", "hostname; exit 7")
         assert (inside.output, inside.code) == ("a2\n", 7)
@@ -65,15 +65,19 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
         ended.terminate()
         said = ended.communicate(timeout=PATIENCE_S)[1]
         assert (ended.returncode, said) == (128 + signal.SIGTERM, ""), "a request to end reaches the command"
-        holder = json.loads(scope(tmp_path, "lab", "status", str(file), "--json").output)["holder"]
-        assert "--slow, --stop" in scope(tmp_path, "lab", "fault", str(file), "--trunk", "x", "--stop").refusal()
-        assert "must have exactly one of" in scope(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
+        holder = json.loads(answered(tmp_path, "lab", "status", str(file), "--json").output)["holder"]
+        assert (
+            "--slow, --stop" in answered(tmp_path, "lab", "fault", str(file), "--trunk", "x", "--stop").refusal()
+        )
+        assert (
+            "must have exactly one of" in answered(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
+        )
     finally:
         down = scope(tmp_path, "lab", "down", str(file))
     assert (down.code, down.output, down.errors) == (0, "", "")
     assert not Path(f"/proc/{holder}").exists()
     assert not folder.folder_of(file.stem).exists()
-    assert "is not up" in scope(tmp_path, "lab", "down", str(file)).refusal()
+    assert "is not up" in answered(tmp_path, "lab", "down", str(file)).refusal()
 
 
 def test_a_request_to_end_that_comes_with_the_start_reaches_the_command(
@@ -109,7 +113,7 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = tmp_path / "pair.toml"
     file.write_text('[[group]]\nname = "a"\nhosts = 2\nrate_mbit_per_s = 50\n')
     monkeypatch.setenv("PATH", "/nowhere")
-    missing = scope(tmp_path, "lab", "up", str(file)).refusal()
+    missing = answered(tmp_path, "lab", "up", str(file)).refusal()
     assert missing.startswith("scope lab: ip: not found")
     assert "iproute2" in missing
     # As where the kernel allows nobody a namespace.
@@ -118,7 +122,7 @@ def test_what_is_missing_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     (tmp_path / "unshare").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
-    refused = scope(tmp_path, "lab", "up", str(file)).refusal()
+    refused = answered(tmp_path, "lab", "up", str(file)).refusal()
     assert refused.startswith("scope lab: namespaces")
     assert refused.endswith("unshare: unshare failed: Operation not permitted"), "the kernel's own words"
     assert not folder.folder_of("pair").exists()

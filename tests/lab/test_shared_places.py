@@ -15,7 +15,7 @@ import pytest
 
 from scope.errors import ScopeError
 from scope.lab import emulation, folder
-from tests.cli.scope_command import SCOPE, scope, start
+from tests.cli.scope_command import SCOPE, answered, scope, start
 from tests.patience import PATIENCE_S, until
 
 PAIR = '[[group]]\nname = "a"\nhosts = 2\nrate_mbit_per_s = 50\n'
@@ -45,7 +45,7 @@ def test_a_lab_of_another_user_is_not_entered(shared: Path, tmp_path: Path) -> N
     try:
         (planted / "state.json").write_text(json.dumps({"name": "pair", "holder": victim.pid}))
         for words in (["exec", "pair", "a1", "--", "id"], ["down", "pair"], ["down", "--all"], ["list"]):
-            answer = scope(tmp_path, "lab", *words)
+            answer = answered(tmp_path, "lab", *words)
             assert answer.code == 1, answer
             assert "mode 0777" in answer.errors
             assert (answer.output, answer.errors.count("\n")) == ("", 1)
@@ -61,7 +61,7 @@ def test_names_that_lead_elsewhere_are_refused(file: str, shared: Path, tmp_path
     kept = folder.make("kept")
     (kept / "file").write_text("")
     for words in (["up"], ["down"], ["status"]):
-        assert "must begin with a letter or digit" in scope(tmp_path, "lab", *words, f"./{file}").refusal()
+        assert "must begin with a letter or digit" in answered(tmp_path, "lab", *words, f"./{file}").refusal()
     assert (kept / "file").exists()
 
 
@@ -81,11 +81,11 @@ def test_a_damaged_state_is_said_and_can_be_ended(shared: Path, tmp_path: Path) 
         (tmp_path / f"{name}.toml").write_text(PAIR)
         assert scope(tmp_path, "lab", "up", f"{name}.toml", "--no-check").code == 0
     (folder.folder_of("one") / folder.STATE).write_text('{"name": "on')
-    listed = {row["name"]: row for row in json.loads(scope(tmp_path, "lab", "list", "--json").output)}
+    listed = {row["name"]: row for row in json.loads(answered(tmp_path, "lab", "list", "--json").output)}
     assert "not JSON" in listed["one"]["title"]
     assert "scope lab down one" in listed["one"]["title"]
     assert listed["two"]["up"]
-    assert "scope lab down one" in scope(tmp_path, "lab", "exec", "one", "a1", "--", "id").refusal()
+    assert "scope lab down one" in answered(tmp_path, "lab", "exec", "one", "a1", "--", "id").refusal()
     assert scope(tmp_path, "lab", "down", "--all").code == 0
     assert (folder.holders("one"), folder.holders("two"), folder.names()) == ([], [], [])
 
@@ -101,8 +101,8 @@ def test_a_process_with_the_number_of_a_dead_holder_is_left_alone(shared: Path, 
     try:
         forged = kept.replace(f'"holder": {state.holder}', f'"holder": {other.pid}')
         (folder.folder_of("pair") / folder.STATE).write_text(forged)
-        assert "is not up" in scope(tmp_path, "lab", "exec", "pair", "a1", "--", "id").refusal()
-        assert "is not up" in scope(tmp_path, "lab", "down", "pair").refusal()
+        assert "is not up" in answered(tmp_path, "lab", "exec", "pair", "a1", "--", "id").refusal()
+        assert "is not up" in answered(tmp_path, "lab", "down", "pair").refusal()
         assert other.poll() is None
     finally:
         other.kill()

@@ -16,7 +16,7 @@ from scope.errors import ScopeError, UsageError
 from scope.lab import description, emulation, faults, folder, storage
 from scope.lab.description import Lab
 from scope.lab.entry import Emulation
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 from tests.lab.small_lab import WITHOUT_RIGHTS, on_the_wire, refuse_without_namespaces
 from tests.patience import PATIENCE_S, until
 
@@ -297,7 +297,7 @@ def test_the_space_of_a_lab_without_storage_is_refused(tmp_path: Path) -> None:
 
 
 def test_options_of_faults_are_checked(tmp_path: Path) -> None:
-    refused = scope(tmp_path, "lab", "fault", "nothing", "--host", "a1", "--server-dead")
+    refused = answered(tmp_path, "lab", "fault", "nothing", "--host", "a1", "--server-dead")
     assert refused.refusal().startswith(
         "scope lab: lab nothing: is not up and cannot be brought up: must be one of"
     )

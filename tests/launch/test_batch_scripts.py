@@ -12,7 +12,7 @@ from scope.launch import scheduler, schedulers
 from scope.launch.jobs import batch_job
 from scope.launch.scheduler import Request
 from scope.rundirectory import RunDirectory
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered, scope
 from tests.launch import directives
 from tests.launch.played import play
 from tests.patience import PATIENCE_S
@@ -88,18 +88,18 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
     ],
 )
 def test_wrong_wishes_are_one_line_and_leave_nothing(words: list[str], said: str, tmp_path: Path) -> None:
-    answer = scope(tmp_path, "run", *words, "-o", "run")
+    answer = answered(tmp_path, "run", *words, "-o", "run")
     assert said in answer.refusal()
     assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_with_a_line_break_is_refused(tmp_path: Path) -> None:
-    answer = scope(
+    answer = answered(
         tmp_path, "run", "--submit", "--dry-run", "--case", "node.timer", "-o", "run\n#SBATCH --wrap=id"
     )
     assert "--output 'run\\n#SBATCH --wrap=id': " in answer.refusal()
     assert list(tmp_path.iterdir()) == []
     odd = tmp_path / "a\nb"
     odd.mkdir()
-    answer = scope(odd, "run", "--submit", "--dry-run", "--case", "node.timer", "-o", "run")
+    answer = answered(odd, "run", "--submit", "--dry-run", "--case", "node.timer", "-o", "run")
     assert "a\\nb" in answer.refusal()

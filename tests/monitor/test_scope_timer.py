@@ -13,7 +13,7 @@ import pytest
 from scope.build import cmake, timer
 from scope.machine.machine import MpiInstallation
 from scope.profiles import regions
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered, scope
 from tests.monitor.conftest import Run
 from tests.monitor.test_call_paths import functions, paths
 from tests.patience import PATIENCE_S
@@ -63,7 +63,7 @@ def run(*command: str | Path, folder: Path, **environment: str) -> str:
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where `scope build --timer --prefix` installed it, found as its user finds it."""
     folder = tmp_path_factory.mktemp("timer")
-    ended = scope(folder, "build", "--timer", "--prefix", "here", "--json")
+    ended = answered(folder, "build", "--timer", "--prefix", "here", "--json")
     assert ended.code == 0, ended.errors
     told = json.loads(ended.output)
     assert told["prefix"] == str(folder / "here")
@@ -77,7 +77,7 @@ def flags(prefix: Path) -> list[str]:
 
 
 def test_a_prefix_belongs_to_the_timer(tmp_path: Path) -> None:
-    assert "--prefix: must stand beside --timer" in scope(tmp_path, "build", "--prefix", "x").refusal()
+    assert "--prefix: must stand beside --timer" in answered(tmp_path, "build", "--prefix", "x").refusal()
     (tmp_path / "file").touch()
     failed = scope(tmp_path, "build", "--timer", "--prefix", "file/below")
     assert (failed.code, failed.errors.count("\n")) == (1, 1), failed

@@ -20,7 +20,7 @@ from scope.errors import UsageError
 from scope.repository.entry import Figure
 from scope.repository.index import Course
 from scope.statistics.change_points import LEVEL, change_points, fewest_runs
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 
 RUNS = 24
 CHANGED = 15
@@ -146,7 +146,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real run of this machine."""
     folder = tmp_path_factory.mktemp("measured")
     words = ["run", "--case", TIMER, "--launches", "1", "--budget", "0.02", "--mpi", "embedded", "-o", "run"]
-    assert scope(folder, *words).code == 0
+    assert answered(folder, *words).code == 0
     return folder / "run"
 
 
@@ -183,8 +183,8 @@ def test_only_what_is_worse_now_counts_when_it_is_confirmed(
     """
     kept = nights(measured, tmp_path, early, late)
     words = ["history", TIMER, "--in", str(kept.folder.path), "--fail-on-regression", "10", "--json"]
-    assert scope(tmp_path, *words).code == 1
-    told = scope(tmp_path, *words, "--confirm", "--time", "5")
+    assert answered(tmp_path, *words).code == 1
+    told = answered(tmp_path, *words, "--confirm", "--time", "5")
     assert told.code == code, told
     confirmations = json.loads(told.output)["confirmations"]
     assert confirmations
@@ -238,5 +238,5 @@ def test_the_controls_never_changed_and_are_of_several_benchmarks(kept: Reposito
 
 @pytest.mark.mpi
 def test_another_machine_confirms_nothing(kept: Repository, tmp_path: Path) -> None:
-    told = scope(tmp_path, "history", "--in", str(kept.folder.path), "--confirm")
+    told = answered(tmp_path, "history", "--in", str(kept.folder.path), "--confirm")
     assert "--confirm: this machine is not the cluster giza" in told.refusal()

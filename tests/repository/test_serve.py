@@ -25,7 +25,7 @@ from scope.engine.repository import Repository
 from scope.engine.web.runs_in_progress import RunsInProgress
 from scope.engine.web.uploads import MOST_WAITING, FullError, Upload
 from scope.rundirectory import RunDirectory
-from tests.cli.scope_command import SCOPE, scope
+from tests.cli.scope_command import SCOPE, answered
 from tests.patience import PATIENCE_S
 from tests.report import browser
 from tests.repository.test_repository import variant
@@ -314,5 +314,5 @@ def test_what_cannot_be_served_is_one_line(
     words: list[str], token: str, said: str, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCOPE_TOKEN", token)
-    told = scope(tmp_path, "serve", "--in", str(served.repository.folder.path), *words)
+    told = answered(tmp_path, "serve", "--in", str(served.repository.folder.path), *words)
     assert (told.output, told.errors.count("\n"), said in told.errors) == ("", 1, True), told

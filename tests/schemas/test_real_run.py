@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from scope.catalog.catalog import read as read_catalog
 from scope.rundirectory import RunDirectory
 from scope.samples.reader import read
-from tests.cli.scope_command import BRIEF, scope
+from tests.cli.scope_command import BRIEF, answered
 from tests.schemas.test_schemas import GENERATOR, OF_A_RUN
 
 CASES = [
@@ -37,7 +37,7 @@ def real_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("real")
     chosen = [word for case in CASES for word in ("--case", case)]
     (folder / "own.toml").write_text(SAMPLING)
-    answer = scope(
+    answer = answered(
         folder, "run", "own.toml", *BRIEF, "--budget", "0.2", "--launches", "2", "--output", "run", *chosen
     )
     assert answer.code == 0, answer

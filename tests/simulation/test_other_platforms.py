@@ -55,7 +55,7 @@ def measured(simgrid: MpiInstallation, tmp_path_factory: pytest.TempPathFactory)
     answer = scope(folder, "run", "--lab", "four.toml", *BRIEF, *cases, "--launches", "1", "-o", "run")
     assert answer.code == 0, answer
     rewrite_times(folder / "run", time_s)
-    assert scope(folder, "analyze", "run").code == 0
+    assert answered(folder, "analyze", "run").code == 0
     return folder / "run"
 
 

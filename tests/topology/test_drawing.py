@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scope.report.topology import page as topology_page
 from scope.topology import drawing
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered, scope
 from tests.topology.test_topology_file import GOOD, from_text
 
 
@@ -60,9 +60,9 @@ def test_the_command_draws_and_refuses(tmp_path: Path) -> None:
     answer = scope(tmp_path, "topology", "show", "topology.toml")
     assert answer.code == 0
     assert "hpc1-2" in answer.output
-    assert scope(tmp_path, "topology", "show", "topology.toml", "--html", "page.html").code == 0
+    assert answered(tmp_path, "topology", "show", "topology.toml", "--html", "page.html").code == 0
     assert "<svg" in (tmp_path / "page.html").read_text()
     (tmp_path / "broken.toml").write_text(GOOD.replace('"hpc2"', '"giza1"'))
-    refused = scope(tmp_path, "topology", "show", "broken.toml").refusal()
+    refused = answered(tmp_path, "topology", "show", "broken.toml").refusal()
     assert "broken.toml: group[1].hosts: giza1 must be in one group only" in refused
-    assert "only one host" in scope(tmp_path, "topology", "discover", "--mpi", "embedded").refusal()
+    assert "only one host" in answered(tmp_path, "topology", "discover", "--mpi", "embedded").refusal()

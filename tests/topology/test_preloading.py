@@ -10,7 +10,7 @@ import pytest
 
 from scope.lab import emulation
 from scope.machine.machine import NativeBuild
-from tests.cli.scope_command import BRIEF, samples, scope
+from tests.cli.scope_command import BRIEF, answered, samples, scope
 
 CASE = "mpi.broadcast ranks={ranks} message_bytes=64Ki transport={transport}"
 HOSTS = """
@@ -74,7 +74,7 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
     here = socket.gethostname()
     topology(tmp_path / "topology.toml", here if host == "here" else host)
     words = ["--case", CASE.format(ranks=2, transport=transport), "--topology", "topology.toml", "-o", "run"]
-    answer = scope(tmp_path, "run", *BRIEF, *words)
+    answer = answered(tmp_path, "run", *BRIEF, *words)
     assert complaint.format(here=here) in answer.errors
     assert f"transport = {transport}: " in answer.errors
     assert answer.code == 2
@@ -83,9 +83,9 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
 
 def test_a_topology_is_needed_and_must_be_there(embedded_build: NativeBuild, tmp_path: Path) -> None:
     words = ["--case", CASE.format(ranks=2, transport="collectives")]
-    assert "transport = collectives: needs a topology" in scope(tmp_path, "run", *BRIEF, *words).refusal()
-    missing = scope(tmp_path, "run", *BRIEF, *words, "--topology", "nowhere").refusal()
+    assert "transport = collectives: needs a topology" in answered(tmp_path, "run", *BRIEF, *words).refusal()
+    missing = answered(tmp_path, "run", *BRIEF, *words, "--topology", "nowhere").refusal()
     assert "launcher.topology = nowhere: no such file" in missing
-    misspelt = scope(tmp_path, "run", *BRIEF, "--case", "mpi.broadcast transport=collective").refusal()
+    misspelt = answered(tmp_path, "run", *BRIEF, "--case", "mpi.broadcast transport=collective").refusal()
     assert "must be one of default, tcp, active-messages, " in misspelt
     assert "did you mean collectives?" in misspelt

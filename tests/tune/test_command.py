@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from scope.cli import dispatch
 from scope.plan import hpl
 from scope.plan.experiment import resolve
-from tests.cli.scope_command import scope
+from tests.cli.scope_command import answered
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 SMALL = [
@@ -36,7 +36,7 @@ SMALL = [
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tuning on two processes that was done here; read only."""
     folder = tmp_path_factory.mktemp("tune")
-    ended = scope(folder, "tune", "linpack", *SMALL, "--seed", "3", "--output", "here", "--oversubscribe")
+    ended = answered(folder, "tune", "linpack", *SMALL, "--seed", "3", "--output", "here", "--oversubscribe")
     assert ended.code == 0, ended.errors
     told = ended.output.splitlines()
     assert tuple(re.findall(r"\d+", " ".join(told[:2]))) == ("2", "300"), "processes and equations come first"
@@ -95,7 +95,7 @@ def test_a_tuning_goes_on_without_running_anything_twice(tuned: Path, tmp_path: 
     broken = {**whole, "rounds": [{**first, "tries": unjudged}], "conclusion": None}
     (run / "tune.json").write_text(json.dumps(broken))
     samples = (run / "samples.jsonl").read_bytes()
-    ended = scope(tmp_path, "tune", "linpack", "--resume", "run", "--json")
+    ended = answered(tmp_path, "tune", "linpack", "--resume", "run", "--json")
     assert ended.code == 0, ended.errors
     assert json.loads((run / "tune.json").read_text()) == whole
     assert json.loads(ended.output) == whole
