@@ -78,14 +78,26 @@ def variance_inflation(launches: list[Floats], median: float) -> float:
     variance = sum(float(one @ one) for one in signs)
     if variance <= 0:
         return 1.0
+    products = sum((_lagged_products(one, shortest) for one in signs), np.zeros(shortest))
     inflation, lag = -1.0, 0
     while lag + 1 < shortest // 2:
-        pair = sum(float(one[: one.size - k] @ one[k:]) for one in signs for k in (lag, lag + 1) if k < one.size)
+        pair = float(products[lag] + products[lag + 1])
         if pair <= 0:
             break
         inflation += 2 * pair / variance
         lag += 2
     return max(1.0, inflation / max(1 - (2 * lag + 1) / count, LEAST_SHARE))
+
+
+def _lagged_products(signs: Floats, lags: int) -> Floats:
+    """Return the sums of products of signs that are 0, 1 ... lags - 1 apart: whole numbers, so they are exact.
+
+    By Fourier transforms: a machine of two states has signs that agree over most lags of a long series, and summed
+    lag by lag they take minutes.
+    """
+    length = 1 << (signs.size + lags).bit_length()  # zeros enough that no lag wraps around
+    spectrum = np.fft.rfft(signs, length)
+    return np.rint(np.fft.irfft(spectrum * spectrum.conj(), length)[:lags])
 
 
 def between_launch_share(launches: list[Floats]) -> float | None:
