@@ -267,6 +267,6 @@ def test_the_parts_of_a_message_add_up(measure: Measure) -> None:
         assert seen["receive_overhead_s"] > 0
         half_s = total_s / series.operations / 2
         assert seen["wire_latency_s"] < half_s
-        # Nine digits are written, of which a difference near 0 has fewer: that of a repetition that was interrupted.
+        # Nine digits are written, of which a difference near 0 has fewer, as in an interrupted repetition.
         share = pytest.approx(1 - seen["wire_latency_s"] / half_s, rel=1e-6, abs=1e-8)
         assert seen["overhead_share"] == share
