@@ -114,8 +114,10 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
         before = quantity(one.change.point.before, course.unit)
         typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
-        slower = 100 * (confirmations[0].machine - 1)
-        typer.echo(f"  Cases that never changed are {slower:.0f} % slower now: so much is due to the machine.")
+        factor = confirmations[0].machine
+        typer.echo(
+            f"  Cases that never changed now take {factor:.2f} times as long: that part is due to the machine."
+        )
 
 
 def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:

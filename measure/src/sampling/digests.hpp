@@ -1,8 +1,8 @@
 // Whether every repetition of a group left the same data behind.
 //
 // `Benchmark::verify` compares what the last repetition left; a wrong byte of an earlier one has been
-// overwritten by then. Data that equal the verified data are right as well. Where digests of all data would take longer
-// than they may, they are those of blocks chosen at random, anew for all new data.
+// overwritten by then. Data that equal the verified data are right as well. Where digests of all data would take too
+// long, only blocks chosen at random are digested, others for each new data.
 #pragma once
 
 #include <cstddef>

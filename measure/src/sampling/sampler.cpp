@@ -203,7 +203,10 @@ class Sampling {
     }
     note_problem(digests.difference(parts), cadence, repetition_);
     const double cost_s = seconds_since(start);
-    if (const double bytes = digests.share() * size_of(parts); bytes > 0) digest_s_per_byte_ = cost_s / bytes;
+    // Of small shares most of the time goes elsewhere: they must not make digests look ever dearer.
+    const double bytes = digests.share() * size_of(parts);
+    if (bytes > 0 && (digest_s_per_byte_ == 0 || cost_s < digest_s_per_byte_ * bytes))
+      digest_s_per_byte_ = cost_s / bytes;
     outcome_.verification.cost_s += cost_s;
     preparing_s_ += cost_s;
   }
@@ -216,7 +219,7 @@ class Sampling {
     return bytes;
   }
 
-  // The share of the data whose digest takes no longer than it may beside a repetition of this length.
+  // The share of the data whose digest takes at most its allowance of a repetition of this length.
   double affordable_share(const Parts& parts, double elapsed_s) const {
     const double whole_s = digest_s_per_byte_ * size_of(parts);
     if (policy_.complete || whole_s <= allowed_for_digests * elapsed_s) return 1;
@@ -493,7 +496,7 @@ class Sampling {
   std::int64_t operations_ = 1;
   std::int64_t most_operations_ = 1;  // that every rank has room for
   double repetition_s_ = 0;
-  double digest_s_per_byte_ = 0;  // of the last digest
+  double digest_s_per_byte_ = 0;  // least seen
   double preparing_s_ = 0;        // spent on filling and verifying
   struct Headline {
     double time_s;
