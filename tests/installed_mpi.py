@@ -86,13 +86,17 @@ def under_every_mpi(proven: str, *kept: str) -> pytest.MarkDecorator:
 
     `proven` says what proves the promise for the others in `make test`, which has those of `kept`, too.
     """
-    return pytest.mark.parametrize("mpi", slow_under_others(proven, *kept), indirect=True)
+    return quickly_with(NAMES[0], *kept, others=_same_calls(proven))
 
 
 def slow_under_others(proven: str, *kept: str) -> list[Any]:
     """Return the names of all MPIs, as parameters of which `make test` has the first and those of `kept`."""
-    slow = pytest.mark.slow(f"the same calls under another MPI; there, {proven}")
+    slow = pytest.mark.slow(_same_calls(proven))
     return [name if name in (NAMES[0], *kept) else pytest.param(name, marks=slow) for name in NAMES]
+
+
+def _same_calls(proven: str) -> str:
+    return f"the same calls under another MPI; there, {proven}"
 
 
 def compile_quickly(mpi: MpiInstallation, patch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scope import cli
-from tests.patience import PATIENCE_S, until
+from tests.patience import PATIENCE_S
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 BRIEF = ["--mpi", "embedded", "--budget", "0.05", "--seed", "3"]
@@ -72,11 +72,6 @@ def start(
         text=True,
         stdin=subprocess.DEVNULL,
     )
-
-
-def wait_until(ready: Callable[[], bool]) -> None:
-    """Wait for something that a running command does."""
-    until(ready, "what the running command was to do")
 
 
 def samples(run: Path) -> list[dict[str, Any]]:
