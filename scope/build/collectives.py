@@ -28,16 +28,17 @@ def build(mpi: MpiInstallation) -> CollectivesBuild:
     Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
     or Ninja is missing.
     """
-    directory = cmake.compiled(_project(mpi), PRODUCTS)
+    directory = cmake.compiled(project(mpi), PRODUCTS)
     return CollectivesBuild(*(directory / name for name in PRODUCTS))
 
 
 def built(mpi: MpiInstallation) -> CollectivesBuild | None:
     """Return what `build` would find in the cache; None where it would compile."""
-    return build(mpi) if cmake.kept(_project(mpi), PRODUCTS) else None
+    return build(mpi) if cmake.kept(project(mpi), PRODUCTS) else None
 
 
-def _project(mpi: MpiInstallation) -> cmake.Project:
+def project(mpi: MpiInstallation) -> cmake.Project:
+    """Return what is compiled for `mpi`."""
     return cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
 
 

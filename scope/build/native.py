@@ -15,7 +15,7 @@ from scope.rundirectory import expanded, read_json, write_json
 PROGRAMS = "programs"
 """Applications as programs of their own, beside it; `programs()` names them."""
 PROGRAM = "scope-measure"
-ACTIVE_MESSAGES = "active-messages/src"
+ACTIVE_MESSAGES = "active-messages"
 """The library below the messages of one protocol: part of the program."""
 COLLECTIVES = "collectives"
 """The topology-aware collectives: part of the program where ranks are simulated."""
@@ -25,7 +25,7 @@ EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
 
 def is_built(mpi: MpiInstallation) -> bool:
     """Say whether `build` would find this very build in the cache."""
-    return _known(_project(mpi, source_directory()).directory) is not None
+    return _known(project(mpi, source_directory()).directory) is not None
 
 
 def build(mpi: MpiInstallation) -> NativeBuild:
@@ -34,23 +34,23 @@ def build(mpi: MpiInstallation) -> NativeBuild:
     Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
     or Ninja is missing.
     """
-    project = _project(mpi, source_directory())
-    directory = project.directory
+    asked = project(mpi, source_directory())
+    directory = asked.directory
     algebra, solver, _ = _found(mpi)
     with cmake.locked(directory):
         made = _known(directory)
         if made is None:
-            cmake.compile_in(directory, project)
+            cmake.compile_in(directory, asked)
             made = NativeBuild(
-                fingerprint=project.fingerprint,
+                fingerprint=asked.fingerprint,
                 program=str(directory / cmake.PRODUCTS / PROGRAM),
                 compiler=cmake.compiler_version(mpi),
-                flags=cmake.flags(project),
+                flags=cmake.flags(asked),
                 mpi=mpi,
                 built_unix_s=time.time(),
             )
             write_json(directory / "build.json", made)
-        program = cmake.linked(directory, project) / PROGRAM
+        program = cmake.linked(directory, asked) / PROGRAM
         if solver is not None and solver.mpi_name:
             scalapack.link_mpi_name(program, solver)
     # Whoever compiled it may have had the same libraries elsewhere, with kernels for another processor.
@@ -83,10 +83,11 @@ def extra_benchmarks() -> Path | None:
 
 def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
     """Return what tells this build from any other: compiler, build type, flags, MPI, libraries and all sources."""
-    return _project(mpi, sources).fingerprint
+    return project(mpi, sources).fingerprint
 
 
-def _project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
+def project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
+    """Return what is compiled for `mpi` from these sources."""
     algebra, solver, libraries = _found(mpi)
     facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
     links = {

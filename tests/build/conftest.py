@@ -1,3 +1,3 @@
 """Fixtures of the installed MPIs."""
 
-from tests.installed_mpi import build, embedded, embedded_build, mpi  # noqa: F401
+from tests.installed_mpi import embedded, embedded_build, few, few_sources, mpi  # noqa: F401

@@ -1,4 +1,4 @@
-"""The native program's own tests, and all of it under the sanitisers."""
+"""The native parts' own tests, and all of the native program under the sanitizers."""
 
 from __future__ import annotations
 
@@ -7,63 +7,68 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import cmake, native, registry
+from scope.build import active_messages, cmake, native, registry
+from scope.build.compiler import system_compiler
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
-from scope.machine.machine import MpiInstallation
+from scope.machine.machine import MpiInstallation, NativeBuild
+from tests import native_tests
 from tests.measure.conftest import start
 from tests.patience import PATIENCE_S
 
+WITHOUT_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}
+"""The MPI library keeps memory to the end."""
 
-def test_no_sanitiser_complains_of_what_all_benchmarks_share(embedded: MpiInstallation, tmp_path: Path) -> None:
-    """The program's own tests pass, too: without optimisation, which the tests of every benchmark have."""
-    built_and_tested(embedded, tmp_path, ["tests"])
+
+def test_the_tests_of_the_native_program_pass(embedded_build: NativeBuild, tmp_path: Path) -> None:
+    """Some start MPI, each as a single process."""
+    mpi = embedded_build.mpi
+    with launch_environment(alone(mpi)) as variables:
+        native_tests.check(native.project(mpi, native.source_directory()), tmp_path, variables)
+
+
+def test_no_sanitizer_complains_of_active_messages(tmp_path: Path) -> None:
+    """The protocol on an impaired wire in memory, hostile frames, tags, shared memory: no wire is at work."""
+    compile_checked(active_messages.source_directory(), system_compiler("")[-1], tmp_path, "tests")
+    native_tests.run(tmp_path)
 
 
 @pytest.mark.slow(
-    "builds all benchmarks once more, 3 to 7 min; in make test every benchmark runs verified without sanitisers, "
-    "and what they share runs with them"
+    "builds all benchmarks once more, 3 to 7 min; in make test the program's own tests and every benchmark run"
+    " verified without sanitizers, and the sanitizers see what reads frames from the wire"
 )
-@pytest.mark.timeout(1800)  # a whole build without optimisation, on processors that others may share
-def test_no_sanitiser_complains_of_any_benchmark(embedded: MpiInstallation, tmp_path: Path) -> None:
-    program = built_and_tested(embedded, tmp_path, ["tests", "scope-measure"]) / "scope-measure"
+@pytest.mark.timeout(1800)  # a whole build without optimization, on processors that others may share
+def test_no_sanitizer_complains_of_any_benchmark(embedded: MpiInstallation, tmp_path: Path) -> None:
+    compile_checked(native.source_directory(), embedded.compiler, tmp_path, "tests", native.PROGRAM)
+    with launch_environment({**alone(embedded), **WITHOUT_LEAKS}) as variables:
+        native_tests.run(tmp_path, variables)
+    program = tmp_path / native.PROGRAM
     listed = registry.load(str(program))
-    # The MPI library keeps memory to the end: leaks are not looked for.
     for ranks in (1, 2, 4):
         output, plan = tmp_path / f"{ranks}.jsonl", tmp_path / f"{ranks}.txt"
-        # Children of the library do not get the sanitiser's options and cannot start. Four ranks do what two do.
+        # Children of the library do not get the sanitizer's options and cannot start. Four ranks do what two do.
         fitting = [
             each for each in listed if each.ranks.allows(ranks) and not (ranks == 2 and each.ranks.allows(4))
         ]
         plan.write_text("".join(f"{each.name}\n" for each in fitting if "spawn" not in each.requires))
         options = ["--action=test", f"--plan={plan}", f"--output={output}"]
-        code, errors = start(str(program), embedded, ranks, options, ASAN_OPTIONS="detect_leaks=0")
+        code, errors = start(str(program), embedded, ranks, options, **WITHOUT_LEAKS)
         assert code == 0, errors
         assert "runtime error" not in errors
         assert "AddressSanitizer" not in errors
 
 
-def built_and_tested(mpi: MpiInstallation, directory: Path, targets: list[str]) -> Path:
-    """Build the targets under the sanitisers, run the program's own tests, and return where they stand."""
-    program, sources = cmake.tool("cmake"), str(native.source_directory())
-    tools = [f"-DCMAKE_CXX_COMPILER={mpi.compiler}", f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}"]
-    configure = [program, "-S", sources, "-B", str(directory), "-G", "Ninja", *tools]
-    subprocess.run(
-        [*configure, "-DCMAKE_BUILD_TYPE=Sanitize", "-DSCOPE_TESTS=ON"], check=True, capture_output=True
-    )
-    build = [program, "--build", str(directory), "--target", *targets]
-    subprocess.run(build, check=True, capture_output=True, timeout=PATIENCE_S)
-    # Some tests start MPI, each as a single process.
-    alone = start_command(MpiProgram("", (), 1), Site(mpi, mpi.launcher))
-    with launch_environment({**alone.environment, "ASAN_OPTIONS": "detect_leaks=0"}) as variables:
-        ended = subprocess.run(
-            [cmake.tool("ctest"), "--test-dir", str(directory), "--output-on-failure"],
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-    assert ended.returncode == 0, ended.stdout
-    assert "100% tests passed" in ended.stdout
-    return directory
+def alone(mpi: MpiInstallation) -> dict[str, str]:
+    """Return the environment in which a process starts MPI by itself."""
+    return dict(start_command(MpiProgram("", (), 1), Site(mpi, mpi.launcher)).environment)
+
+
+def compile_checked(sources: Path, compiler: str, folder: Path, *targets: str) -> None:
+    """Build targets under the sanitizers."""
+    program, tools = cmake.tool("cmake"), (f"-DCMAKE_CXX_COMPILER={compiler}", "-DFABRIC_HEADERS=")
+    configure = [program, "-S", str(sources), "-B", str(folder), "-G", "Ninja", *tools]
+    options = [f"-DCMAKE_MAKE_PROGRAM={cmake.tool('ninja')}", "-DCMAKE_BUILD_TYPE=Sanitize", "-DSCOPE_TESTS=ON"]
+    build = [program, "--build", str(folder), "--target", *targets]
+    for command in ([*configure, *options], build):
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S)

@@ -60,14 +60,14 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @under_every_mpi("MPICH 5 has a build of its own, too", "mpich-wheel")
 def test_every_mpi_gets_its_program_and_its_registry(
-    build: NativeBuild, mpi: MpiInstallation, embedded: MpiInstallation
+    few: NativeBuild, mpi: MpiInstallation, embedded: MpiInstallation
 ) -> None:
-    assert os.access(build.program, os.X_OK)
-    assert build.mpi == mpi
-    assert build.scalapack == scalapack.find(mpi)
+    assert os.access(few.program, os.X_OK)
+    assert few.mpi == mpi
+    assert few.scalapack == scalapack.find(mpi)
     level = "-O2" if mpi == embedded else "-O0"  # as `compile_quickly` asks for
-    assert build.flags.split()[-2:] == [level, "-std=c++20"], "of every source, not of one"
-    names = [benchmark.name for benchmark in registry.load(build.program)]
+    assert few.flags.split()[-2:] == [level, "-std=c++20"], "of every source, not of one"
+    names = [benchmark.name for benchmark in registry.load(few.program)]
     assert names == sorted(names)
     assert "mpi.latency" in names
 

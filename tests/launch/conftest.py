@@ -28,7 +28,16 @@ from scope.plan import plan as planning
 from scope.plan.place import Place
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
-from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi, quickly_with  # noqa: F401
+from tests.installed_mpi import (  # noqa: F401
+    build,
+    embedded,
+    embedded_build,
+    ending_mpi,
+    few,
+    few_sources,
+    mpi,
+    quickly_with,
+)
 from tests.patience import PATIENCE_S, until
 
 SAME_LAUNCHERS = quickly_with(
@@ -187,6 +196,6 @@ def trial(embedded_build: NativeBuild, folder: RunDirectory) -> Trial:  # noqa: 
 
 
 @pytest.fixture
-def any_trial(build: NativeBuild, folder: RunDirectory) -> Trial:  # noqa: F811
+def any_trial(few: NativeBuild, folder: RunDirectory) -> Trial:  # noqa: F811
     """A run with every MPI that is installed."""
-    return Trial(build, folder)
+    return Trial(few, folder)

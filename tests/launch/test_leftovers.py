@@ -18,7 +18,7 @@ from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.plan.plan import Launch
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE
-from tests.installed_mpi import built, quickly_with
+from tests.installed_mpi import built_of, quickly_with
 from tests.launch.conftest import Trial
 from tests.patience import PATIENCE_S, until
 
@@ -102,9 +102,9 @@ def test_an_empty_folder_around_sessions_is_removed_once_it_is_old(temporary: Pa
     others="an older version of one of the two libraries whose shared memory is removed in `make test`",
 )
 def test_a_killed_launcher_leaves_nothing(
-    ending_mpi: MpiInstallation, folder: RunDirectory, temporary: Path, foreign: Path
+    ending_mpi: MpiInstallation, few_sources: Path, folder: RunDirectory, temporary: Path, foreign: Path
 ) -> None:
-    trial = Trial(built(ending_mpi), folder)
+    trial = Trial(built_of(few_sources, ending_mpi), folder)
     shared: list[Path] = []
     others = psutil.Process().children(recursive=True)  # of other tests, such as their labs
 

@@ -12,7 +12,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ import pytest
 from scope.launch import processes
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests.cli.scope_command import SCOPE, Answer, samples
-from tests.installed_mpi import compile_quickly, quickly_with
+from tests.installed_mpi import compile_quickly, quickly_with, scope_of
 from tests.launch.conftest import SAME_LAUNCHERS
 from tests.patience import PATIENCE_S, until
 
@@ -54,10 +54,11 @@ class Cluster:
     prefix: str
     before: tuple[str, ...] = ()
     """Words before each command on the first host."""
+    program: tuple[str, ...] = (str(SCOPE),)
 
     def scope(self, folder: Path, *words: str) -> Answer:
         """Run scope on the first host."""
-        command = [str(self.folder / "enter"), FIRST, *self.before, str(SCOPE), *words]
+        command = [str(self.folder / "enter"), FIRST, *self.before, *self.program, *words]
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
         )
@@ -120,9 +121,15 @@ def opening(run: Path) -> dict[str, Any]:
 
 @SAME_LAUNCHERS
 def test_one_rank_per_host_talks_over_the_cable(
-    cluster: Cluster, build: NativeBuild, mpi: MpiInstallation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
+    few: NativeBuild,
+    mpi: MpiInstallation,
+    few_sources: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compile_quickly(mpi, monkeypatch)
+    cluster = replace(cluster, program=scope_of(few_sources, mpi))
     before = cluster.received_bytes(SECOND)
     answer = cluster.run(
         tmp_path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,9 +14,12 @@ from scope.machine.minimum_configuration import lacks
 GB = 10**9
 
 
+here = cache(this_host)
+
+
 def host(memory_bytes: int = 8 * GB, *rates: float | None) -> Host:
     links = [link(rate) for rate in rates]
-    return this_host().model_copy(update={"memory_bytes": memory_bytes, "links": links})
+    return here().model_copy(update={"memory_bytes": memory_bytes, "links": links})
 
 
 def link(rate: float | None) -> Link:

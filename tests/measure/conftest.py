@@ -16,7 +16,7 @@ from scope.launch.site import start_command
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.samples.records import CaseRecord, LaunchRecord, Record
-from tests.installed_mpi import build, embedded, embedded_build  # noqa: F401
+from tests.installed_mpi import build, embedded, embedded_build, few, few_sources  # noqa: F401
 from tests.installed_mpi import mpi as mpi
 from tests.patience import PATIENCE_S
 

@@ -10,18 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import native, registry
+from scope.build import registry
 from scope.machine.machine import NativeBuild
-from tests import small_program
-from tests.installed_mpi import NAMES, built, compile_quickly, installed
+from tests.installed_mpi import NAMES
 from tests.measure.conftest import Measure
 from tests.measure.test_control_variables import check_setting
 
-KEPT = (
-    *("mpi/barrier", "mpi/latency", "mpi/one_sided", "mpi/collective_movement", "mpi/collective_reduction"),
-    *("operation/broadcast", "algorithm/sort_psrs", "storage/transfers"),
-)
-"""Sources of the benchmarks that are compiled: of messages, one-sided, of collectives, with phases, of files."""
 COLLECTIVES = ("broadcast", "gatherv", "alltoall", "reduce", "allreduce", "scan", "reduce_scatter")
 PAIR = [
     *(f"mpi.latency mode={mode} message_bytes=70000" for mode in ("standard", "buffered", "synchronous", "ready")),
@@ -43,28 +37,15 @@ MANY = [
 ]
 """Cases for any number of ranks."""
 
-
 OLDER = pytest.mark.slow(
     "a build more for each; there, MPICH 5 stands for the others, and MPICH 4.0 runs collectives"
 )
-
-
-@pytest.fixture(
-    scope="session",
-    params=[NAMES[1], *(pytest.param(name, marks=OLDER) for name in NAMES[2:])],
+OTHERS = pytest.mark.parametrize(
+    "mpi", [NAMES[1], *(pytest.param(name, marks=OLDER) for name in NAMES[2:])], indirect=True
 )
-def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NativeBuild:
-    """The native program for one of the other MPIs: with few benchmarks where no other test needs all of them."""
-    mpi = installed(request.param)
-    if request.param == NAMES[1]:
-        return built(mpi)
-    sources = small_program.sources(tmp_path_factory.mktemp("few"), *KEPT)
-    with pytest.MonkeyPatch.context() as patch:
-        compile_quickly(mpi, patch)
-        patch.setattr(native, "source_directory", lambda: sources)
-        return native.build(mpi)
 
 
+@OTHERS
 @pytest.mark.parametrize(("ranks", "plan"), [(2, [*PAIR, *MANY]), (3, MANY)], ids=["2", "3"])
 def test_a_few_benchmarks_of_each_kind_are_right(
     ranks: int,
@@ -87,10 +68,12 @@ def test_a_few_benchmarks_of_each_kind_are_right(
     assert len(ended.launch.processes) == ranks
 
 
+@OTHERS
 def test_a_setting_is_read_as_it_was_told(few: NativeBuild, measure: Measure) -> None:
     check_setting(few, measure)
 
 
+@OTHERS
 @pytest.mark.parametrize("fault", ["corrupt-payload", "wrong-result"])
 def test_wrong_data_are_noticed(fault: str, few: NativeBuild, measure: Measure) -> None:
     name = "mpi.allreduce"

@@ -22,7 +22,6 @@ from scope.profiles.machine_comparison import FILE, MachineComparison
 from scope.report.order import LEVELS
 from scope.rundirectory import read_json
 from scope.samples.records import CaseRecord
-from tests import small_program
 from tests.cli.scope_command import BRIEF, answered, rewrite_times, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start
@@ -39,7 +38,6 @@ TITLES = {
     "application.heat": "heat in a rod",
     "storage.shared_file": "shared file",
 }
-OF_SCOPE = ("node/stream", "mpi/barrier", "mpi/latency")
 CASES = (
     *("node.fill ranks=1 array_bytes=64Ki,1Mi,4Mi", "node.stream kernel=triad,copy ranks=1 array_bytes=1Mi"),
     *("network.shared_memory message_bytes=8,1Ki,64Ki", "mpi.matched_receive message_bytes=8,1Ki,64Ki"),
@@ -50,13 +48,10 @@ CASES = (
 
 
 @pytest.fixture(scope="module", autouse=True)
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Let everything here be built with these benchmarks, and those of Scope that they are held against."""
-    sources = small_program.sources(tmp_path_factory.mktemp("small"), *OF_SCOPE)
+def outside() -> Iterator[None]:
+    """Let everything here be built with these benchmarks, from the objects of the program without them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "source_directory", lambda: sources)
         patch.setenv(native.EXTRA_BENCHMARKS, str(BENCHMARKS))
-        patch.setenv("CXXFLAGS", "-O0")
         yield
 
 
@@ -173,9 +168,7 @@ def test_a_program_is_held_against_the_benchmark_of_its_routine(
     run: Path,
     embedded: MpiInstallation,  # noqa: F811
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("CXXFLAGS")  # the monitor of all other tests
     program = tmp_path / "program"
     subprocess.run([embedded.compiler, "-o", program, HERE / "program.cpp"], check=True, timeout=PATIENCE_S)
     launch = [str(embedded.launcher), "--allow-run-as-root", "--map-by", ":oversubscribe", "-n", "2"]

@@ -45,9 +45,9 @@ def converse(
     "mpich-wheel",
     others="older versions of the same two MPIs, whose libraries do the same for the probe",
 )
-def test_streams_and_echoes_are_measured(build: NativeBuild) -> None:
+def test_streams_and_echoes_are_measured(few: NativeBuild) -> None:
     code, (hello, streams, ping_pongs, loaded, refused, nonsense) = converse(
-        build,
+        few,
         4,
         # So long that no rank is without a processor for all of it: then its stream would be empty.
         "transfers 1 100 0 1 4096 4 1 2 65536 8 2 0 100000 2",
