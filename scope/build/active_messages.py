@@ -36,10 +36,11 @@ def build() -> ActiveMessagesBuild:
     Raises ScopeError with the first error and the log's path when they do not compile, UsageError when the
     compiler, CMake or Ninja is missing.
     """
-    headers = _headers()
     library = f"lib{PROVIDER}.so"
-    directory = cmake.compiled(_project(headers), (PROGRAM, library) if headers else (PROGRAM,))
-    return ActiveMessagesBuild(directory / PROGRAM, directory / library if headers else None)
+    asked = project()
+    with_provider = PROVIDER in asked.targets
+    directory = cmake.compiled(asked, (PROGRAM, library) if with_provider else (PROGRAM,))
+    return ActiveMessagesBuild(directory / PROGRAM, directory / library if with_provider else None)
 
 
 def provider_for(mpi: MpiInstallation) -> Path:
@@ -68,7 +69,9 @@ def _headers() -> str:
     return libraries.header_folder(compiler[-1], "libfabric", PROVIDER_HEADER)
 
 
-def _project(headers: str) -> cmake.Project:
+def project() -> cmake.Project:
+    """Return what is compiled: with the provider where the headers of libfabric are."""
+    headers = _headers()
     targets = (PROGRAM, PROVIDER) if headers else (PROGRAM,)
     # An empty value keeps CMake from searching by itself, which the fingerprint could not know.
     facts = (f"libfabric headers: {bool(headers)}",)

@@ -222,12 +222,15 @@ def compile_in(directory: Path, project: Project) -> None:
     # The wrapper writes this folder into every program. CMake is told, and removes the path when it
     # installs: the folder may belong to somebody else one day.
     folder = project.library_folder
+    # A level that the user asks for replaces that of the baseline: the last one on the command line counts.
+    levels = ["-DCMAKE_CXX_FLAGS_BASELINE="] if re.search(r"(^| )-O", os.environ.get("CXXFLAGS", "")) else []
     configure = [
         *(cmake, "-S", str(project.sources), "-B", str(project.objects), "-G", "Ninja"),
         *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={';'.join(project.compiler)}"),
         *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
         f"-DCMAKE_INSTALL_RPATH=$ORIGIN/{MPI_LINK};$ORIGIN/{NAME_LINKS}",
         *([f"-DCMAKE_BUILD_RPATH={folder}"] if folder else []),
+        *levels,
         *project.definitions,
     ]
     make = [cmake, "--build", str(project.objects), "--target", *project.targets]

@@ -28,15 +28,20 @@ def test_the_tests_of_the_native_program_pass(embedded_build: NativeBuild, tmp_p
         native_tests.check(native.project(mpi, native.source_directory()), tmp_path, variables)
 
 
-def test_no_sanitizer_complains_of_active_messages(tmp_path: Path) -> None:
+def test_the_tests_of_active_messages_pass(tmp_path: Path) -> None:
     """The protocol on an impaired wire in memory, hostile frames, tags, shared memory: no wire is at work."""
+    native_tests.check(active_messages.project(), tmp_path)
+
+
+@pytest.mark.slow("compiles them once more; in make test the same tests run without sanitizers")
+def test_no_sanitizer_complains_of_active_messages(tmp_path: Path) -> None:
     compile_checked(active_messages.source_directory(), system_compiler("")[-1], tmp_path, "tests")
     native_tests.run(tmp_path)
 
 
 @pytest.mark.slow(
     "builds all benchmarks once more, 3 to 7 min; in make test the program's own tests and every benchmark run"
-    " verified without sanitizers, and the sanitizers see what reads frames from the wire"
+    " verified without sanitizers"
 )
 @pytest.mark.timeout(1800)  # a whole build without optimization, on processors that others may share
 def test_no_sanitizer_complains_of_any_benchmark(embedded: MpiInstallation, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation
-from tests.installed_mpi import embedded, embedded_build, mpi  # noqa: F401
+from tests.installed_mpi import embedded, embedded_build, mpi, quickly  # noqa: F401
 from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
@@ -108,7 +108,7 @@ def job(tmp_path: Path, compiled: Callable[[MpiInstallation, str], Path]) -> Job
     ) -> Ended:
         log = tmp_path / "decisions.jsonl"
         log.unlink(missing_ok=True)
-        library = collectives.build(installation).library
+        library = quickly(collectives.build, installation).library
         settings = {"LD_PRELOAD": str(library), "SCOPE_COLLECTIVES_LOG": str(log)}
         if topology is not None:
             (tmp_path / "topology.toml").write_text(topology)

