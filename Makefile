@@ -1,5 +1,5 @@
 # make run   measure this machine and explain what was found
-# make test  set up and run the tests, C++ and Python: of three workers one has hosts, one commands, one ranks
+# make test  set up and run the tests, C++ and Python: of four workers one has hosts, one commands, one ranks
 # make test-all  those, and the slow ones of rare paths and whole matrices
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make clean remove what the others made, runs/ excepted
@@ -8,6 +8,8 @@ PYTHON ?= python3
 PYTEST_OPTIONS ?=
 # Every command would translate the modules of Scope anew where a site forbids to keep them.
 export PYTHONDONTWRITEBYTECODE =
+# Ranks of Open MPI that wait leave their processor to the other workers.
+test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
@@ -17,10 +19,10 @@ run: .venv/product
 	.venv/bin/scope run
 
 test: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 4 --dist loadscope --no-loadscope-reorder -m "not slow" $(PYTEST_OPTIONS)
 
 test-all: .venv/development .mpi/mpich
-	.venv/bin/pytest -n 3 --dist loadscope --no-loadscope-reorder $(PYTEST_OPTIONS)
+	.venv/bin/pytest -n 4 --dist loadscope --no-loadscope-reorder $(PYTEST_OPTIONS)
 
 check: .venv/development
 	.venv/bin/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
@@ -37,7 +39,7 @@ check: .venv/development
 	touch $@
 
 .venv/development: requirements/development.txt requirements/arrow.txt requirements/postgresql.txt requirements/serve.txt .venv/product
-	$(PIP) install -r requirements/development.txt
+	$(PIP) install --no-compile -r requirements/development.txt
 	touch $@
 
 # The alternative MPI has a prefix of its own: both name their compiler mpicxx.
