@@ -13,11 +13,11 @@ from tests import golden_run as golden
 
 TOGETHER = {
     **dict.fromkeys(("active_messages", "lab", "launch", "topology"), "hosts"),
-    **dict.fromkeys(("campaign", "cli"), "commands"),
-    **dict.fromkeys(("collectives", "measure"), "ranks"),
+    **dict.fromkeys(("campaign", "cli", "collectives"), "commands"),
+    "measure": "ranks",
 }
-"""Folders of tests that start hosts and labs, commands, or ranks: one worker takes all of a kind in turn. They
-often wait, for a time limit or another program, and leave the processors to the other workers.
+"""Folders of tests that start hosts and labs, commands, or ranks: one worker takes all of a kind in turn, and each
+kind takes about as long as another. They often wait, for a time limit or another program, and leave the processors to the other workers.
 
 Some tests elsewhere start ranks, too, but ask only whether results are right.
 """
