@@ -1,59 +1,108 @@
-"""Does the framework add anything? Scope's latency and bandwidth over a plain C loop's, launch by launch.
+"""Does the framework add anything? Scope's figures of MPI over those of plain C loops and of other suites.
 
-Interleaved, pinned launches; the ratio of the medians over launches, with the spread of the pairwise ratios.
-usage: python benchmarks/agreement.py [--mpi NAME] [--launches N]
+Interleaved, pinned launches; the ratio over the pairs of launches, with its 95 % interval. Exit code 1 where an
+interval lies outside 0.97 to 1.03; one that is wider than that is undecided.
+usage: python benchmarks/agreement.py [--mpi NAME] [--launches N] [--exchange NAME ...] [--size BYTES ...]
+                                      [--imb IMB-MPI1] [--osu FOLDER]
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
-from launches import Pair, seconds
-from quartiles import quartiles
+import peers
+from launches import Pair, headline_s
+from verdict import TITLES, alternated, summary
 
-SIZES = {0: (50, 1000), 1024: (25, 1000), 65536: (2, 500), 4194304: (1, 60)}
+SIZES = {1: (50, 1000), 1 << 10: (25, 1000), 1 << 12: (15, 1000), 1 << 14: (6, 800), 1 << 16: (2, 500)}
+SIZES |= {1 << 20: (1, 150), 1 << 22: (1, 60)}
 """Iterations in a loop, and loops. A loop lasts about as long as one of Scope's repetitions, so that the medians
 of both see interruptions alike; a mean over a long loop holds them, a median over short ones does not."""
+HALF = "half_round_trip"
 
 
-def main() -> None:
-    """Print one row per figure and size."""
-    arguments = argparse.ArgumentParser(description=__doc__)
+@dataclass(frozen=True)
+class Exchange:
+    """One exchange of messages, as Scope and as others measure it."""
+
+    name: str
+    """As the plain program calls it."""
+    case: str
+    """Scope's, without the size."""
+    definition: str = "local"
+    iterations_over: int = 1
+    """One takes so many times as long as a ping-pong."""
+    smallest: int = 1
+    peers: tuple[peers.Program, ...] = ()
+
+
+EXCHANGES = (
+    Exchange("ping_pong", "mpi.latency", HALF, peers=(peers.imb("PingPong"), peers.osu("osu_latency"))),
+    Exchange("echo", "mpi.latency buffers=one", HALF),
+    Exchange(
+        "stream",
+        "mpi.bandwidth",
+        iterations_over=25,
+        peers=(peers.imb("Uniband", 64), peers.osu("osu_bw", 64)),
+    ),
+    Exchange("sendrecv", "mpi.comms2"),
+    Exchange("put", "mpi.one_sided operation=put epoch=fence"),
+    Exchange("get", "mpi.one_sided operation=get epoch=fence"),
+    Exchange("allreduce", "mpi.allreduce", "global", smallest=8, peers=(peers.osu("osu_allreduce"),)),
+    Exchange("broadcast", "mpi.broadcast", "global", peers=(peers.osu("osu_bcast"),)),
+    Exchange("alltoall", "mpi.alltoall", "global", peers=(peers.osu("osu_alltoall"),)),
+)
+
+
+def main() -> int:
+    """Print one row per exchange, size and other program; return the exit code."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--mpi")
     arguments.add_argument("--launches", type=int, default=11)
+    arguments.add_argument("--exchange", nargs="+", choices=[one.name for one in EXCHANGES])
+    arguments.add_argument("--size", nargs="+", type=int, choices=list(SIZES))
+    arguments.add_argument("--imb", type=Path, help="the program IMB-MPI1 of the same MPI")
+    arguments.add_argument("--osu", type=Path, help="the folder of osu_latency, osu_bw, ... of the same MPI")
     asked = arguments.parse_args()
     pair = Pair(asked.mpi)
     print(f"{pair.mpi.name} {pair.mpi.version}, {asked.launches} interleaved launches of each, pinned")
-    print(f"{'figure':<14}{'bytes':>9}{'Scope us':>12}{'plain us':>12}{'ratio':>8}   quartiles of pairs")
-    for size, (iterations, loops) in SIZES.items():
-        row(pair, "mpi.latency", "latency", size, iterations, loops, 2, asked.launches)
-    for size, (iterations, loops) in SIZES.items():
-        size = max(size, 1)
-        row(pair, "mpi.bandwidth", "bandwidth", size, max(1, iterations // 25), loops, 1, asked.launches)
+    print(f"{'exchange':<12}{'against':<16}{'bytes':>9}{TITLES}")
+    words = []
+    for exchange in EXCHANGES:
+        if asked.exchange and exchange.name not in asked.exchange:
+            continue
+        for size in asked.size or SIZES:
+            if size < exchange.smallest:
+                continue
+            for other, seconds in others(pair, exchange, size, asked.imb, asked.osu):
+                found = alternated(lambda e=exchange, s=size: scope_s(pair, e, s), seconds, asked.launches)
+                words.append(found.word)
+                print(f"{exchange.name:<12}{other:<16}{size:>9}{found.columns()}", flush=True)
+    return summary(words)
 
 
-def row(
-    pair: Pair, benchmark: str, what: str, size: int, iterations: int, loops: int, hops: int, launches: int
-) -> None:
-    """Measure one size both ways, in turn, and print the medians and their ratio."""
-    line = f"{benchmark} message_bytes={size} sampling.budget_s=1 sampling.precision=0.002"
-    ours, plain = [], []
-    for launch in range(launches):
-        both = [
-            lambda: ours.append(seconds(pair.measured([line])[0], hops)),
-            lambda: plain.append(pair.plain(what, size, iterations, loops)),
-        ]
-        for measure in both if launch % 2 else reversed(both):
-            measure()
-    ratio = statistics.median(ours) / statistics.median(plain)
-    low, _, high = quartiles([one / other for one, other in zip(ours, plain, strict=True)])
-    print(
-        f"{benchmark:<14}{size:>9}{statistics.median(ours) * 1e6:>12.3f}{statistics.median(plain) * 1e6:>12.3f}"
-        f"{ratio:>8.3f}   {low:.3f} to {high:.3f}",
-        flush=True,
-    )
+def scope_s(pair: Pair, exchange: Exchange, size: int) -> float:
+    """Return the headline of Scope's case in one launch, in s."""
+    line = f"{exchange.case} message_bytes={size} sampling.budget_s=0.4 sampling.precision=0.002"
+    return headline_s(pair.measured([line])[0], exchange.definition)
+
+
+def others(
+    pair: Pair, exchange: Exchange, size: int, imb: Path | None, osu: Path | None
+) -> Iterator[tuple[str, Callable[[], float]]]:
+    """Yield each program to hold it against, and what starts that once and returns seconds."""
+    iterations, loops = SIZES[size]
+    words = [exchange.name, str(size), str(max(1, iterations // exchange.iterations_over)), str(loops)]
+    yield "plain loop", lambda: pair.plain(words)
+    for program in exchange.peers:
+        path = imb if program.suite == "IMB" else osu
+        if path is not None:
+            yield program.name, lambda p=program, where=path: p.seconds(pair, where, size, iterations * loops)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from scope.build import installations, native
 from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
@@ -25,7 +27,7 @@ class Pair:
         self.mpi = installations.find(mpi)
         self.native = native.build(self.mpi).program
         self.directory = tempfile.TemporaryDirectory()
-        self.loop = self.compiled("plain_ping_pong.c")
+        self.loop = self.compiled("plain_messages.c")
 
     def compiled(self, source: str) -> str:
         """Compile a C program of this folder for the MPI and return its path."""
@@ -47,9 +49,9 @@ class Pair:
         )
         return ended.stdout
 
-    def plain(self, what: str, message_bytes: int, iterations: int, loops: int) -> float:
-        """Seconds per message or window: the median over loops of one launch."""
-        printed = self.start(self.loop, [what, str(message_bytes), str(iterations), str(loops)])
+    def plain(self, words: list[str]) -> float:
+        """Seconds per message, window or operation: the median over loops of one launch."""
+        printed = self.start(self.loop, words)
         return statistics.median(float(line) for line in printed.split())
 
     def measured(self, lines: list[str], ranks: int = 2) -> list[dict[str, Any]]:
@@ -67,6 +69,22 @@ def seconds(case: dict[str, Any], per_operation: float = 1) -> float:
     """Median time of the initiator's repetitions, warm-up left out, per operation and divisor."""
     series = case["series"][0]
     return statistics.median(series["elapsed_s"][0][series["warmup"] :]) / series["operations"] / per_operation
+
+
+def headline_s(case: dict[str, Any], definition: str) -> float:
+    """Median over the repetitions that count of what a definition takes from them, in s per operation."""
+    series = case["series"][0]
+    elapsed_s = np.array(series["elapsed_s"])
+    if definition == "half_round_trip":
+        times_s = elapsed_s[0] / 2
+    elif definition == "local":
+        times_s = elapsed_s.max(axis=0)
+    else:  # global
+        entry_s = np.array(series["entry_s"])
+        times_s = (entry_s + elapsed_s).max(axis=0) - entry_s.min(axis=0)
+    counts = np.array(series.get("valid") or [True] * times_s.size)
+    counts[: series["warmup"]] = False
+    return float(np.median(times_s[counts])) / series["operations"]
 
 
 def of_slowest(record: dict[str, Any], observed: str | None) -> float:

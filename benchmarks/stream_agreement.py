@@ -1,7 +1,7 @@
 """Does the framework add anything on a node? node.stream over a plain loop, node.matrix_multiply over the BLAS.
 
-Interleaved, pinned launches of one rank; the ratio of the medians over launches, with the quartiles of the ratios
-of pairs. Wanted: within 3 %.
+Interleaved, pinned launches of one rank; the median of the ratios of pairs, with its 95 % interval. Exit code 1
+where an interval lies outside 0.97 to 1.03; one that is wider than that is undecided.
 usage: python benchmarks/stream_agreement.py [--mpi NAME] [--launches N]
 """
 
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 from collections.abc import Callable
+from functools import partial
 
 from launches import Pair, seconds
-from quartiles import quartiles
+from verdict import TITLES, alternated, summary
 
 from scope.build import blas
 
@@ -21,8 +23,8 @@ TRIADS = {1 << 13: (128, 200), 1 << 22: (1, 60), 1 << 26: (1, 25)}
 PRODUCTS = {100: (1, 200), 500: (1, 50), 1000: (1, 15)}
 
 
-def main() -> None:
-    """Print one row per size of the arrays and of the matrices."""
+def main() -> int:
+    """Print one row per size of the arrays and of the matrices; return the exit code."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--mpi")
     arguments.add_argument("--launches", type=int, default=11)
@@ -30,7 +32,8 @@ def main() -> None:
     pair = Pair(asked.mpi)
     plain = pair.compiled("plain_node.c")
     print(f"{asked.launches} interleaved launches of each, pinned")
-    print(f"{'figure':<20}{'size':>10}{'Scope us':>12}{'plain us':>12}{'ratio':>8}   quartiles of pairs")
+    print(f"{'figure':<20}{'size':>10}{TITLES}")
+    words = []
 
     def started(*words: object) -> float:
         printed = pair.start(plain, [str(word) for word in words], ranks=1)
@@ -38,38 +41,27 @@ def main() -> None:
 
     for size, (passes, loops) in TRIADS.items():
         line = f"node.stream kernel=triad array_bytes={size}"
-        row(pair, line, size, lambda s=size, p=passes, n=loops: started("triad", s, p, n), asked.launches)
+        plain_s = partial(started, "triad", size, passes, loops)
+        words.append(row(pair, line, size, plain_s, asked.launches))
     library = blas.find(pair.mpi.compiler)
     if library is None:
         print("no BLAS was found")
-        return
+        return summary(words)
     print(blas.described(library))
     for size, (calls, loops) in PRODUCTS.items():
         line = f"node.matrix_multiply n={size}"
-        words = ("dgemm", size, calls, loops, library.library, f"{library.prefix}dgemm_")
-        row(pair, line, size, lambda w=words: started(*w), asked.launches)
+        plain_s = partial(started, "dgemm", size, calls, loops, library.library, f"{library.prefix}dgemm_")
+        words.append(row(pair, line, size, plain_s, asked.launches))
+    return summary(words)
 
 
-def row(pair: Pair, line: str, size: int, plain: Callable[[], float], launches: int) -> None:
-    """Measure one size both ways, in turn, and print the medians and their ratio."""
-    ours: list[float] = []
-    theirs: list[float] = []
+def row(pair: Pair, line: str, size: int, plain: Callable[[], float], launches: int) -> str:
+    """Measure one size both ways, in turn, print the medians and their ratio, and return the verdict."""
     case = f"{line} sampling.budget_s=1 sampling.precision=0.002"
-    for launch in range(launches):
-        both = [
-            lambda: ours.append(seconds(pair.measured([case], ranks=1)[0])),
-            lambda: theirs.append(plain()),
-        ]
-        for measure in both if launch % 2 else reversed(both):
-            measure()
-    ratio = statistics.median(ours) / statistics.median(theirs)
-    low, _, high = quartiles([one / other for one, other in zip(ours, theirs, strict=True)])
-    print(
-        f"{line.split()[0]:<20}{size:>10}{statistics.median(ours) * 1e6:>12.3f}"
-        f"{statistics.median(theirs) * 1e6:>12.3f}{ratio:>8.3f}   {low:.3f} to {high:.3f}",
-        flush=True,
-    )
+    found = alternated(lambda: seconds(pair.measured([case], ranks=1)[0]), plain, launches)
+    print(f"{line.split()[0]:<20}{size:>10}{found.columns()}", flush=True)
+    return found.word
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -60,7 +60,7 @@ def main() -> None:
     arguments.add_argument("--precision", type=float, default=0.02)
     asked = arguments.parse_args()
     pair = Pair(asked.mpi)
-    kinds = {"latency": "mpi.latency", "bandwidth": "mpi.bandwidth"}
+    kinds = {"ping_pong": "mpi.latency", "stream": "mpi.bandwidth"}
     chosen = f"sampling.budget_s=2 sampling.precision={asked.precision}"
     adaptive, fixed = Tally(), Tally()
     by_case: dict[tuple[str, int], tuple[Tally, Tally]] = {}
@@ -71,7 +71,7 @@ def main() -> None:
                 count = fixed_count(size)
                 printed = pair.start(pair.loop, [kind, str(size), "1", str(count)])
                 times_s = [float(line) for line in printed.split()]
-                per_loop = 2 if kind == "latency" else 1
+                per_loop = 2 if kind == "ping_pong" else 1
                 mine = by_case.setdefault((kind, size), (Tally(), Tally()))
                 for tally in (adaptive, mine[0]):
                     tally.add(case["duration_s"], case["relative_interval"] or float("inf"))

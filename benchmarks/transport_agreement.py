@@ -1,8 +1,8 @@
 """Do the transports of network.* add anything? Their figures over plain C loops', launch by launch.
 
 TCP and UDP against a loop over sockets, the shared-memory queue against one cache line that goes to and fro
-between the same two cores. Interleaved and pinned; the ratio of the medians over launches, with the quartiles of
-the pairs.
+between the same two cores. Interleaved and pinned; the median of the ratios of pairs, with its 95 %
+interval.
 usage: python benchmarks/transport_agreement.py [--mpi NAME] [--launches N] [--protocol NAME]
 """
 
@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from launches import HERE, Pair, seconds
-from quartiles import quartiles
+from verdict import TITLES, alternated
 
 ROWS = [
     ("tcp", "latency", 1, 0.03),
@@ -47,8 +47,7 @@ def main() -> None:
     plain = str(Path(pair.directory.name) / "plain_transports")
     subprocess.run(["cc", "-O2", "-pthread", HERE / "plain_transports.c", "-o", plain], check=True)
     print(f"{pair.mpi.name} {pair.mpi.version} places, {asked.launches} interleaved launches of each, pinned")
-    columns = f"{'protocol':<10}{'exchange':<10}{'bytes':>9}{'Scope us':>12}{'plain us':>12}{'ratio':>8}"
-    print(f"{columns}   quartiles of pairs")
+    print(f"{'protocol':<10}{'exchange':<10}{'bytes':>9}{TITLES}")
     for protocol, exchange, size, allowed in ROWS:
         if asked.protocol in (None, protocol):
             row(pair, plain, protocol, exchange, size, allowed, asked.launches)
@@ -62,23 +61,10 @@ def row(pair: Pair, plain: str, protocol: str, exchange: str, size: int, allowed
     sent = size + DATAGRAM_BYTES if protocol == "udp" else size
     words = [str(sent), str(ITERATIONS[protocol, exchange]), str(loops), "0", "1"]
     command = [plain, "line" if protocol == "shm" else protocol, exchange, *words]
-    ours: list[float] = []
-    theirs: list[float] = []
-    for launch in range(launches):
-        both = [
-            lambda: ours.append(seconds(pair.measured([line])[0], 2 if exchange == "latency" else 1)),
-            lambda: theirs.append(median_of(command)),
-        ]
-        for measure in both if launch % 2 else reversed(both):
-            measure()
-    ratio = statistics.median(ours) / statistics.median(theirs)
-    low, _, high = quartiles([one / other for one, other in zip(ours, theirs, strict=True)])
-    print(
-        f"{protocol:<10}{exchange:<10}{size:>9}{statistics.median(ours) * 1e6:>12.3f}"
-        f"{statistics.median(theirs) * 1e6:>12.3f}{ratio:>8.3f}   {low:.3f} to {high:.3f}"
-        f"   {'within' if ratio <= 1 + allowed else 'above'} {1 + allowed:.2f}",
-        flush=True,
-    )
+    hops = 2 if exchange == "latency" else 1
+    found = alternated(lambda: seconds(pair.measured([line])[0], hops), lambda: median_of(command), launches)
+    within = "within" if found.ratio <= 1 + allowed else "above"
+    print(f"{protocol:<10}{exchange:<10}{size:>9}{found.columns()}   {within} {1 + allowed:.2f}", flush=True)
 
 
 def median_of(command: list[str]) -> float:

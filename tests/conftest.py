@@ -17,7 +17,8 @@ TOGETHER = {
     "measure": "ranks",
 }
 """Folders of tests that start hosts and labs, commands, or ranks: one worker takes all of a kind in turn, and each
-kind takes about as long as another. They often wait, for a time limit or another program, and leave the processors to the other workers.
+kind takes about as long as another. They often wait, for a time limit or another program, and leave the processors
+to the other workers.
 
 Some tests elsewhere start ranks, too, but ask only whether results are right.
 """

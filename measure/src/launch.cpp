@@ -5,6 +5,7 @@
 
 #include "mpi/simulated.hpp"
 #include "processors/processors.hpp"
+#include "sampling/median.hpp"
 #include "sampling/repetition.hpp"
 
 namespace scope {
@@ -35,12 +36,6 @@ bool oversubscribed(const Communicator& world) {
   return any != 0;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // How the ranks leave the wait for a common start at which nothing is done.
 std::optional<CommonStart> common_start(const Setting& setting) {
   if (setting.world.size() == 1 || setting.oversubscribed) return std::nullopt;
@@ -56,7 +51,7 @@ std::optional<CommonStart> common_start(const Setting& setting) {
   MPI_Allreduce(MPI_IN_PLACE, first.data(), starts, MPI_DOUBLE, MPI_MIN, setting.world.handle());
   MPI_Allreduce(MPI_IN_PLACE, last.data(), starts, MPI_DOUBLE, MPI_MAX, setting.world.handle());
   for (int i = 0; i < starts; ++i) last[i] -= first[i];
-  return CommonStart{median_of(first), median_of(last)};
+  return CommonStart{median(first), median(last)};
 }
 
 }  // namespace

@@ -183,6 +183,7 @@ def _collect(launches: list[CaseSamples], take: Taking, course: Course) -> Colle
         max((taken.grain for taken in all_taken), default=0.0),
         states if len(course.states) > 1 else None,
         [case.launch for case, _ in found],
+        [taken.series.visit[taken.series.counted] for taken in all_taken],
     )
     return Collected(figures, invalid / after_warmup if after_warmup else 0.0, course.launches_dependent)
 

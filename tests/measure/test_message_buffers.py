@@ -68,6 +68,30 @@ def test_messages_begin_where_the_layout_says(measure: Measure, addresses: str) 
         assert {address % alignment for address in found[length]} == {offset}, line
 
 
+def test_defaults_have_the_buffers_of_other_suites(measure: Measure, addresses: str) -> None:
+    """Ping-pongs send from one buffer and receive into another; windows are sent from one and arrive in one."""
+    wanted = {
+        "mpi.latency message_bytes=40000": 4,
+        "mpi.latency message_bytes=40008 buffers=one": 2,
+        "mpi.bandwidth message_bytes=40016 window=4": 2,
+        "mpi.bandwidth message_bytes=40024 window=4 receive_buffers=many": 5,
+    }
+    plan = [f"{case} {SAMPLING} sampling.complete=1" for case in wanted]
+    ended = measure(2, plan, action="run", LD_PRELOAD=addresses, BYTES="40000")
+    lengths = re.findall(r"buffer (\d+)", ended.errors)
+    assert [lengths.count(str(40000 + 8 * number)) for number in range(len(wanted))] == list(wanted.values())
+
+
+def test_messages_that_overwrite_each_other_are_said_to(measure: Measure) -> None:
+    """The record states how much of what arrived was still there to be verified."""
+    cases = ("source=rewritten receive_buffers=many", "source=rewritten", "")
+    sampling = f"{SAMPLING} sampling.complete=1"
+    plan = [f"mpi.bandwidth message_bytes=70000 window=4 {case} {sampling}" for case in cases]
+    ended = measure(2, plan, action="run")
+    assert [case.status for case in ended.cases] == ["ok"] * 3
+    assert [case.verification.digested_share for case in ended.cases if case.verification] == [1, 1 / 4, 1 / 4]
+
+
 @pytest.mark.parametrize("layout", ["cache=cold rotation=3", "alignment=page offset_bytes=8 rotation=5"])
 def test_every_layout_is_verified(layout: str, measure: Measure) -> None:
     ended = measure(2, [f"{case} {layout} {SAMPLING}" for case in EVERYWHERE], action="run")

@@ -48,7 +48,7 @@ MESSAGES = [
         "mpi.alltoallv",
         *COMBINED,
         "mpi.latency",
-        "mpi.bandwidth",
+        "mpi.bandwidth receive_buffers=many",
         "mpi.comms1",
         "mpi.comms2",
     ),
@@ -64,6 +64,7 @@ MESSAGES = [
     *("mpi.persistent", *ONE_SIDED),
     "mpi.neighbor_exchange",
     "mpi.neighbor_exchange call=neighbor_alltoall",
+    "mpi.latency buffers=one",
 ]
 # So many repetitions, however busy the machine is, in several groups.
 COMPLETE = "sampling.complete=1 sampling.budget_s=600 sampling.minimum_span_s=0 sampling.precision=0"
@@ -126,7 +127,9 @@ def test_a_child_that_answers_wrongly_is_named(measure: Measure, corrupting: str
     assert "repetition 2: answer of child 0: bytes 400 to 407" in ended.cases[0].reason
 
 
-STREAMS = ("network.bandwidth", "network.bidirectional", "network.message_rate", "network.bisection")
+STREAMS = [
+    f"network.{name} receive_buffers=many" for name in ("bandwidth", "bidirectional", "message_rate", "bisection")
+]
 PROTOCOLS = ("tcp", "udp", "unix", "shm", "cma")
 TRANSPORTED = [f"{name} protocol={protocol}" for name in ("network.latency", *STREAMS) for protocol in PROTOCOLS]
 

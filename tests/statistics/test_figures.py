@@ -16,6 +16,14 @@ def test_six_launches_are_the_unit() -> None:
     assert figures.launch_medians == pytest.approx((5, 1, 3, 2, 4, 6), abs=1e-6)
 
 
+def test_a_visit_with_more_repetitions_counts_no_more_than_another() -> None:
+    values = np.concatenate([np.full(10, 1.0), np.full(10, 1.1), np.full(200, 2.0)])
+    visit = np.repeat([0, 1, 2], [10, 10, 200])
+    figures = describe([values] * 6, visits=[visit] * 6)
+    assert figures.launch_medians == (1.1,) * 6
+    assert figures.median == 1.1
+
+
 def test_fewer_launches_are_pooled_and_say_so() -> None:
     figures = describe([np.arange(10.0), np.arange(10.0, 20.0)])
     assert figures.interval_basis == "samples"

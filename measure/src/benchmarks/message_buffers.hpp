@@ -34,6 +34,20 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
             .worded(",cold caches")}});
 }
 
+// What streams send, and where it arrives.
+inline Parameter source_parameter() {
+  return layout("source", "untouched,rewritten",
+                "the sender leaves what it sends as it is, or rewrites it before every repetition, as a "
+                "program that "
+                "computes it")
+      .worded(",from rewritten memory");
+}
+inline Parameter receive_buffers_parameter() {
+  return layout("receive_buffers", "one,many",
+                "the messages of a repetition arrive in one buffer, or each in a place of its own")
+      .worded(",each into a place of its own");
+}
+
 inline MessageBuffers message_buffers(const Parameters& parameters) {
   const bool cold = parameters.choice("cache") == "cold";
   if (cold && !can_flush_caches)

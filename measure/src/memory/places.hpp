@@ -34,6 +34,13 @@ class Places {
   }
   std::int64_t most() const { return most(bytes_, layout_); }
 
+  // The share of so many messages that lie somewhere after the last one arrived: `many`, each has a place of its own as
+  // far as there is room; else those in turn. The same on every rank.
+  double kept_share(std::int64_t messages, bool many) const {
+    const std::int64_t places = many ? most() : layout_.rotation;
+    return static_cast<double>(std::min(places, messages)) / static_cast<double>(messages);
+  }
+
   // So many are used from now on: where they are fewer than those in turn, the next ones. Where there were fewer before,
   // they move and are clear.
   void use(std::int64_t count) {

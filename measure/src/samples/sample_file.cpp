@@ -12,6 +12,7 @@
 #include "json/json.hpp"
 #include "processors/processors.hpp"
 #include "samples/checksum.hpp"
+#include "sampling/median.hpp"
 #include "text/words.hpp"
 
 namespace scope {
@@ -107,12 +108,7 @@ void write_extremes(Json& json, const Series& series, const std::vector<double>&
 // one number a rank is little.
 std::vector<double> medians(const Series& series, const Communicator& world) {
   std::vector<double> times_s(series.elapsed_s.begin() + series.warmup, series.elapsed_s.end());
-  double mine_s = 0;
-  if (!times_s.empty()) {
-    const auto middle = times_s.begin() + static_cast<std::ptrdiff_t>(times_s.size() / 2);
-    std::nth_element(times_s.begin(), middle, times_s.end());
-    mine_s = *middle;
-  }
+  const double mine_s = times_s.empty() ? 0 : median(times_s);
   std::vector<double> all(world.root() ? world.size() : 0);
   MPI_Gather(&mine_s, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, world.handle());
   return all;
@@ -278,11 +274,7 @@ std::optional<double> median_s(const Outcome& outcome) {
   std::vector<double> times(series.elapsed_s.begin() + std::min<std::ptrdiff_t>(series.warmup, series.size()),
                             series.elapsed_s.end());
   if (times.empty()) return std::nullopt;
-  const auto middle = times.begin() + times.size() / 2;
-  std::nth_element(times.begin(), middle, times.end());
-  double median = *middle;
-  if (times.size() % 2 == 0) median = (median + *std::max_element(times.begin(), middle)) / 2;
-  return median / static_cast<double>(series.operations);
+  return median(times) / static_cast<double>(series.operations);
 }
 
 }  // namespace

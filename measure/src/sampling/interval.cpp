@@ -4,16 +4,18 @@
 #include <cmath>
 #include <limits>
 
+#include "sampling/median.hpp"
+
 namespace scope {
 namespace {
 
 // Geyer's initial positive sequence (Statistical Science 7, 1992, section 3.3) of the signs about the median: sums
 // of neighboring autocorrelations until one is not positive.
-double variance_inflation(const std::vector<double>& samples, double median) {
+double variance_inflation(const std::vector<double>& samples, double middle) {
   const std::size_t count = samples.size();
   std::vector<double> signs;
   signs.reserve(count);
-  for (const double sample : samples) signs.push_back(sample > median ? 1 : sample < median ? -1 : 0);
+  for (const double sample : samples) signs.push_back(sample > middle ? 1 : sample < middle ? -1 : 0);
   const auto covariance = [&](std::size_t lag) {
     double sum = 0;
     for (std::size_t i = 0; i + lag < count; ++i) sum += signs[i] * signs[i + lag];
@@ -50,14 +52,14 @@ double relative_interval(std::vector<double> samples) {
   if (samples.size() < 6) return std::numeric_limits<double>::infinity();
   std::vector<double> ordered = samples;
   std::sort(ordered.begin(), ordered.end());
-  const double median = ordered[ordered.size() / 2];
-  if (median <= 0) return std::numeric_limits<double>::infinity();
-  const double inflation = variance_inflation(samples, median);
+  const double middle = median(samples);
+  if (middle <= 0) return std::numeric_limits<double>::infinity();
+  const double inflation = variance_inflation(samples, middle);
   const double quantile = inflation > 1 ? student(std::max(count / inflation - 1, 1.0)) : 1.96;
   const double spread = quantile * std::sqrt(count * inflation) / 2;
   const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - spread) - 1));
   const auto high = static_cast<std::size_t>(std::min(count - 1, std::ceil(count / 2 + spread)));
-  return (ordered[high] - ordered[low]) / 2 / median;
+  return (ordered[high] - ordered[low]) / 2 / middle;
 }
 
 }  // namespace scope

@@ -13,6 +13,7 @@
 #include "sampling/digests.hpp"
 #include "sampling/interval.hpp"
 #include "sampling/link_counters.hpp"
+#include "sampling/median.hpp"
 #include "sampling/steady.hpp"
 #include "synchronization/dissemination.hpp"
 
@@ -133,7 +134,7 @@ class Sampling {
     benchmark_.run(repetition);
     links_.end(repetition);
     progress_.count_repetition();
-    compare(cadence, repetition.times().elapsed_s);
+    compare(cadence, repetition.times().elapsed_s, repetition.calls());
     delay_if_asked(repetition.times());
     return repetition.times();
   }
@@ -180,12 +181,16 @@ class Sampling {
     preparing_s_ += seconds_since(start);
   }
 
-  // A simulated clock reads every single operation exactly, and nothing is averaged out by further ones.
-  bool loops() const { return benchmark_.loops() && !benchmark_.cold() && !mpi_simulates; }
+  // A simulated clock reads every single operation exactly, and nothing is averaged out by further ones. In a loop a
+  // message may overwrite another, unseen.
+  bool loops() const {
+    const bool all_seen = !policy_.complete || benchmark_.kept_share(2) == 1;
+    return benchmark_.loops() && !benchmark_.cold() && !mpi_simulates && all_seen;
+  }
 
   // Every repetition of a group works on the same data and must leave the same behind. Where that cannot be asked,
   // every operation is verified in full, unless what comes out of one goes into the next.
-  void compare(Cadence cadence, double elapsed_s) {
+  void compare(Cadence cadence, double elapsed_s, std::int64_t calls) {
     if (memory_is_shared()) return;
     if (!benchmark_.repeats()) {
       if (!benchmark_.loops()) verify();
@@ -199,8 +204,9 @@ class Sampling {
     if (digests.empty()) {
       first_on_these_data_[static_cast<std::size_t>(cadence)] = repetition_;
       digests.clear(affordable_share(parts, elapsed_s));
-      outcome_.verification.digested_share = std::min(outcome_.verification.digested_share, digests.share());
     }
+    const double compared = digests.share() * benchmark_.kept_share(calls);
+    outcome_.verification.digested_share = std::min(outcome_.verification.digested_share, compared);
     note_problem(digests.difference(parts), cadence, repetition_);
     const double cost_s = seconds_since(start);
     // Of small shares most of the time goes elsewhere: they must not make digests look ever dearer.
@@ -398,12 +404,9 @@ class Sampling {
     std::vector<double> times_s(headline_.size());
     std::transform(headline_.begin(), headline_.end(), times_s.begin(),
                    [](const Headline& one) { return one.time_s; });
-    std::vector<double> ordered_s = times_s;
-    const auto middle = ordered_s.begin() + static_cast<std::ptrdiff_t>(ordered_s.size() / 2);
-    std::nth_element(ordered_s.begin(), middle, ordered_s.end());
-    const double tolerated_s = ordered_s.empty() ? 0
-                                                 : std::max(tolerated_clock_errors * setting_.clock_error_s,
-                                                            tolerated_skew * *middle);
+    const double tolerated_s = times_s.empty() ? 0
+                                               : std::max(tolerated_clock_errors * setting_.clock_error_s,
+                                                          tolerated_skew * median(times_s));
     const bool windows = synchronization_ == Synchronization::window;
     for (std::size_t i = 0; i < times_s.size(); ++i) {
       if (headline_[i].announced_late || (windows && headline_[i].skew_s > tolerated_s)) times_s[i] = NAN;

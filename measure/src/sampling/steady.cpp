@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "sampling/median.hpp"
+
 namespace scope {
 namespace {
 
@@ -15,10 +17,7 @@ double median_of(std::span<const double> times_s) {
   std::vector<double> counted;
   std::copy_if(times_s.begin(), times_s.end(), std::back_inserter(counted),
                [](double time_s) { return !std::isnan(time_s); });
-  if (counted.empty()) return NAN;
-  const auto middle = counted.begin() + static_cast<std::ptrdiff_t>(counted.size() / 2);
-  std::nth_element(counted.begin(), middle, counted.end());
-  return *middle;
+  return median(counted);
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ class Bandwidth final : public Benchmark {
         comm_(communicator.handle()),
         bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
         requests_(parameters.integer("window")),
+        rewritten_(parameters.choice("source") == "rewritten"),
+        many_(parameters.choice("receive_buffers") == "many"),
         asked_(scope::message_buffers(parameters)),
         messages_(sender_ ? bytes_ : 0, asked_.layout),
         arrived_(sender_ ? 0 : bytes_, asked_.layout),
@@ -42,15 +44,15 @@ class Bandwidth final : public Benchmark {
     if (sender_) {
       messages_.use_in_turn(repetition.calls() * window());
       // As a program that computes what it sends: no other processor's cache has a copy.
-      if (!asked_.cold) rewrite(messages_.bytes());
+      if (rewritten_ && !asked_.cold) rewrite(messages_.bytes());
       repetition.time([&](std::int64_t number) {
         if (ready_) hear();
         blocking_ ? send_window(number) : start_window(number);
         hear();
       });
     } else {
-      // Every message of every window arrives in a place of its own.
-      arrived_.use(std::min(arrived_.most(), repetition.calls() * window()));
+      const std::int64_t messages = repetition.calls() * window();
+      many_ ? arrived_.use(std::min(arrived_.most(), messages)) : arrived_.use_in_turn(messages);
       repetition.time([&](std::int64_t number) {
         post_window(number);
         if (ready_) tell();
@@ -66,8 +68,12 @@ class Bandwidth final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
+  double kept_share(std::int64_t calls) const override {
+    return arrived_.kept_share(calls * window(), many_);
+  }
   std::int64_t most_operations() const override {
-    return std::max<std::int64_t>(1, Places::most(bytes_, asked_.layout) / window());
+    return many_ ? std::max<std::int64_t>(1, Places::most(bytes_, asked_.layout) / window())
+                 : Benchmark::most_operations();
   }
 
   bool cold() const override { return asked_.cold; }
@@ -106,6 +112,8 @@ class Bandwidth final : public Benchmark {
   MPI_Comm comm_;
   Count bytes_;
   std::vector<MPI_Request> requests_;
+  bool rewritten_;
+  bool many_;
   MessageBuffers asked_;
   Places messages_;  // of the sender
   Places arrived_;   // of the receiver
@@ -123,7 +131,8 @@ const Registration registration{{
          size("message_bytes", "B", 1 << 20, 1, std::int64_t{1} << 36, "payload of each message"),
          call("window", "", 64, 1, 4096, "messages sent before one acknowledgement"),
          call("completion", "nonblocking,blocking", "the sender's calls: nonblocking or blocking")
-             .worded(",blocking")}),
+             .worded(",blocking"),
+         source_parameter(), receive_buffers_parameter()}),
     .definition = Definition::local,
     .metrics = {bytes_per_second(), messages_per_second()},
     .sweeps = {{"baseline",
@@ -134,6 +143,7 @@ const Registration registration{{
                {"standard",
                 "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
                 "completion=blocking,nonblocking message_bytes=1,1Ki,16Ki,64Ki,1Mi"},
+               {"standard", "ranks=2 source=rewritten receive_buffers=many message_bytes=1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 rotation=64 message_bytes=1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"}},

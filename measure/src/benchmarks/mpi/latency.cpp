@@ -3,13 +3,13 @@
 // Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
 // mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
 // Fig. 6.2.
-#include <algorithm>
 #include <array>
 #include <tuple>
 
 #include "benchmarks/message_buffers.hpp"
 #include "benchmarks/mpi/echo.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
+#include "benchmarks/ping_pong_buffers.hpp"
 
 namespace scope::latency {
 namespace {
@@ -28,7 +28,8 @@ class PingPong final : public Benchmark {
         comm_(communicator.handle()),
         bytes_(static_cast<Count>(parameters.integer("message_bytes"))),
         asked_(scope::message_buffers(parameters)),
-        buffers_(bytes_, asked_.layout.at_least(ready_ || !blocking_ ? 2 : 1)),
+        rotates_(asked_.layout.rotation > 1),
+        buffers_(parameters.choice("buffers"), bytes_, asked_.layout, first_, ready_ || !blocking_),
         attached_(parameters.choice("mode"), 4, bytes_) {
     if (ready_ && !first_) post();
   }
@@ -41,85 +42,78 @@ class PingPong final : public Benchmark {
 
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1}; }
 
-  void fill(std::uint64_t seed) override {
-    // In ready mode the receiver's next message is already posted in the other buffer.
-    if (first_) {
-      write_pattern(buffers_.place(0), seed);
-    } else {
-      std::ranges::fill(buffers_.place(0), std::byte{0});
-    }
-  }
+  void fill(std::uint64_t seed) override { buffers_.fill(seed); }
 
   void run(Repetition& repetition) override {
     if (ready_) {
       first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
     } else if (blocking_) {
-      asked_.layout.rotation == 1 ? time_blocking(repetition) : time_rotating(repetition);
+      rotates_ ? time_rotating(repetition) : time_blocking(repetition);
     } else {
       first_ ? repetition.time([&] { ping_nonblocking(); }) : repetition.time([&] { pong_nonblocking(); });
     }
   }
 
-  // Echoes are sent from the buffer in which the message arrived: one wrong byte anywhere persists to the
-  // end.
-  Check verify(std::uint64_t seed) override { return {bytes_, pattern_problem(buffers_.place(0), seed)}; }
+  Check verify(std::uint64_t seed) override { return {bytes_, buffers_.problem(seed)}; }
 
-  std::span<std::byte> received() override { return buffers_.place(0); }
+  std::span<std::byte> received() override { return buffers_.received(); }
+  double kept_share(std::int64_t calls) const override { return buffers_.kept_share(calls); }
 
   bool cold() const override { return asked_.cold; }
-  std::vector<std::span<const std::byte>> message_buffers() override { return {buffers_.memory()}; }
+  std::vector<std::span<const std::byte>> message_buffers() override { return buffers_.memory(); }
 
  private:
   using Calls = PointToPoint<Count>;
 
-  // The message is in the current buffer and comes to the next.
-  std::byte* current() { return buffers_[0]; }
-  void turn() { buffers_.turn(); }
-
   // The plain loop; its variables are fetched before.
   void time_blocking(Repetition& repetition) {
     const auto send = mode_.send;
-    void* const buffer = current();
+    const void* const source = buffers_.source();
+    void* const destination = buffers_.destination();
     const auto [bytes, partner, comm] = std::tuple(bytes_, partner_, comm_);
-    const auto send_message = [=] { send(buffer, bytes, MPI_BYTE, partner, tag, comm); };
+    const auto send_message = [=] { send(source, bytes, MPI_BYTE, partner, tag, comm); };
     const auto receive_message = [=] {
-      Calls::receive(buffer, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
+      Calls::receive(destination, bytes, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
     };
     time_round_trips(repetition, first_, send_message, receive_message);
   }
 
   void time_rotating(Repetition& repetition) {
-    const auto send_message = [this] { mode_.send(current(), bytes_, MPI_BYTE, partner_, tag, comm_); };
+    const auto send_message = [this] {
+      mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_);
+    };
     const auto receive_message = [this] {
-      turn();
-      Calls::receive(current(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
+      Calls::receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
+      buffers_.turn();
     };
     time_round_trips(repetition, first_, send_message, receive_message);
   }
 
   void ping_nonblocking() {
     std::array<MPI_Request, 2> requests;
-    Calls::start_receive(buffers_.next(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
-    mode_.start(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
+    Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[0]);
+    mode_.start(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_, &requests[1]);
     MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
-    turn();
+    buffers_.turn();
   }
   void pong_nonblocking() {
     MPI_Request request;
-    turn();
-    Calls::start_receive(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    mode_.start(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    buffers_.turn();
+    mode_.start(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  void post() { Calls::start_receive(buffers_.next(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_); }
+  void post() {
+    Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
+  }
   void send_ready() {
     if (blocking_) {
-      mode_.send(current(), bytes_, MPI_BYTE, partner_, tag, comm_);
+      mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_);
     } else {
       MPI_Request request;
-      mode_.start(current(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+      mode_.start(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
@@ -127,12 +121,12 @@ class PingPong final : public Benchmark {
     post();
     send_ready();
     MPI_Wait(&posted_, MPI_STATUS_IGNORE);
-    turn();
+    buffers_.turn();
   }
   // The receive of the next ping is posted before this pong lets the other rank send it.
   void pong_ready() {
     MPI_Wait(&posted_, MPI_STATUS_IGNORE);
-    turn();
+    buffers_.turn();
     post();
     send_ready();
   }
@@ -145,7 +139,8 @@ class PingPong final : public Benchmark {
   MPI_Comm comm_;
   Count bytes_;
   MessageBuffers asked_;
-  Places buffers_;
+  bool rotates_;
+  PingPongBuffers buffers_;
   AttachedBuffer attached_;
   MPI_Request posted_ = MPI_REQUEST_NULL;
 };
@@ -165,7 +160,7 @@ const Registration registration{{
     .parameters = with_message_buffers(
         {send_mode_parameter(),
          call("completion", "blocking,nonblocking", "blocking or nonblocking calls").worded(",nonblocking"),
-         counts_parameter(),
+         counts_parameter(), buffers_parameter(),
          size("message_bytes", "B", 0, 0, std::int64_t{1} << 36, "payload of each message")}),
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
@@ -184,6 +179,7 @@ const Registration registration{{
                 "ranks=2 placement=core,node mode=standard,buffered,synchronous,ready "
                 "completion=blocking,nonblocking message_bytes=0,1,8,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"standard", "ranks=2 counts=int,large message_bytes=0,1Ki,64Ki"},
+               {"standard", "ranks=2 buffers=one message_bytes=1,1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 placement=core,node cache=cold message_bytes=8,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 rotation=16 message_bytes=8,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 alignment=page offset_bytes=1,8,2048 message_bytes=8,1Ki,64Ki,1Mi"}},

@@ -4,6 +4,7 @@
 // of the round trip is the latency. TCP_NODELAY, and whether the transport sleeps in the kernel or polls like
 // an MPI library, decide the figure: both are parameters. After thesis 6.5.2.
 #include "benchmarks/network/transport_parameters.hpp"
+#include "benchmarks/ping_pong_buffers.hpp"
 
 namespace scope::latency {
 namespace {
@@ -16,26 +17,24 @@ class PingPong final : public Benchmark {
         transport_(connect(parameters, partner_)),
         bytes_(parameters.integer("message_bytes")),
         asked_(scope::message_buffers(parameters)),
-        buffers_(parameters.integer("message_bytes"), asked_.layout.at_least(2)) {}
+        buffers_(parameters.choice("buffers"), parameters.integer("message_bytes"), asked_.layout, client_,
+                 false) {}
 
   Work work() const override { return {.bytes = static_cast<double>(bytes_), .messages = 1, .steps = 2}; }
 
-  void fill(std::uint64_t seed) override {
-    buffers_.clear();
-    if (client_) write_pattern(current(), seed);
-  }
+  void fill(std::uint64_t seed) override { buffers_.fill(seed); }
 
   void run(Repetition& repetition) override {
     const double repeated = transport_->repeated();
     const auto ping = [&] {
-      transport_->send(current());
+      transport_->send(source());
+      transport_->receive(destination());
       buffers_.turn();
-      transport_->receive(current());
     };
     const auto pong = [&] {
+      transport_->receive(destination());
       buffers_.turn();
-      transport_->receive(current());
-      transport_->send(current());
+      transport_->send(source());
     };
     if (transport_->settles()) client_ ? ping() : pong();
     client_ ? repetition.time(ping) : repetition.time(pong);
@@ -43,27 +42,27 @@ class PingPong final : public Benchmark {
     repetition.observe("retransmitted_packets", transport_->repeated() - repeated);
   }
 
-  // Echoes are sent from the buffer in which the message arrived: one wrong byte anywhere persists to the
-  // end.
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(bytes_), pattern_problem(current(), seed)};
+    return {static_cast<std::int64_t>(bytes_), buffers_.problem(seed)};
   }
 
-  std::span<std::byte> received() override { return current(); }
+  std::span<std::byte> received() override { return buffers_.received(); }
+  double kept_share(std::int64_t calls) const override { return buffers_.kept_share(calls); }
 
   std::vector<ControlVariable> settings() const override { return settings_of(*transport_); }
   bool cold() const override { return asked_.cold; }
-  std::vector<std::span<const std::byte>> message_buffers() override { return {buffers_.memory()}; }
+  std::vector<std::span<const std::byte>> message_buffers() override { return buffers_.memory(); }
 
  private:
-  std::span<std::byte> current() { return buffers_.place(0); }
+  std::span<const std::byte> source() { return {buffers_.source(), bytes_}; }
+  std::span<std::byte> destination() { return {buffers_.destination(), bytes_}; }
 
   bool client_;
   Partner partner_;
   std::unique_ptr<Transport> transport_;
   std::size_t bytes_;
   MessageBuffers asked_;
-  Places buffers_;
+  PingPongBuffers buffers_;
 };
 
 const Registration registration{{
@@ -72,7 +71,7 @@ const Registration registration{{
     .summary = "ping-pong over a transport, without MPI",
     .ranks = Ranks::exactly(2),
     .rungs = network_rungs(Pattern::ping_pong),
-    .parameters = network_parameters(1),
+    .parameters = network_parameters(1, {buffers_parameter()}),
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second(), retransmitted_packets()},
     .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1,64,1Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},

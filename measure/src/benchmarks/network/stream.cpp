@@ -21,6 +21,8 @@ class Stream final : public Benchmark {
         window_(static_cast<int>(parameters.integer("window"))),
         transport_(connect(parameters, partner_)),
         bytes_(parameters.integer("message_bytes")),
+        rewritten_(parameters.choice("source") == "rewritten"),
+        many_(parameters.choice("receive_buffers") == "many"),
         asked_(scope::message_buffers(parameters)),
         sent_(bytes_, asked_.layout),
         arrived_(bytes_, asked_.layout) {}
@@ -39,14 +41,14 @@ class Stream final : public Benchmark {
     const double repeated = transport_->repeated();
     const Destination all_here{std::as_writable_bytes(std::span(&all_here_, 1))};
     const auto answer = std::as_bytes(std::span(&answer_, 1));
-    // Every message of every window arrives in a place of its own.
-    const std::int64_t places = std::min<std::int64_t>(window_, arrived_.most());
-    arrived_.use(places * repetition.calls());
+    const std::int64_t places = many_ ? std::min<std::int64_t>(window_, arrived_.most()) : 1;
+    many_ ? arrived_.use(places * repetition.calls()) : arrived_.use_in_turn(repetition.calls());
     sent_.use_in_turn(repetition.calls());
     // As a program that computes what it sends: no other processor's cache has a copy.
-    if (sends_ && !asked_.cold) rewrite(sent_.bytes());
+    if (sends_ && rewritten_ && !asked_.cold) rewrite(sent_.bytes());
     repetition.time([&](std::int64_t number) {
-      const Destination window{arrived_.place(number * places), arrived_.stride(), places};
+      const std::int64_t place = number * places % arrived_.count();
+      const Destination window{arrived_.place(place), arrived_.stride(), places};
       const std::span<const std::byte> message{sent_.in_turn(number), static_cast<std::size_t>(bytes_)};
       transport_->exchange(message, sends_ ? window_ : 0, window, receives_ ? window_ : 0);
       transport_->exchange(answer, receives_ ? 1 : 0, all_here, sends_ ? 1 : 0);
@@ -62,8 +64,9 @@ class Stream final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return receives_ ? arrived_.bytes() : std::span<std::byte>(); }
+  double kept_share(std::int64_t calls) const override { return arrived_.kept_share(calls * window_, many_); }
   std::int64_t most_operations() const override {
-    return std::max<std::int64_t>(1, arrived_.most() / window_);
+    return many_ ? std::max<std::int64_t>(1, arrived_.most() / window_) : Benchmark::most_operations();
   }
 
   std::vector<ControlVariable> settings() const override { return settings_of(*transport_); }
@@ -83,6 +86,8 @@ class Stream final : public Benchmark {
   int window_;
   std::unique_ptr<Transport> transport_;
   std::int64_t bytes_;
+  bool rewritten_;
+  bool many_;
   MessageBuffers asked_;
   Places sent_;  // windows take turns, each with one message
   Places arrived_;
@@ -113,7 +118,8 @@ Declaration declaration(const Member& member) {
           .rungs = member.rungs,
           .parameters = network_parameters(
               member.message_bytes,
-              {call("window", "", 64, 1, 4096, "messages in each direction before the acknowledgement")}),
+              {call("window", "", 64, 1, 4096, "messages in each direction before the acknowledgement"),
+               source_parameter(), receive_buffers_parameter()}),
           .definition = member.one_pair ? Definition::local : Definition::max_rank,
           .metrics = metrics,
           .sweeps = member.sweeps,

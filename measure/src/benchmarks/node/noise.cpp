@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "benchmark.hpp"
+#include "sampling/median.hpp"
 
 namespace scope::noise {
 namespace {
@@ -125,9 +126,7 @@ class Noise final : public Benchmark {
     const std::size_t quanta = ends_.size() - 1;
     std::vector<double> times_s(quanta);
     for (std::size_t i = 0; i < quanta; ++i) times_s[i] = repetition.ticks().seconds(ends_[i + 1] - ends_[i]);
-    std::vector<double> sorted = times_s;
-    std::nth_element(sorted.begin(), sorted.begin() + quanta / 2, sorted.end());
-    const double usual_s = sorted[quanta / 2];
+    const double usual_s = median(times_s);
     const double total_s = repetition.ticks().seconds(ends_.back() - ends_.front());
     std::vector<double> detours_at_s;
     double lost_s = 0;

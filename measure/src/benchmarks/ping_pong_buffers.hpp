@@ -1,0 +1,65 @@
+// Where the messages of a ping-pong come from and arrive: sent from one buffer and received into another, as in other
+// suites, or echoed from the buffer in which they arrived.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "declaration.hpp"
+#include "memory/places.hpp"
+
+namespace scope {
+
+inline Parameter buffers_parameter() {
+  return layout("buffers", "two,one",
+                "a rank sends from one buffer and receives into another, or echoes from where it received")
+      .worded(",echoed from one buffer");
+}
+
+class PingPongBuffers {
+ public:
+  // `posted_early`: the next message is awaited in another place than the one that is sent or verified.
+  PingPongBuffers(const std::string& buffers, std::int64_t bytes, const PlaceLayout& layout, bool first,
+                  bool posted_early)
+      : two_(buffers == "two"),
+        first_(first),
+        sent_(two_ ? bytes : 0, layout),
+        arrived_(bytes, layout.at_least(posted_early ? 2 : 1)) {}
+
+  std::byte* source() { return two_ ? sent_[0] : arrived_[0]; }
+  std::byte* destination() { return arrived_.next(); }
+  // After a message has arrived.
+  void turn() {
+    arrived_.turn();
+    if (two_) sent_.turn();
+  }
+
+  // Only the place of the last message is cleared: the next one may be awaited in another.
+  void fill(std::uint64_t seed) {
+    if (two_) sent_.write_pattern(sent_by(first_, seed));
+    if (!two_ && first_) {
+      write_pattern(arrived_.place(0), seed);
+    } else {
+      std::ranges::fill(arrived_.place(0), std::byte{0});
+    }
+  }
+  std::string problem(std::uint64_t seed) {
+    return pattern_problem(arrived_.place(0), two_ ? sent_by(!first_, seed) : seed);
+  }
+  double kept_share(std::int64_t calls) const { return two_ ? 1.0 / static_cast<double>(calls) : 1; }
+  std::span<std::byte> received() { return arrived_.place(0); }
+  std::vector<std::span<const std::byte>> memory() { return {sent_.memory(), arrived_.memory()}; }
+
+ private:
+  static std::uint64_t sent_by(bool first, std::uint64_t seed) { return 2 * seed + (first ? 1 : 0); }
+
+  bool two_;
+  bool first_;
+  Places sent_;
+  Places arrived_;
+};
+
+}  // namespace scope
