@@ -35,7 +35,7 @@ class Exchange:
     """Scope's, without the size."""
     definition: str = "local"
     iterations_over: int = 1
-    """One takes so many times as long as a ping-pong."""
+    """How many times longer it takes than a ping-pong."""
     smallest: int = 1
     peers: tuple[peers.Program, ...] = ()
 

@@ -13,7 +13,7 @@ from scope.statistics.order_statistics import median_interval
 BAND = (0.97, 1.03)
 """Ratios that count as the same."""
 TITLES = f"{'Scope us':>12}{'other us':>12}{'ratio':>8}  95 % interval"
-"""Of what `Verdict.columns` returns."""
+"""Above the columns of `Verdict.columns`."""
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,9 @@ class Benchmark {
   // the order in which messages arrive.
   virtual bool repeats() const { return true; }
 
-  // The share of what a repetition of so many calls receives that is still there at its end: less where one message
-  // overwrites another.
-  virtual double kept_share(std::int64_t /*calls*/) const { return 1; }
+  // The share of the received data that is still in memory at the end of a repetition of `calls` operations: below 1
+  // where messages overwrite each other. The same on every rank.
+  virtual double kept_share([[maybe_unused]] std::int64_t calls) const { return 1; }
 
   // For how many operations of one repetition there is room to receive.
   virtual std::int64_t most_operations() const { return 1'000'000; }

@@ -34,8 +34,8 @@ class Places {
   }
   std::int64_t most() const { return most(bytes_, layout_); }
 
-  // The share of so many messages that lie somewhere after the last one arrived: `many`, each has a place of its own as
-  // far as there is room; else those in turn. The same on every rank.
+  // The share of `messages` that is still in memory after the last one arrived. `many`: each has its own place, as far as
+  // there is room. The same on every rank.
   double kept_share(std::int64_t messages, bool many) const {
     const std::int64_t places = many ? most() : layout_.rotation;
     return static_cast<double>(std::min(places, messages)) / static_cast<double>(messages);
