@@ -19,7 +19,6 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from scope.errors import ScopeError, UsageError
-from scope.format1 import upgrade
 from scope.new_file import new_file
 from scope.strict import Strict, Unix
 
@@ -33,7 +32,7 @@ FILES = {
 CHECKSUMS = "checksums.sha256"
 """Of the files of a run that are complete, as `sha256sum -c` reads them."""
 DERIVED = {"statistics.json", "models.json", "findings.json"}
-"""Files that are not upgraded from an earlier format but derived anew."""
+"""Files that `scope analyze` derives."""
 
 T = TypeVar("T")
 
@@ -387,26 +386,14 @@ def read_json(path: Path, kind: type[T]) -> T:
     value = _parsed(path)
     number = value.get("format", FORMAT) if isinstance(value, dict) else FORMAT
     refuse_future(str(path), number)
-    if number < FORMAT and path.name in DERIVED:
-        raise OutdatedError(f"{path}: format = {number}: `scope analyze {path.parent}` derives it anew")
-    if number < FORMAT and path.name in upgrade.RAW:
-        value = upgrade.RAW[path.name](value)
+    if number < FORMAT and path.name in FILES:
+        raise UsageError(
+            f"{path}: format = {number}: must be {FORMAT}; an earlier version of Scope wrote this run"
+        )
     try:
         return TypeAdapter(kind).validate_python(value, strict=False)
     except ValidationError as error:
         raise UsageError(f"{path}: {explain(error)}") from error
-
-
-def format_of(path: Path) -> int:
-    """Return the format that a JSON file says it has; raises UsageError for one that this version cannot read."""
-    value = _parsed(path)
-    number = value.get("format", FORMAT) if isinstance(value, dict) else FORMAT
-    refuse_future(str(path), number)
-    return int(number)
-
-
-class OutdatedError(UsageError):
-    """A derived file has the format of an earlier version; what it holds can be derived anew."""
 
 
 def _parsed(path: Path) -> Any:
@@ -431,7 +418,7 @@ def _finite(text: str) -> float:
 def refuse_future(where: str, number: object) -> None:
     """Raise UsageError when a file has a format that this version cannot read."""
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
-        raise UsageError(f"{where}: format = {number!r}: this version of Scope reads format 1 to {FORMAT}")
+        raise UsageError(f"{where}: format = {number!r}: this version of Scope reads no format above {FORMAT}")
 
 
 def explain(error: ValidationError) -> str:

@@ -63,7 +63,7 @@ def test_old_results_are_replaced_not_trusted(golden_copy: Path) -> None:
         ("machine.json", None, "machine.json: does not exist"),
         ("benchmarks.json", None, "benchmarks.json: does not exist"),
         ("samples.jsonl", None, "samples.jsonl: does not exist"),
-        ("run.json", '{"format": 9}', "run.json: format = 9: this version of Scope reads format 1"),
+        ("run.json", '{"format": 9}', "run.json: format = 9: this version of Scope reads no format above 2"),
         ("machine.json", '{"format": 3, "clusters": []}', "machine.json: format = 3"),
         ("machine.json", '{"format": 1', "machine.json:1: column 13: not JSON"),
         ("samples.jsonl", '{"record": "launch", "format": 3}\n', "samples.jsonl:1: format = 3"),

@@ -35,7 +35,7 @@ def test_nested_models_are_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"format": 3, "fits": [], "ladders": []}', "format = 3: this version of Scope reads format 1"),
+        ('{"format": 3, "fits": [], "ladders": []}', "format = 3: this version of Scope reads no format above 2"),
         ('{"format": 2, "fits": []}', "ladders: missing"),
         ('{"format": 2, "fits": 3, "ladders": []}', "fits = 3: must be a valid list"),
         ('{"format": 2, "fits": [], "ladders": [], "more": 1}', "more = 1: this key is not known"),

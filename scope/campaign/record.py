@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from scope.campaign.features import Routine
 from scope.campaign.study import Planned, Point
@@ -29,9 +29,8 @@ class RunRecord(Planned):
     reason: str = ""
     exit_code: int | None = None
     """128 plus the number of the signal that ended the run; None where it timed out."""
-    oversubscribed: bool = Field(False, validation_alias=AliasChoices("oversubscribed", "crowded"))
-    """More ranks than processors: its times contain waiting for a processor and are no point of a law.
-    Campaigns of format 1 spell it `crowded`."""
+    oversubscribed: bool = False
+    """More ranks than processors: its times contain waiting for a processor and are no point of a law."""
     started_unix_s: Unix
     elapsed_s: float
     """Elapsed time of the whole command, launcher included."""

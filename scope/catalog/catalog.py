@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Literal, NamedTuple
 
 from scope import units
 from scope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
 from scope.catalog.pattern import matches_any
 from scope.errors import UsageError
-from scope.format1 import upgrade
-from scope.rundirectory import explain, read_json
+from scope.rundirectory import read_json
 
 LIMIT = "limit"
 """The layer that bounds all others on a ladder."""
@@ -233,12 +230,8 @@ class Catalog:
 
 
 def read(path: Path) -> Catalog:
-    """Read `benchmarks.json` of any format; raises UsageError naming file, key and value."""
-    described = upgrade.benchmarks(read_json(path, list[dict[str, Any]]))
-    try:
-        return Catalog(TypeAdapter(list[Benchmark]).validate_python(described))
-    except ValidationError as error:
-        raise UsageError(f"{path}: {explain(error)}") from error
+    """Read `benchmarks.json`; raises UsageError naming file, key and value."""
+    return Catalog(read_json(path, list[Benchmark]))
 
 
 def extent(size: Value) -> int | None:

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from scope.catalog.catalog import read as read_catalog
 from scope.findings.finding import Finding, Findings
-from scope.findings.run import find_all
 from scope.findings.run.context import Context
 from scope.machine.machine import Machine
 from scope.models.derive import derive
 from scope.plan.plan import read as read_plan
-from scope.rundirectory import OutdatedError, Run, RunDirectory, read_json
+from scope.rundirectory import Run, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
 from scope.simulation.record import read as read_simulation
 from scope.statistics.course import course_of
@@ -20,12 +19,8 @@ from scope.topology.topology import read as read_topology
 
 
 def read_findings(run: Path) -> list[Finding]:
-    """Return the findings of a run, worst first: from its file; derived in memory where its format is outdated."""
-    directory = RunDirectory(run)
-    try:
-        return read_json(directory.findings, Findings).findings
-    except OutdatedError:
-        return find_all(context_of(run))
+    """Return the findings of a run, worst first."""
+    return read_json(RunDirectory(run).findings, Findings).findings
 
 
 def context_of(run: Path) -> Context:

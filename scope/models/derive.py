@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from scope.catalog.catalog import Catalog
-from scope.catalog.catalog import read as read_catalog
 from scope.machine.machine import Machine
 from scope.models.communication.congestion import congestion
 from scope.models.communication.library_settings import name_breaks
@@ -26,26 +25,15 @@ from scope.models.scaling.dealing import dealings
 from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.models.scaling.saturation import saturations
 from scope.models.scaling.speedup import speedups
-from scope.rundirectory import FORMAT, OutdatedError, RunDirectory, read_json
-from scope.samples.reader import read as read_samples
+from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.samples import Samples
-from scope.statistics.summarise import summarise
 from scope.statistics.summary import Summary
 from scope.topology.topology import Topology
-from scope.topology.topology import read as read_topology
 
 
 def read_models(run: Path) -> Models:
-    """Return the models of a run: from its file; derived in memory where that is of an earlier format."""
-    directory = RunDirectory(run)
-    try:
-        return read_json(directory.models, Models)
-    except OutdatedError:
-        catalog = read_catalog(directory.benchmarks)
-        samples = read_samples(run, catalog)
-        topology = read_topology(directory.topology) if directory.topology.exists() else None
-        machine = read_json(directory.machine, Machine)
-        return derive(summarise(samples, catalog), machine, samples, catalog, topology)
+    """Return the models of a run."""
+    return read_json(RunDirectory(run).models, Models)
 
 
 def derive(

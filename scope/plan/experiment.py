@@ -12,10 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from scope.catalog.benchmark import Module
 from scope.errors import UsageError
-from scope.format1 import upgrade
 from scope.names import NAME, Argument, Text
 from scope.plan import hpl
-from scope.rundirectory import FORMAT, RunDirectory, format_of, must, read_toml, shortened
+from scope.rundirectory import must, read_toml, shortened
 from scope.strict import Asked
 
 Binding = Literal["core", "socket", "none"]
@@ -183,10 +182,7 @@ def did_you_mean(word: str, allowed: list[str]) -> str:
 def _read(file: Path) -> dict[str, Any]:
     if file.suffix == hpl.SUFFIX:
         return {"case": hpl.read(file)}
-    table = read_toml(file)
-    run = RunDirectory(file.parent)
-    of_a_run = file == run.experiment and run.run.exists()
-    return upgrade.experiment(table) if of_a_run and format_of(run.run) < FORMAT else table
+    return read_toml(file)
 
 
 def _put(table: dict[str, Any], path: list[str], value: Any) -> None:

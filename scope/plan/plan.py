@@ -23,7 +23,6 @@ from scope.catalog.benchmark import MODULES, Benchmark, Module
 from scope.catalog.catalog import Catalog
 from scope.catalog.pattern import matches, matches_any
 from scope.errors import UsageError
-from scope.format1 import upgrade
 from scope.plan import sweep
 from scope.plan.case import Batch, Key
 from scope.plan.case import key as key_of
@@ -32,12 +31,11 @@ from scope.plan.order import Compared, compared, side_by_side
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.sweep import Combination, Source, Value
-from scope.rundirectory import Skipped, read_text, refuse_future
+from scope.rundirectory import Skipped, read_text
 
 FORMAT = 2
 WITHOUT_MESSAGES_OF_MPI = ("node", "network", "storage")
 """Levels whose benchmarks measure no messages of MPI."""
-_FIRST_FORMAT = "# scope plan format=1 "
 MODULE_TIME_S: dict[Module, float] = {"baseline": 60.0, "standard": 1400.0, "advanced": 3600.0}
 """Seconds of sampling and starting when the experiment does not say: with all else 2.5 minutes, and 25."""
 START_S = 1.5
@@ -213,13 +211,12 @@ def header(seed: int, module: str) -> str:
 def read(path: Path) -> Plan:
     """Read `plan.txt`; raises UsageError naming file, line and allowed values."""
     text = read_text(path)
-    if text.startswith(_FIRST_FORMAT):
-        text = upgrade.plan(text)
     first, *lines = text.splitlines() or [""]
     head = re.fullmatch(r"# scope plan format=(\d+) seed=(\d+) module=(\w+)( launches=\d+ cases=\d+)?", first)
     if head is None:
         raise UsageError(f"{path}:1: {first[:60]!r}: must be '# scope plan format=N seed=N module=NAME'")
-    refuse_future(f"{path}:1", int(head[1]))
+    if int(head[1]) != FORMAT:
+        raise UsageError(f"{path}:1: format = {head[1]}: must be {FORMAT}")
     launches: list[Launch] = []
     for number, line in enumerate(lines, start=2):
         if not line.strip() or line.startswith("# left out: "):

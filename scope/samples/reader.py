@@ -12,11 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 from scope.catalog.catalog import Catalog
 from scope.checksum import check
 from scope.errors import UsageError
-from scope.format1 import upgrade
 from scope.plan.case import Batch, Case
 from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
-from scope.rundirectory import FORMAT, Run, RunDirectory, explain, format_of, read_bytes, read_json, refuse_future
+from scope.rundirectory import Run, RunDirectory, explain, read_bytes, read_json, refuse_future
 from scope.samples.records import (
     CaseRecord,
     EndRecord,
@@ -52,7 +51,6 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     """
     run = RunDirectory(run_directory)
     read_json(run.run, Run)
-    old = format_of(run.run) < FORMAT
     launches: dict[tuple[int, int], LaunchRecord] = {}
     ends: list[EndRecord] = []
     sentinels: list[SentinelRecord] = []
@@ -65,7 +63,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     planned = _planned(run.plan)
     for number, line, ended in _lines(run.samples):
         try:
-            record = _parse(f"{run.samples}:{number}", line, may_be_cut=not ended, old=old)
+            record = _parse(f"{run.samples}:{number}", line, may_be_cut=not ended)
             if record is None:
                 cut_line = CutLine(number, len(line), line[:60].decode("utf-8", "replace"))
             elif isinstance(record, LaunchRecord):
@@ -127,14 +125,14 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
             yield index + 1, line, index < len(lines) - 1
 
 
-def _parse(where: str, line: bytes, may_be_cut: bool, old: bool) -> AnyRecord | None:
+def _parse(where: str, line: bytes, may_be_cut: bool) -> AnyRecord | None:
     """Validate one line; None when it was cut.
 
     Raises ValueError with the reason, UsageError for a future format.
     """
     try:
         check(line)
-        return _RECORD.validate_python(upgrade.record(json.loads(line))) if old else _RECORD.validate_json(line)
+        return _RECORD.validate_json(line)
     except ValueError:  # also pydantic's ValidationError
         try:
             raw = json.loads(line)

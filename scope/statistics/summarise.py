@@ -11,9 +11,7 @@ import numpy as np
 
 from scope.catalog.benchmark import Definition, Metric
 from scope.catalog.catalog import Catalog
-from scope.catalog.catalog import read as read_catalog
-from scope.rundirectory import FORMAT, OutdatedError, RunDirectory, read_json
-from scope.samples.reader import read as read_samples
+from scope.rundirectory import RunDirectory, read_json
 from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from scope.statistics.course import Course, course_of
 from scope.statistics.definitions import comparable, grain, observed, series_of, times_under
@@ -47,15 +45,8 @@ class Collected:
 
 
 def read_statistics(run: Path) -> Summaries:
-    """Return the statistics of a run: from its file; derived in memory where that is of an earlier format."""
-    directory = RunDirectory(run)
-    try:
-        return read_json(directory.statistics, Summaries)
-    except OutdatedError:
-        catalog = read_catalog(directory.benchmarks)
-        samples = read_samples(run, catalog)
-        course = course_of(samples)
-        return Summaries(format=FORMAT, summaries=summarise(samples, catalog, course), course=course)
+    """Return the statistics of a run."""
+    return read_json(RunDirectory(run).statistics, Summaries)
 
 
 def read_summaries(run: Path) -> list[Summary]:

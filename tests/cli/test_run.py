@@ -217,8 +217,8 @@ def test_a_finished_run_is_resumed_to_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("run.json", '"format": 2', '"format": 3', ["run.json", "format = 3", "reads format 1 to 2"]),
-        ("plan.txt", "format=2", "format=7", ["plan.txt:1", "format = 7", "reads format 1 to 2"]),
+        ("run.json", '"format": 2', '"format": 3', ["run.json", "format = 3", "reads no format above 2"]),
+        ("plan.txt", "format=2", "format=7", ["plan.txt:1", "format = 7", "must be 2"]),
         (
             "machine.json",
             '"fingerprint": "',

@@ -251,7 +251,7 @@ def test_an_attempt_keeps_the_positions(benchmarks: Catalog) -> None:
     ("text", "words"),
     [
         ("", ["plan.txt:1", "# scope plan"]),
-        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9", "reads format"]),
+        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9", "must be 2"]),
         ("# scope plan format=2 seed=1 module=baseline\nmpi.latency a=1\n", ["plan.txt:2", "launch N ranks=R"]),
         (
             "# scope plan format=2 seed=1 module=x\nlaunch 1 ranks=2 transport=default placement=core\nx y\n",

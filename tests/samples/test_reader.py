@@ -203,7 +203,7 @@ def test_a_future_format_is_refused_even_with_keys_nobody_knows(golden_copy: Pat
 def test_a_run_of_a_future_format_is_refused(golden_copy: Path) -> None:
     path = golden_copy / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 7}))
-    with pytest.raises(UsageError, match=r"run\.json: format = 7: this version of Scope reads format 1"):
+    with pytest.raises(UsageError, match=r"run\.json: format = 7: this version of Scope reads no format above 2"):
         read(golden_copy, catalog())
 
 
