@@ -94,7 +94,7 @@ def scope_s(pair: Pair, exchange: Exchange, size: int) -> float:
 def others(
     pair: Pair, exchange: Exchange, size: int, imb: Path | None, osu: Path | None
 ) -> Iterator[tuple[str, Callable[[], float]]]:
-    """Yield each program to hold it against, and what starts that once and returns seconds."""
+    """Yield each program to compare with, and what starts it once and returns seconds."""
     iterations, loops = SIZES[size]
     words = [exchange.name, str(size), str(max(1, iterations // exchange.iterations_over)), str(loops)]
     yield "plain loop", lambda: pair.plain(words)

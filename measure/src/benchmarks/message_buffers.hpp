@@ -37,9 +37,7 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
 // What streams send, and where it arrives.
 inline Parameter source_parameter() {
   return layout("source", "untouched,rewritten",
-                "the sender leaves what it sends as it is, or rewrites it before every repetition, as a "
-                "program that "
-                "computes it")
+                "what is sent is left as it is, or rewritten by the sender before every repetition")
       .worded(",from rewritten memory");
 }
 inline Parameter receive_buffers_parameter() {
