@@ -10,13 +10,11 @@ import typer
 from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, Storage, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.table import Table
 
     from scope.engine.reproduce import Reproduced
     from scope.engine.reproduce_all import AllOptions
-    from scope.models.published.reproduction import Row
+    from scope.models.published.overview import ComparedValue
 
 
 def command(
@@ -166,73 +164,31 @@ def _list(json: bool) -> None:
         console(breaks=True).print(grid(["name", "title", "source"], rows, breaks=(1, 2)))
 
 
-def _lines(rows: list[Row], number: Callable[[float | None, str], str]) -> Table:
-    """Return the figures of a published table in its lines and columns: published | measured."""
-    from rich.table import Table
-    from rich.text import Text
-
-    columns = list(dict.fromkeys(row.column for row in rows))
-    table = Table(box=None, pad_edge=False)
-    table.add_column("published | measured", no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("origin")
-    table.add_column("remark")
-    for line in dict.fromkeys(row.line for row in rows):
-        of = {row.column: row for row in rows if row.line == line}
-        cells = [
-            f"{number(one.published, one.unit)} | {number(one.measured, one.unit)}"
-            if (one := of.get(column))
-            else ""
-            for column in columns
-        ]
-        first = next(iter(of.values()))
-        table.add_row(*map(Text, [line, *cells, first.origin, first.remark]))
-    return table
-
-
 def _show(found: Reproduced) -> None:
-    """Print the rows as tables: figures, then statements."""
-    from rich.table import Table
+    """Print what the source prints beside ours, and how much of it holds."""
     from rich.text import Text
 
     from scope.models.published.overview import tally
-    from scope.report.reproduction.words import counted, number
+    from scope.report.reproduction.words import counted
     from scope.report.terminal.console import console
 
     reference = found.reference
-    table = Table(box=None, pad_edge=False)
-    for column in ("row", "published", "predicted", "measured", "limit", "origin", "remark"):
-        text = column in ("row", "origin", "remark")
-        table.add_column(column, justify="left" if text else "right", no_wrap=not text)
-    in_lines = [row for row in found.rows if row.line]
-    stated = [row for row in found.rows if row.relation]
-    for row in found.rows:
-        if row.line or row.relation:
-            continue
-        figures = [number(value, row.unit) for value in (row.published, row.predicted, row.measured, row.limit)]
-        table.add_row(*map(Text, [row.row, *figures, row.origin, row.remark]))
     screen = console()
     screen.print(Text(f"{reference.title}\n{reference.source}; {reference.machine}\n"))
-    if reference.study is not None:
-        screen.print(Text(f"{reference.study.stands_for}\n"))
-    for place in reference.place:
+    if reference.stands_for:
+        screen.print(Text(f"{reference.stands_for}\n"))
+    here = reference.study.network if reference.study else reference.place
+    for place in here:
         screen.print(Text(f"{place.name}: {place.words}"))
-    if reference.place:
+    if here:
         screen.print()
-    if in_lines:
-        screen.print(_lines(in_lines, number))
-        screen.print()
-    if table.row_count:
-        screen.print(table)
-        screen.print()
-    if stated:
-        screen.print(statements(stated))
-        screen.print(Text(f"\n{counted(tally(stated))}"))
+    screen.print(statements(found.rows))
+    if any(row.relation for row in found.rows):
+        screen.print(Text(f"\n{counted(tally(found.rows))}"))
     screen.print(Text(f"run: {found.folder}"))
 
 
-def statements(rows: list[Row]) -> Table:
+def statements(rows: list[ComparedValue]) -> Table:
     """Return the table of statements: published, predicted, ours, and whether the relation holds."""
     from rich.table import Table
     from rich.text import Text

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter
 from scope.engine.own_command import run_scope
 from scope.engine.results import Run
 from scope.errors import InterruptedRunError, ScopeError, UsageError
-from scope.models.published.judgement import Observed
-from scope.models.published.place import Place
+from scope.models.published.observed import ObservedPlace, ObservedRun
+from scope.models.published.reference import ReproductionPlace
 from scope.plan.experiment import Experiment, write
 from scope.rundirectory import RunDirectory, write_json, write_text
 
@@ -22,7 +22,7 @@ ABSENT = "not-measured.json"
 """Why a place was not measured, by its name."""
 
 
-def run(places: Sequence[Place], experiments: Mapping[str, Experiment], folder: Path) -> None:
+def run(places: Sequence[ReproductionPlace], experiments: Mapping[str, Experiment], folder: Path) -> None:
     """Measure every place that has no finished run in the folder; an interrupted run goes on.
 
     A place that cannot be measured here does not keep the others from it: the folder says why. ScopeError where
@@ -50,17 +50,17 @@ def run(places: Sequence[Place], experiments: Mapping[str, Experiment], folder: 
         raise ScopeError(f"{folder}: nothing could be measured: {next(iter(absent.values()))}")
 
 
-def observed(places: Sequence[Place], folder: Path) -> dict[str, Observed]:
+def observed(places: Sequence[ReproductionPlace], folder: Path) -> dict[str, ObservedPlace]:
     """Return what the runs in a folder gave, by the name of the place."""
     finished = [place for place in places if _finished(RunDirectory(folder / place.name))]
     if not finished:
         names = ", ".join(place.name for place in places)
         raise UsageError(f"{folder}: must contain a finished run of at least one place: {names}")
-    return {place.name: _observed(Run(folder / place.name), place) for place in finished}
-
-
-def _observed(run: Run, place: Place) -> Observed:
-    return Observed(run.measurements, list(run.models.fits), place.link_bits_per_s)
+    runs = {place: Run(folder / place.name) for place in finished}
+    return {
+        place.name: ObservedRun(run.measurements, run.models.fits, place.link_bits_per_s, run.models.speedups)
+        for place, run in runs.items()
+    }
 
 
 def absent(folder: Path) -> dict[str, str]:

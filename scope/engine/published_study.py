@@ -18,8 +18,8 @@ from scope.engine.directories import new_directory
 from scope.errors import ScopeError, UsageError
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation
-from scope.models.published.reference import Network, Reference, StudyOf, StudyScale, beside
-from scope.models.published.reproduction import Row
+from scope.models.published.observed import ObservedPlace
+from scope.models.published.reference import PublishedStudy, StudyNetwork, StudyScale, beside
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import write_text
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(
-    study: StudyOf,
+    study: PublishedStudy,
     name: str,
     full: bool,
     repetitions: int | None,
@@ -61,30 +61,28 @@ def run(
     return folder
 
 
-def rows(reference: Reference, folder: Path) -> list[Row]:
-    """Return the published figures beside those of the campaigns in a folder."""
-    study = reference.study
-    assert study is not None
-    found = {
-        network.name: published.done(folder / _place(network), network.transport)
+def observed(study: PublishedStudy, folder: Path) -> dict[str, ObservedPlace]:
+    """Return what the campaigns in a folder gave, by the name of the network."""
+    found: dict[str, ObservedPlace] = {
+        network.name: published.observed(folder / _place(network), network.transport)
         for network in study.network
         if (folder / _place(network) / "campaign.json").exists()
     }
     if not found:
         places = ", ".join(dict.fromkeys(map(_place, study.network)))
         raise UsageError(f"{folder}: must hold a campaign for each place: {places}")
-    return published.rows(study, found)
+    return found
 
 
-def _place(network: Network) -> str:
+def _place(network: StudyNetwork) -> str:
     """Return the name of the folder of a campaign."""
     return "-".join(filter(None, [network.lab or "here", network.program]))
 
 
 def _words(
-    study: StudyOf,
+    study: PublishedStudy,
     scale: StudyScale,
-    networks: Sequence[Network],
+    networks: Sequence[StudyNetwork],
     mpi: MpiInstallation,
     folder: Path,
     repetitions: int | None,
@@ -112,7 +110,7 @@ def _words(
     return ["campaign", str(file), *options]
 
 
-def _application(study: StudyOf, mpi: str | None) -> Program:
+def _application(study: PublishedStudy, mpi: str | None) -> Program:
     """Return what the application is started with; UsageError names the package where there is no application."""
     assert study.application is not None
     asked = study.application
@@ -123,7 +121,7 @@ def _application(study: StudyOf, mpi: str | None) -> Program:
     return recognise([asked.program], mpi, os.environ, Path.cwd())
 
 
-def _program(study: StudyOf, name: str, scale: StudyScale, mpi: MpiInstallation) -> list[str]:
+def _program(study: PublishedStudy, name: str, scale: StudyScale, mpi: MpiInstallation) -> list[str]:
     """Return the words of the program that is studied."""
     if study.application is None:
         return programs.command(name, scale.arguments, mpi)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from scope.build import collectives, installations
@@ -18,24 +18,10 @@ from scope.lab.active import active
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
-from scope.models.published import (
-    broadcasts,
-    efficiencies,
-    files,
-    growth,
-    judgement,
-    linpack,
-    messages,
-    phases,
-    products,
-    rates,
-    times,
-)
-from scope.models.published.judgement import Observed
-from scope.models.published.place import Scale
-from scope.models.published.reference import Reference, load
-from scope.models.published.reproduction import Known, Row
-from scope.models.published.reproduction import rows as reproduced
+from scope.models.published import judgement
+from scope.models.published.observed import ObservedPlace, ObservedRun
+from scope.models.published.overview import ComparedValue
+from scope.models.published.reference import Reference, Scale, load
 from scope.plan.experiment import Experiment, resolve
 from scope.plan.placement import Placement
 from scope.topology.estimate import LIBRARY, LIMIT, estimate
@@ -70,7 +56,7 @@ class Reproduced:
     """A published experiment beside ours."""
 
     reference: Reference
-    rows: list[Row]
+    rows: list[ComparedValue]
     folder: Path
 
 
@@ -90,7 +76,7 @@ def reproduce(
     folder = options.run
     if folder is None:
         folder = _measured(reference, options, progress, command)
-    return Reproduced(reference, _rows(reference, folder, options.full), folder)
+    return Reproduced(reference, _compared(reference, folder), folder)
 
 
 def _measured(
@@ -167,81 +153,47 @@ def fitting(scale: Scale, room: int | None) -> list[str]:
     return [text for text in scale.cases if fits(text)]
 
 
-def _rows(reference: Reference, folder: Path, full: bool) -> list[Row]:
-    """Return the published figures beside those of a run, and what the source says of them."""
-    if reference.place:
-        places = published_places.observed(reference.place, folder)
-        known = judgement.Known(reference.reading, places, {}, published_places.absent(folder))
-        return judgement.rows(reference.statement, known)
-    tables = _tables(reference, folder, full)
-    if not reference.statement:
-        return tables
-    observed = {} if reference.study else {"": _observed(reference, Run(folder))}
-    words = judgement.by_words(tables, reference.statement)
-    known = judgement.Known(reference.reading, observed, words, {})
-    return tables + judgement.rows(reference.statement, known)
-
-
-def _observed(reference: Reference, run: Run) -> Observed:
-    return Observed(run.measurements, list(run.models.fits), reference.link_bits_per_s or None)
-
-
-def _tables(reference: Reference, folder: Path, full: bool) -> list[Row]:
-    """Return the figures of the published tables beside those of a run."""
+def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
+    """Return what the source prints beside what the runs in a folder gave."""
+    absent: dict[str, str] = {}
+    places: dict[str, ObservedPlace]
     if reference.study is not None:
-        return published_study.rows(reference, folder)
-    run = Run(folder)
-    summaries = list(run.statistics)
-    if reference.broadcast:
-        return _broadcasts(reference, run)
-    if reference.product:
-        return _products(reference, run, full)
-    if reference.growth:
-        return growth.rows(reference, run.models.fits, summaries[0].origin)
-    if reference.message:
-        return messages.rows(reference, run.measurements)
-    if reference.rate or reference.efficiency:
-        return rates.rows(reference, summaries) + efficiencies.rows(reference, summaries)
-    if reference.share:
-        return times.rows(reference, summaries)
-    if reference.phase:
-        return phases.rows(reference, summaries)
-    if reference.file:
-        return files.rows(reference, summaries)
-    if reference.linpack:
-        return linpack.rows(reference, summaries)
-    return reproduced(reference, Known(run.measurements, run.models.speedups, reference.scale(full).sizes))
+        places = published_study.observed(reference.study, folder)
+    elif reference.place:
+        places, absent = published_places.observed(reference.place, folder), published_places.absent(folder)
+    else:
+        places = {"": _observed(reference, Run(folder))}
+    known = judgement.KnownValues(reference.reading, places, absent)
+    return judgement.compared(reference.statement, known)
 
 
-def _broadcasts(reference: Reference, run: Run) -> list[Row]:
-    """Return published broadcasts beside those of a run and beside the limits of its topology."""
-    found = broadcasts.measured(list(run.statistics))
-    topology = run.directory.topology
-    if not found or run.machine.build is None or not topology.is_file():
-        raise UsageError(f"{run.path}: must be a run of mpi.broadcast on several hosts, with its topology.toml")
-    largest = next(iter(found.values()))
-    launch = next(one for one in run.raw_samples.launches if one.ranks == largest.ranks)
-    hosts = [process.host for process in sorted(launch.processes, key=lambda process: process.rank)]
-    size = int(largest.parameters["message_bytes"])
-    estimator = collectives.build(run.machine.build.mpi).estimator
-    estimates = estimate(estimator, topology, "broadcast", size, hosts)
-    by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in estimates.items()}
-    by_transport["default"] = estimates[LIBRARY].seconds
-    known = broadcasts.Broadcasts(
-        ranks=largest.ranks,
-        message_bytes=size,
-        origin=largest.origin,
-        measured_s={transport: one.median for transport, one in found.items() if one.median is not None},
-        estimated_s=by_transport,
-        limit_s=estimates[LIMIT].seconds,
-    )
-    return broadcasts.rows(reference, known)
-
-
-def _products(reference: Reference, run: Run, full: bool) -> list[Row]:
-    """Return published matrix products beside those of a run, with the bytes that crossed each trunk."""
+def _observed(reference: Reference, run: Run) -> ObservedRun:
+    """Return what a run gave; beside its cases what its topology says, where that is asked for."""
+    found = ObservedRun(run.measurements, run.models.fits, reference.link_bits_per_s, run.models.speedups)
+    asked = {one.read for one in reference.reading.values()}
+    if not asked & {"broadcast_limit", "trunk", "trunk_bytes"}:
+        return found
     topology = run.directory.topology
     if not topology.is_file():
         raise UsageError(f"{run.path}: must be a run on several groups of hosts, with its topology.toml")
-    found = products.measured(list(run.statistics), run.raw_samples, read_topology(topology))
-    return products.rows(reference, reference.scale(full).sizes, found)
+    if "broadcast_limit" not in asked:
+        return replace(found, topology=read_topology(topology), samples=run.raw_samples)
+    estimates = _estimates(run, topology)
+    return replace(found, broadcasts_s=estimates, broadcast_limit_s=estimates.get(LIMIT))
+
+
+def _estimates(run: Run, topology: Path) -> dict[str, float]:
+    """Return the estimated times of the largest broadcast of a run by transport, and their limit."""
+    times = run.measurements.of("mpi.broadcast", "time_s")
+    if not times or run.machine.build is None:
+        return {}
+    largest = max(times, key=lambda one: (one.ranks, run.measurements.size(one)))
+    found = estimate(
+        collectives.build(run.machine.build.mpi).estimator,
+        topology,
+        "broadcast",
+        run.measurements.size(largest),
+        run.measurements.hosts(largest),
+    )
+    by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in found.items()}
+    return by_transport | {"default": found[LIBRARY].seconds, LIMIT: found[LIMIT].seconds}

@@ -13,8 +13,7 @@ from scope.engine.directories import new_directory
 from scope.engine.own_command import Ended, run_scope
 from scope.errors import InterruptedRunError, UsageError
 from scope.models.published import reference
-from scope.models.published.overview import Outcome, Overview
-from scope.models.published.reproduction import Row
+from scope.models.published.overview import ComparedValue, Overview, RepeatedExperiment
 from scope.rundirectory import read_json, write_json, write_text
 
 OVERVIEW = "reproductions.json"
@@ -70,10 +69,10 @@ def reproduce_all(options: AllOptions, listener: Listener) -> tuple[Overview, Pa
     return _written(folder, options, done), folder
 
 
-def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Outcome:
+def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> RepeatedExperiment:
     """Repeat one experiment, or what it lacks."""
     described = reference.load(name)
-    outcome = Outcome(name=name, title=described.title, source=described.source, rows=[])
+    outcome = RepeatedExperiment(name=name, title=described.title, source=described.source, rows=[])
     if limit_s <= 0:
         return outcome.model_copy(update={"reason": "the time limit was reached before it began"})
     own = folder / name
@@ -87,7 +86,7 @@ def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Outcom
     ended = run_scope(words, limit_s=limit_s)
     found = {"seconds": round(time.monotonic() - begin_s, 1)}
     if ended.code == 0:
-        rows = TypeAdapter(list[Row]).validate_json(ended.output)
+        rows = TypeAdapter(list[ComparedValue]).validate_json(ended.output)
         return outcome.model_copy(update=found | {"rows": rows})
     return outcome.model_copy(update=found | {"reason": _reason(ended, limit_s), "unfinished": ended.out_of_time})
 
@@ -98,7 +97,7 @@ def _reason(ended: Ended, limit_s: float) -> str:
     return ended.reason or f"ended with exit code {ended.code}"
 
 
-def _done(folder: Path, options: AllOptions) -> dict[str, Outcome]:
+def _done(folder: Path, options: AllOptions) -> dict[str, RepeatedExperiment]:
     """Return what an earlier command did in the folder, by name."""
     file = folder / OVERVIEW
     if not file.is_file():
@@ -112,7 +111,7 @@ def _done(folder: Path, options: AllOptions) -> dict[str, Outcome]:
     return {outcome.name: outcome for outcome in before.outcomes}
 
 
-def _written(folder: Path, options: AllOptions, done: dict[str, Outcome]) -> Overview:
+def _written(folder: Path, options: AllOptions, done: dict[str, RepeatedExperiment]) -> Overview:
     """Write what is known so far: the data and the page."""
     from scope.report.reproduction import page
 

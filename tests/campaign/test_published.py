@@ -20,6 +20,7 @@ from scope.campaign.record import Journal, RunRecord
 from scope.campaign.study import Value, made
 from scope.cli import dispatch
 from scope.engine import published_study
+from scope.models.published.judgement import KnownValues, compared
 from scope.models.published.reference import StudyScale, beside, load, names
 from tests.campaign.records import study
 
@@ -59,23 +60,18 @@ def test_studies_are_whole() -> None:
         else:
             assert beside(published.application.input).is_file()
         networks = {network.name for network in published.network}
-        assert {figure.network for figure in published.figure} == networks
-        assert {figure.over for figure in published.figure} <= networks | {""}
+        assert {reading.place for reading in load(name).reading.values() if not reading.of} == networks
         varied = any(len(values) > 1 for values in published.fitting.parameters.values())
         assert published.fitting.repetitions >= 6 or varied, "for intervals, or for groups"
 
 
 def test_the_table_of_wall_clock_and_processor_agrees_with_itself() -> None:
-    published = load("gamma-table1").study
-    assert published is not None
-    of = {figure.words: figure.published for figure in published.figure}
+    of = {one.title: one.published for one in load("gamma-table1").statement}
     for machine in ("MPICH TCP/IP", "MPI/GAMMA, flow control on", "MPI/GAMMA, flow control off"):
         wall, cpu = of[f"{machine}, wall-clock (a)"], of[f"{machine}, CPU time (b)"]
         assert wall is not None
         assert cpu is not None
         assert of[f"{machine}, (a) - (b)"] == pytest.approx(wall - cpu, abs=0.5)
-        lines = {figure.line for figure in published.figure if figure.words.startswith(f"{machine}, (")}
-        assert lines == {machine}
         assert of[f"{machine}, (a) / (b)"] == pytest.approx(wall / cpu, abs=0.005)
 
 
@@ -99,9 +95,13 @@ def test_wall_clock_and_processor(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["RISC machine (1.5 GHz), wall-clock (a)"]["measured"] == pytest.approx(0.25)
     assert dispatch("reproduce", ["gamma-table1", "--run", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert re.search(
-        r"MPICH TCP/IP +93\.0 s \| 750 ms +67\.0 s \| 500 ms +26\.0 s \| 250 ms +1\.39 \| 1\.50", printed
-    )
+    for words in (
+        r"MPICH TCP/IP, wall-clock \(a\) +93\.0 s +– +750 ms",
+        r"MPICH TCP/IP, CPU time \(b\) +67\.0 s +– +500 ms",
+        r"MPICH TCP/IP, \(a\) - \(b\) +26\.0 s +– +250 ms",
+        r"MPICH TCP/IP, \(a\) / \(b\) +1\.39 +– +1\.50",
+    ):
+        assert re.search(words, printed)
     assert found["MPICH TCP/IP, wall-clock (a)"]["measured"] == pytest.approx(0.75)
     assert found["MPICH TCP/IP, (a) / (b)"]["measured"] == pytest.approx(1.5)
     assert found["MPI/GAMMA, flow control on, (a) - (b)"]["measured"] == pytest.approx(0)
@@ -126,8 +126,8 @@ def test_the_serial_share_and_speed_up(
     assert (share["published"], share["origin"]) == (0.23, "emulated")
     assert share["measured"] == pytest.approx(0.3, abs=0.01)
     assert found["serial share P, GAMMA"]["measured"] == pytest.approx(0, abs=0.01)
-    assert found["speed-up on 2 processes, TCP/IP"]["measured"] == pytest.approx(1 / 0.65)
-    assert (found["speed-up on 3 processes, GAMMA"]["measured"], counts[1]) == (None, 2)
+    assert found["speedup on 2 processes, TCP/IP"]["measured"] == pytest.approx(1 / 0.65)
+    assert (found["speedup on 3 processes, GAMMA"]["measured"], counts[1]) == (None, 2)
 
 
 def test_an_application_that_is_not_here_names_its_package(
@@ -156,15 +156,14 @@ def test_the_application_runs_over_active_messages_and_through_shared_memory(
         for network in reference.study.network
         if network.transport in ("default", "active-messages")
     ]
-    chosen = [figure for figure in reference.study.figure if figure.network in {one.name for one in networks}]
-    figures_here = [figure for figure in chosen if not figure.over]
-    study_here = reference.study.model_copy(update={"fitting": tiny, "network": networks, "figure": figures_here})
+    study_here = reference.study.model_copy(update={"fitting": tiny, "network": networks})
     folder = published_study.run(study_here, "tiny", False, None, None, tmp_path / "tiny")
-    found = published_study.rows(reference.model_copy(update={"study": study_here}), folder)
-    assert len(found) == 9
+    known = KnownValues(reference.reading, published_study.observed(study_here, folder), {})
+    rows = compared(reference.statement, known)
+    found = [row for row in rows if row.measured is not None]
+    assert len(found) == 4 + 1 + 4, "of active messages and of shared memory"
     for row in found:
         assert row.origin == "measured", row
-        assert row.measured is not None
 
 
 def test_protocols_of_two_networks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,7 @@ from scope.cli import dispatch
 from scope.engine import own_command, published_places, reproduce_all
 from scope.engine.own_command import Ended
 from scope.errors import ScopeError
-from scope.models.published.place import Place, Scale
-from scope.models.published.reference import names
+from scope.models.published.reference import ReproductionPlace, Scale, names
 from scope.plan.experiment import Experiment
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
@@ -107,7 +106,8 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = [
-        Place(name=name, words=name, lab="sparc", fitting=Scale(launches=1, cases=[])) for name in ("a", "b", "c")
+        ReproductionPlace(name=name, words=name, lab="sparc", fitting=Scale(launches=1, cases=[]))
+        for name in ("a", "b", "c")
     ]
     experiments = {place.name: Experiment() for place in places}
     done: list[list[str]] = []

@@ -10,10 +10,10 @@ import pytest
 from scope.errors import UsageError
 from scope.machine.machine import EmulatedCluster, EmulatedLink
 from scope.models.fitting.fit import Fit, FittedParameter
-from scope.models.published.judgement import Known, Observed, by_words, holds, rows
-from scope.models.published.overview import tally
+from scope.models.published.judgement import COMBINED, KnownValues, compared, holds
+from scope.models.published.observed import ObservedRun
+from scope.models.published.overview import ComparedValue, tally
 from scope.models.published.reference import Reference, load, names
-from scope.models.published.reproduction import Row
 from scope.models.published.statement import Reading, Statement
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
@@ -71,9 +71,9 @@ READINGS = {
 }
 
 
-def judged(statement: Statement, made: list[Summary], tables: dict[str, Row] | None = None) -> Row:
-    places = {"": Observed(measured(made), [], 1e7)} if made else {}
-    (row,) = rows([statement], Known(READINGS, places, tables or {}, {"bus": "no lab here"}))
+def judged(statement: Statement, made: list[Summary], **readings: Reading) -> ComparedValue:
+    places = {"": ObservedRun(measured(made), [], 1e7)} if made else {}
+    (row,) = compared([statement], KnownValues(READINGS | readings, places, {"bus": "no lab here"}))
     return row
 
 
@@ -158,7 +158,7 @@ def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> No
         lab = EmulatedCluster(name="small", title="", links=[link], relayed=[], faults=[])
         made = measured(ping_pong(1.0))
         made = replace(made, machine=made.machine.model_copy(update={"lab": lab}))
-        (row,) = rows([statement], Known(READINGS, {"": Observed(made, [], 1e7)}, {}, {}))
+        (row,) = compared([statement], KnownValues(READINGS, {"": ObservedRun(made, [], 1e7)}, {}))
         assert row.holds == holding
     assert "ports of a" in row.remark
     assert "67 %" in row.remark
@@ -166,35 +166,110 @@ def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> No
 
 
 def test_a_run_without_any_figure_is_not_judged() -> None:
-    known = Known(READINGS, {"": Observed(measured([]), [], 1e7)}, {}, {})
-    (row,) = rows([Statement(where="7.5", of="standard", over="longest", above=1)], known)
+    known = KnownValues(READINGS, {"": ObservedRun(measured([]), [], 1e7)}, {})
+    (row,) = compared([Statement(where="7.5", of="standard", over="longest", above=1)], known)
     assert (row.measured, row.holds, row.remark) == (None, "", "not measured here")
 
 
-def test_rows_of_tables_need_not_be_printed_again() -> None:
-    values = {"predicted": 3.0, "measured": 2.5, "unit": "1", "limit": None, "origin": "measured", "size": 0}
-    table = Row.model_validate(values | {"row": "improvement", "published": 2.2, "ranks": 4, "remark": ""})
-    row = judged(Statement(where="G.1", of="improvement", above=1), [], {"improvement": table})
-    assert (row.published, row.predicted, row.measured, row.holds) == (2.2, 3.0, 2.5, "yes")
-    drawn = table.model_copy(update={"row": "drawn", "published": None, "predicted": None, "measured": 5.0})
-    quotient = Statement(where="G.1", of="improvement", over="drawn", says="drawn and larger", below=1)
-    row = judged(quotient, [], {"improvement": table, "drawn": drawn})
-    assert (row.published, row.predicted, row.measured, row.says) == (None, None, 0.5, "drawn and larger")
-
-
-def test_a_figure_of_a_table_is_that_on_the_most_processes() -> None:
-    values = {"published": 5.0, "predicted": None, "unit": "1", "limit": None, "origin": "measured", "size": 0}
+def test_values_are_combined_launch_by_launch() -> None:
+    given = {"read": "quotient", "of": ["synchronous", "standard"]}
+    drift = [1.0, 2.0, 4.0]
+    numbers = (1, 2, 3)
     made = [
-        Row.model_validate(values | {"row": f"BT, {n} processes", "ranks": n, "measured": n / 2, "remark": ""})
-        for n in (8, 2)
+        *ping_pong(*drift, numbers=numbers),
+        *ping_pong(*(1.5 * each for each in drift), mode="synchronous", numbers=numbers),
     ]
-    known = by_words(made, [Statement(where="", of="BT", above=1)])
-    assert known["BT"].measured == 4.0
-    assert known["BT, 2 processes"].measured == 1.0
+    row = judged(
+        Statement(where="6.2", of="slower", above=1.4, below=1.6), made, slower=Reading.model_validate(given)
+    )
+    assert row.measured == pytest.approx(1.5)
+    assert row.holds == "yes", "what all of a launch shares cancels"
+    assert row.row == "slower"
+
+
+@pytest.mark.parametrize(
+    ("read", "truth"),
+    [
+        *(("sum", 12.0), ("difference", 4.0), ("product", 32.0), ("quotient", 2.0)),
+        *(("lost", -1.0), ("geometric_mean", 32**0.5), ("smallest", 4.0), ("largest", 8.0)),
+    ],
+)
+def test_combinations(read: str, truth: float) -> None:
+    made = [
+        summary(launches(value, value), numbers=(1, 2), message_bytes=0, mode=mode)
+        for mode, value in (("synchronous", 8.0), ("standard", 4.0))
+    ]
+    both = Reading.model_validate({"read": read, "of": ["synchronous", "standard"]})
+    assert judged(Statement(where="", of="both", unit="s"), made, both=both).measured == pytest.approx(truth)
+    alone = judged(Statement(where="", of="both", above=1), made[:1], both=both)
+    assert (alone.measured, alone.holds, alone.remark) == (None, "", "not measured here"), "a part lacks"
+
+
+def test_an_unnamed_combination_of_nothing_is_no_value() -> None:
+    made = [
+        summary(launches(value, value), numbers=(1, 2), message_bytes=0, mode=mode)
+        for mode, value in (("synchronous", 8.0), ("standard", 0.0))
+    ]
+    both = Reading(read="quotient", of=["synchronous", "standard"])
+    assert judged(Statement(where="", of="both"), made, both=both).measured is None
+
+
+def of_ranks(*values: tuple[int, int, float]) -> list[Summary]:
+    """Products of a size on a number of ranks, and their times."""
+    return [
+        summary(
+            launches(seconds, seconds),
+            "algorithm.matmul_cannon",
+            "time_s",
+            "max_rank",
+            ranks,
+            n=n,
+            variant="plain",
+        )
+        for n, ranks, seconds in values
+    ]
+
+
+def cannon(ranks: int, **more: object) -> Reading:
+    given = {"benchmark": "algorithm.matmul_cannon", "metric": "time_s", "ranks": ranks}
+    return Reading.model_validate(given | {"parameters": {"variant": "plain", "n": [840, 240]}} | more)
+
+
+def test_the_published_size_goes_before_its_counterpart() -> None:
+    statement = Statement(where="G.1", of="nine", unit="s", published=31.1)
+    row = judged(statement, of_ranks((240, 9, 2.0)), nine=cannon(9))
+    assert (row.measured, row.remark, row.size, row.ranks) == (2.0, "n = 240 here", 240, 9)
+    row = judged(statement, of_ranks((240, 9, 2.0), (840, 9, 30.0)), nine=cannon(9))
+    assert (row.measured, row.remark, row.size) == (30.0, "", 840)
+
+
+def test_fewer_ranks_stand_for_the_published_ones() -> None:
+    statement = Statement(where="G.1", of="most", unit="s", published=31.1)
+    made = of_ranks((240, 1, 9.0), (240, 4, 3.0), (240, 16, 1.0))
+    row = judged(statement, made, most=cannon(9, fewer_ranks=True))
+    assert (row.measured, row.ranks, row.remark) == (3.0, 4, "n = 240 here; ranks = 4 here")
+    each = judged(statement, made, most=cannon(9, fewer_ranks=True, per_rank=True))
+    assert each.measured == pytest.approx(0.75)
+    assert judged(statement, made[:1], most=cannon(9, fewer_ranks=True)).measured is None, "one is not several"
+
+
+def test_a_quotient_of_different_sizes_is_none() -> None:
+    statement = Statement(where="G.1", of="one", over="four", above=1)
+    readings = {"one": cannon(1), "four": cannon(4)}
+    assert judged(statement, of_ranks((240, 1, 9.0), (240, 4, 3.0)), **readings).measured == pytest.approx(3.0)
+    row = judged(statement, of_ranks((840, 1, 9.0), (240, 4, 3.0)), **readings)
+    assert (row.measured, row.holds) == (None, "")
+
+
+def test_a_bound_is_a_number_or_another_reading() -> None:
+    made = ping_pong(1.0, 1.0)
+    assert judged(Statement(where="", of="standard", unit="s", limit=2.0), made).limit == 2.0
+    bound = judged(Statement(where="", of="standard", unit="s", limit="twice"), made)
+    assert bound.limit == pytest.approx(2 * START_S)
 
 
 def test_an_unknown_figure_is_named() -> None:
-    with pytest.raises(UsageError, match="'slow': unknown figure; must be one of: standard"):
+    with pytest.raises(UsageError, match="'slow': unknown value; must be one of: standard"):
         judged(Statement(where="", of="slow"), ping_pong(1.0))
 
 
@@ -220,27 +295,36 @@ def test_a_fitted_figure_keeps_its_interval() -> None:
     found = FittedParameter(name="n_half_bytes", unit="B", value=500.0, low=300.0, high=700.0)
     (made, *_) = ping_pong(1.0)
     fit = Fit.model_construct(model="hockney", subject=made.case, metric="latency_s", parameters=[found])
-    known = Known({"half": reading}, {"": Observed(measured([made]), [fit])}, {}, {})
+    known = KnownValues({"half": reading}, {"": ObservedRun(measured([made]), [fit])}, {})
     statement = Statement(where="6.2", of="half", unit="B", published=400.0, factor=1.5)
-    assert [row.holds for row in rows([statement], known)] == ["undecided"]
-    (row,) = rows([statement.model_copy(update={"factor": 3.0})], known)
+    assert [row.holds for row in compared([statement], known)] == ["undecided"]
+    (row,) = compared([statement.model_copy(update={"factor": 3.0})], known)
     assert row.holds == "yes"
 
 
-@pytest.mark.parametrize("name", [name for name in names() if load(name).reading])
+@pytest.mark.parametrize("name", names())
 def test_declared_statements_are_whole(name: str) -> None:
     reference: Reference = load(name)
     places = {place.name for place in reference.place} or {""}
-    assert {reading.place for reading in reference.reading.values()} <= places
+    if reference.study:
+        places = {network.name for network in reference.study.network}
+    parts = [reading for reading in reference.reading.values() if not reading.of]
+    assert {reading.place for reading in parts} <= places
     labs = {place.name for place in reference.place if place.link_bits_per_s}
-    used = set()
+    used = {each for reading in reference.reading.values() for each in reading.of}
     for one in reference.statement:
-        used |= {each for each in (one.of, one.over, one.predicted, one.predicted_over) if isinstance(each, str)}
+        named = (one.of, one.over, one.predicted, one.predicted_over, one.limit)
+        used |= {each for each in named if isinstance(each, str)}
         assert one.where
-        assert one.published is not None or one.says, one.title
-        assert one.published is None or one.factor or one.above is not None or one.below is not None, one.title
-    assert used - {""} <= reference.reading.keys()
+        assert one.factor is None or one.published is not None, one.title
+        judges = one.factor or one.law or one.above is not None or one.below is not None
+        assert not judges or one.published is not None or one.says, one.title
+    assert used - {""} == reference.reading.keys(), "each is there, and each is used"
+    assert len({(one.title, one.where, one.published, one.says) for one in reference.statement}) == len(
+        reference.statement
+    )
     for reading in reference.reading.values():
+        assert bool(reading.of) <= (reading.read in COMBINED)
         assert reading.read not in ("frames", "half_frames") or reading.place in labs | {""}
         cases = [case for place in reference.place for case in place.fitting.cases] + reference.fitting.cases
         assert not reading.benchmark or any(case.startswith(reading.benchmark + " ") for case in cases)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.published.linpack import rows
-from scope.models.published.reference import load
-from scope.models.published.reproduction import Row
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
+from tests.models.published import reproduced
 
 
 def measured(rate: float, ranks: int, transport: str = "default", n: int = 2000, block: int = 64) -> Summary:
@@ -19,17 +17,15 @@ def measured(rate: float, ranks: int, transport: str = "default", n: int = 2000,
     return summary(times, "algorithm.linpack", "flops_per_s", "max_rank", ranks, transport, unit="flop/s", **given)
 
 
-def named(found: list[Row], name: str) -> Row:
-    return next(row for row in found if row.row == name)
-
-
 def test_all_printed_figures_are_there_and_nothing_is_made_up() -> None:
-    found = rows(load("param-linpack"), [])
+    found = reproduced("param-linpack", [])
     assert len(found) == 6 + 2 * 2 + 2
-    assert all(row.measured is None and row.predicted is None and row.origin == "published" for row in found)
-    assert named(found, "R_max, 8 processes, HPCC software, Gflop/s").published == 3.45
-    assert named(found, "R_max, Fast Ethernet: 4 processes over one").published == pytest.approx(1.62 / 0.55)
-    gained = named(found, "R_max, 4 processes: HPCC software over Fast Ethernet")
+    assert all(
+        row.measured is None and row.predicted is None and row.origin == "published" for row in found.values()
+    )
+    assert found["R_max, 8 processes, HPCC software"].published == 3.45e9
+    assert found["R_max, Fast Ethernet: 4 processes over one"].published == pytest.approx(1.62 / 0.55)
+    gained = found["R_max, 4 processes: HPCC software over Fast Ethernet"]
     assert gained.published == pytest.approx(1.92 / 1.62)
 
 
@@ -41,13 +37,13 @@ def test_ours_is_the_best_of_all_sizes_and_blocks() -> None:
         measured(20e9, 4, "tcp", n=1000),
         measured(24e9, 4, "tcp", block=128),
     ]
-    found = rows(load("param-linpack"), made)
-    alone = named(found, "R_max, 1 processes, Fast Ethernet, Gflop/s")
-    assert alone.measured == pytest.approx(12, rel=0.01)
-    assert alone.remark == "n=2000 in blocks of 128 here, published n=5000"
-    assert named(found, "R_max, 4 processes, Fast Ethernet, Gflop/s").measured == pytest.approx(24, rel=0.01)
-    speedup = named(found, "R_max, Fast Ethernet: 4 processes over one")
+    found = reproduced("param-linpack", made)
+    alone = found["R_max, 1 process, Fast Ethernet"]
+    assert alone.measured == pytest.approx(12e9, rel=0.01)
+    assert alone.remark == "published at n = 5000; here LINPACK, 2000 equations, 1 rank"
+    assert found["R_max, 4 processes, Fast Ethernet"].measured == pytest.approx(24e9, rel=0.01)
+    speedup = found["R_max, Fast Ethernet: 4 processes over one"]
     assert speedup.measured == pytest.approx(2, rel=0.01)
-    gained = named(found, "R_max, 4 processes: HPCC software over Fast Ethernet")
+    gained = found["R_max, 4 processes: HPCC software over Fast Ethernet"]
     assert gained.measured == pytest.approx(30 / 24, rel=0.01)
-    assert named(found, "R_max, 8 processes: HPCC software over Fast Ethernet").measured is None
+    assert found["R_max, 8 processes: HPCC software over Fast Ethernet"].measured is None

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.published import efficiencies
-from scope.models.published.rates import rows
-from scope.models.published.reference import load
-from scope.models.published.reproduction import Row
 from scope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
+from tests.models.published import reproduced
 
 
 def measured(rate: float, kernel: str, ranks: int, transport: str, problem: str) -> Summary:
@@ -27,17 +24,15 @@ def measured(rate: float, kernel: str, ranks: int, transport: str, problem: str)
     )
 
 
-def named(found: list[Row], name: str) -> Row:
-    return next(row for row in found if row.row == name)
-
-
 def test_all_printed_rates_are_there_and_nothing_is_made_up() -> None:
-    found = rows(load("param-nas"), [])
+    found = reproduced("param-nas", [])
     assert len(found) == 8 * 3 + 8
-    assert all(row.measured is None and row.predicted is None and row.origin == "published" for row in found)
-    assert named(found, "MG A, 8 processes, HPCC software, Mop/s").published == 584.32
-    assert named(found, "SP B, 9 processes, HPCC software, Mop/s").published == 178.91
-    gained = named(found, "CG A, 8 processes, HPCC software over Fast Ethernet")
+    assert all(
+        row.measured is None and row.predicted is None and row.origin == "published" for row in found.values()
+    )
+    assert found["MG A, 8 processes, HPCC software"].published == 584.32
+    assert found["SP B, 9 processes, HPCC software"].published == 178.91
+    gained = found["CG A, 8 processes, HPCC software over Fast Ethernet"]
     assert gained.published == pytest.approx(165.15 / 93.57)
 
 
@@ -47,17 +42,17 @@ def test_ours_are_of_the_published_class_or_of_the_nearest_run() -> None:
         for ranks, rate in ((2, 100.0), (4, 160.0), (16, 500.0))
         for transport, rate in (("tcp", rate), ("default", 2 * rate))
     ]
-    found = rows(load("param-nas"), made)
-    ethernet = named(found, "FT A, 8 processes, Fast Ethernet, Mop/s")
+    found = reproduced("param-nas", made)
+    ethernet = found["FT A, 8 processes, Fast Ethernet"]
     assert ethernet.measured == pytest.approx(160, rel=0.01), "16 processes are more than were published"
-    assert ethernet.remark == "transport tcp, class W here, 4 processes here"
-    gained = named(found, "FT A, 8 processes, HPCC software over Fast Ethernet")
+    assert ethernet.remark == "class = W here; ranks = 4 here"
+    gained = found["FT A, 8 processes, HPCC software over Fast Ethernet"]
     assert (gained.measured, gained.ranks) == (pytest.approx(2, rel=0.01), 4)
-    exact = rows(load("param-nas"), [*made, measured(900.0, "ft", 8, "default", "A")])
-    assert named(exact, "FT A, 8 processes, HPCC software, Mop/s").remark == "transport default"
+    exact = reproduced("param-nas", [*made, measured(900.0, "ft", 8, "default", "A")])
+    assert exact["FT A, 8 processes, HPCC software"].remark == ""
     # The networks were then not measured alike.
-    assert named(exact, "FT A, 8 processes, HPCC software over Fast Ethernet").measured is None
-    assert named(exact, "FT B, 8 processes, HPCC software, Mop/s").remark == "transport default, class A here"
+    assert exact["FT A, 8 processes, HPCC software over Fast Ethernet"].measured is None
+    assert exact["FT B, 8 processes, HPCC software"].remark == "class = A here"
 
 
 def flow(rate: float, benchmark: str, ranks: int, transport: str) -> Summary:
@@ -68,7 +63,6 @@ def flow(rate: float, benchmark: str, ranks: int, transport: str) -> Summary:
 
 
 def test_shares_of_the_peak_are_those_of_the_most_processes_and_of_the_fastest_case() -> None:
-    reference = load("param-cfd")
     made = [
         flow(10e9, "node.peak", 1, "default"),
         flow(2e9, "application.cfd", 1, "default"),
@@ -77,25 +71,20 @@ def test_shares_of_the_peak_are_those_of_the_most_processes_and_of_the_fastest_c
         flow(6e9, "application.cfd", 4, "default"),
         flow(9e9, "application.cfd", 16, "default"),
     ]
-    found = efficiencies.rows(reference, made)
-    share = named(found, "CFD, 8 processes, HPCC software, share of the peak")
+    found = reproduced("param-cfd", made)
+    share = found["CFD, 8 processes, HPCC software, share of the peak"]
     assert share.published == pytest.approx(900 / 6400, rel=1e-3)
     assert share.measured == pytest.approx(6 / 40, rel=0.01)
-    assert (share.ranks, share.remark) == (4, "of the printed rate; transport default; 4 processes here")
-    of_one = named(found, "CFD, 8 processes, HPCC software, share of 4 times one process")
-    assert of_one.measured == pytest.approx(6 / 8, rel=0.01)
-    ethernet = named(found, "CFD, 8 processes, Fast Ethernet, share of the peak")
-    assert (ethernet.published, ethernet.measured, ethernet.remark) == (None, None, "not measured here")
-    assert named(rows(reference, made), "CFD, 8 processes, HPCC software, Mop/s").measured == pytest.approx(
-        6000, rel=0.01
-    )
-    gained = named(rows(reference, made), "CFD, 8 processes, HPCC software over Fast Ethernet")
-    assert (gained.published, gained.measured) == (None, None)
+    assert (share.ranks, share.limit) == (1, 1)
+    assert share.remark.startswith("of the printed rate; ranks = 4 here; here ")
+    rate = found["CFD, 8 processes, HPCC software"]
+    assert (rate.published, rate.measured, rate.ranks) == (900e6, pytest.approx(6e9, rel=0.01), 4)
+    assert reproduced("param-cfd", made[:1])["CFD, 8 processes, HPCC software"].remark == "not measured here"
 
 
 def test_figure_12_has_every_benchmark_of_the_source() -> None:
-    found = efficiencies.rows(load("param-figure12"), [])
-    assert len(found) == 3 + 2 + 2 * 8 + 1
-    assert named(found, "LINPACK, 8 processes, HPCC software, share of the peak").published == 0.53
-    assert named(found, "ScaLAPACK band LU, 8 processes, HPCC software, share of the peak").published == 0.39
-    assert all(row.measured is None and row.published is not None for row in found)
+    found = reproduced("param-figure12", [])
+    assert len(found) == 3 + 2 + 2 * 8 + 1 + 7, "shares, and relations among them"
+    assert found["LINPACK, 8 processes, HPCC software, share of the peak"].published == 0.53
+    assert found["ScaLAPACK band LU, 8 processes, HPCC software, share of the peak"].published == 0.39
+    assert all(row.measured is None and row.published is not None for row in found.values())

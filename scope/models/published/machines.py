@@ -15,14 +15,14 @@ from pydantic import Field, ValidationError
 
 from scope.catalog.benchmark import Value
 from scope.errors import ScopeError, UsageError
-from scope.models.published.reference import LINPACK, Reference, directory, load
+from scope.models.published.reference import Reference, directory, load
 from scope.strict import Strict
 
 ORIGIN: Literal["published"] = "published"
 FOLDER = "machines"
 
 
-class Kind(Strict):
+class TableKind(Strict):
     """What a table of figures shows."""
 
     benchmark: str
@@ -48,16 +48,16 @@ class PrintedTable(Strict):
     rows: list[list[Value]]
 
 
-class Experiment(Strict):
+class TabledExperiment(Strict):
     """A published experiment of the machine, whose figures stand in a file of its own."""
 
     name: str
     where: str
     network: str = ""
-    """Only the figures of this one of its networks."""
+    """Only the figures whose names have this one of its networks."""
 
 
-class Machine(Strict):
+class MachineFacts(Strict):
     """A historic machine, or one of its networks."""
 
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
@@ -66,18 +66,18 @@ class Machine(Strict):
     processor: str = ""
     network: str
     mpi: str = ""
-    experiments: list[Experiment] = []
+    experiments: list[TabledExperiment] = []
     tables: list[PrintedTable] = []
 
 
-class Source(Strict):
+class MachineFile(Strict):
     """A file of machines."""
 
     source: str
     statistic: str = ""
     """What the figures are of several repetitions; empty where the source does not say."""
-    figures: dict[str, Kind] = {}
-    machine: list[Machine]
+    figures: dict[str, TableKind] = {}
+    machine: list[MachineFacts]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class PublishedFigure:
 class PublishedMachine:
     """A historic machine with its figures."""
 
-    facts: Machine
+    facts: MachineFacts
     source: str
     statistic: str
     figures: Sequence[PublishedFigure]
@@ -177,7 +177,7 @@ def named(name: str) -> PublishedMachine:
 def _read(stem: str) -> Iterator[PublishedMachine]:
     path = directory() / FOLDER / f"{stem}.toml"
     try:
-        source = Source.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        source = MachineFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         for machine in source.machine:
             figures = [one for table in machine.tables for one in _of_table(table, source.figures[table.figures])]
             figures += [one for each in machine.experiments for one in _of_experiment(each, load(each.name))]
@@ -186,7 +186,7 @@ def _read(stem: str) -> Iterator[PublishedMachine]:
         raise ScopeError(f"{path}: {error}") from error
 
 
-def _of_table(table: PrintedTable, kind: Kind) -> Iterator[PublishedFigure]:
+def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedFigure]:
     for *values, printed in table.rows:
         known = dict(zip(kind.columns, values, strict=True))
         yield PublishedFigure(
@@ -203,25 +203,21 @@ def _of_table(table: PrintedTable, kind: Kind) -> Iterator[PublishedFigure]:
         )
 
 
-def _of_experiment(one: Experiment, of: Reference) -> Iterator[PublishedFigure]:
-    """Yield the rates and times of an experiment at their published sizes."""
-
-    def figure(
-        benchmark: str, metric: str, unit: str, parameters: Mapping[str, Value], ranks: int, value: float
-    ) -> PublishedFigure:
-        best = benchmark == LINPACK  # R_max is
-        return PublishedFigure(benchmark, metric, unit, parameters, best, ranks, "default", value, one.where)
-
-    for rate in of.rate:
-        if rate.published is not None and rate.network == one.network and rate.problem:
-            problem = {"class": rate.problem}
-            yield figure(rate.benchmark, "mops_per_s", "Mop/s", problem, rate.ranks, rate.published)
-    for largest in of.linpack:
-        if largest.network == one.network:
-            n_max = {"n": largest.n_max}
-            yield figure(LINPACK, "flops_per_s", "flop/s", n_max, largest.ranks, largest.r_max * 1e9)
-    for column in of.column:
-        for case in of.case:
-            if column.benchmark and column.key in case:
-                known = column.parameters | {"n": int(case["size"])}
-                yield figure(column.benchmark, "time_s", "s", known, int(case["ranks"]), case[column.key])
+def _of_experiment(one: TabledExperiment, of: Reference) -> Iterator[PublishedFigure]:
+    """Yield the printed results of benchmarks of an experiment at their published sizes."""
+    for printed in of.statement:
+        reading = of.reading[printed.of]
+        if printed.published is None or printed.over or reading.of or one.network not in printed.title:
+            continue
+        given = (reading.parameters | printed.published_at).items()
+        yield PublishedFigure(
+            benchmark=reading.benchmark,
+            metric=reading.metric,
+            unit=printed.unit,
+            parameters={name: values[0] if isinstance(values, list) else values for name, values in given},
+            best=reading.read == "largest",
+            ranks=reading.ranks,
+            transport="default",
+            value=printed.published,
+            where=one.where,
+        )

@@ -1,13 +1,42 @@
-"""All published experiments together: what of their printed figures and statements holds here."""
+"""Published experiments repeated here: each printed value beside ours, and how many of the relations hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from pydantic import Field
 
-from scope.models.published.reproduction import Row
 from scope.strict import Strict
+
+Holds = Literal["yes", "no", "undecided", ""]
+"""Whether a published relation holds here; empty where none is stated, or nothing was measured."""
+
+
+class ComparedValue(Strict):
+    """One value: as published, as predicted for this machine, and as measured here."""
+
+    row: str
+    """What it is."""
+    published: float | None
+    predicted: float | None
+    measured: float | None
+    unit: str
+    limit: float | None
+    """The bound of the value: of a speedup the number of ranks, which it exceeds only because of caches."""
+    origin: Literal["measured", "emulated", "simulated", "published"]
+    """Of our value: the measured one, else the predicted one; `published` without either."""
+    size: int
+    """The size that was used here."""
+    ranks: int
+    remark: str
+    where: str = ""
+    """Figure, table or section of the source."""
+    says: str = ""
+    """What the source prints, in its own kind; empty where the published value says it."""
+    relation: str = ""
+    """What must hold of our value; empty where it is for orientation only."""
+    holds: Holds = ""
 
 
 class Tally(Strict):
@@ -21,13 +50,13 @@ class Tally(Strict):
     """Not measured here, or not comparable; the row says why."""
 
 
-class Outcome(Strict):
-    """One published experiment."""
+class RepeatedExperiment(Strict):
+    """One published experiment, repeated."""
 
     name: str
     title: str
     source: str
-    rows: list[Row]
+    rows: list[ComparedValue]
     reason: str = ""
     """Why there are no figures of ours."""
     unfinished: bool = False
@@ -35,14 +64,14 @@ class Outcome(Strict):
     seconds: float = Field(0.0, ge=0)
 
     @property
-    def stated(self) -> list[Row]:
+    def stated(self) -> list[ComparedValue]:
         """The rows of which something must hold."""
         return [row for row in self.rows if row.relation]
 
     @property
-    def orientation(self) -> list[Row]:
-        """The rows of published figures that no relation is stated of: those of another machine."""
-        return [row for row in self.rows if row.published is not None and not row.relation]
+    def orientation(self) -> list[ComparedValue]:
+        """The rows that no relation is stated of: values of another machine."""
+        return [row for row in self.rows if not row.relation]
 
 
 class Overview(Strict):
@@ -50,7 +79,7 @@ class Overview(Strict):
 
     quick: bool
     full: bool
-    outcomes: list[Outcome]
+    outcomes: list[RepeatedExperiment]
 
     @property
     def tally(self) -> Tally:
@@ -58,7 +87,7 @@ class Overview(Strict):
         return tally(row for outcome in self.outcomes for row in outcome.rows)
 
 
-def tally(rows: Iterable[Row]) -> Tally:
+def tally(rows: Iterable[ComparedValue]) -> Tally:
     """Return how many of the stated relations hold."""
     stated = [row for row in rows if row.relation]
     return Tally(

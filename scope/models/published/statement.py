@@ -1,4 +1,4 @@
-"""What a source says of its figures, as data: how a figure is read off a run, and what must hold of it."""
+"""What a source says of its values, as data: how a value is read off a run, and what must hold of it."""
 
 from __future__ import annotations
 
@@ -9,60 +9,102 @@ from pydantic import Field
 from scope.catalog.benchmark import Value
 from scope.strict import Strict
 
-Read = Literal["median", "largest", "smallest", "longest", "half_peak", "fitted", "frames", "half_frames"]
+Read = Literal[
+    "sum",
+    "difference",
+    "product",
+    "quotient",
+    "lost",
+    "geometric_mean",
+    "smallest",
+    "largest",
+    "median",
+    "longest",
+    "half_peak",
+    "fitted",
+    "growth",
+    "inverse_law",
+    "critical_ranks",
+    "frames",
+    "half_frames",
+    "broadcast_limit",
+    "trunk",
+    "trunk_bytes",
+]
 
 
 class Reading(Strict):
-    """A figure to be read off a run."""
+    """A value to be read off a run or a campaign, or made of other readings."""
 
     place: str = ""
-    """The name of one of the places; empty: the only run."""
+    """The name of one of the places or of the networks of the study; empty: the only run."""
     benchmark: str = ""
     metric: str = ""
-    parameters: dict[str, Value] = {}
+    parameters: dict[str, Value | list[Value]] = {}
+    """Of a list, the first value that was run: the published one, then its counterpart here."""
     ranks: int = 0
-    """0: any number."""
+    """0: any number; of a campaign the largest."""
+    fewer_ranks: bool = False
+    """Where the published number of ranks was not run: the largest one below it, of two or more."""
     transport: str = "default"
     placement: str = ""
-    """Where the ranks stand; empty: anywhere."""
+    """Where the ranks are; empty: anywhere."""
     read: Read = "median"
-    """Of the one case; the largest or smallest of all cases that agree; of the longest message; the message that
-    reaches half of the rate of the longest, by interpolation; a parameter of a fitted model; the rate that frames
-    leave of a link, and the payload of a single frame that has half of it (appendix A of Melas 2000)."""
+    """How to read it: see docs/method/reproductions.md."""
+    of: list[str] = []
+    """The readings that are combined."""
     protocol: Literal["raw", "tcp", "tcp_timestamps", "tcp_acknowledged"] = "tcp_timestamps"
     """What the frames carry; Linux sends time stamps."""
     fitted: str = ""
     """Model and parameter: `hockney.n_half_bytes`."""
+    group: str = ""
+    """Of `trunk_bytes`: the group of hosts at the end of the trunk."""
+    feature: str = ""
+    """Of a campaign: a feature of its runs, or a result of their analysis."""
+    routine: str = ""
+    """Of a campaign: the MPI routine whose `seconds`, `bytes` or `calls` the feature is."""
+    cluster: int = 0
+    """Of a campaign: the group of runs that behave alike, from 1, the largest first, whose mean is meant."""
+    fixed: Literal["processes", "nodes"] = "processes"
+    """Of a placement study: what both placements have in common."""
     times: float = Field(1.0, gt=0)
-    """What the figure is multiplied by."""
+    """What the value is multiplied by."""
+    per_rank: bool = False
+    """Whether the value is divided by the number of ranks."""
 
 
 class Statement(Strict):
-    """A printed figure, or a printed statement about the shape of a drawn one, and what must hold here."""
+    """A printed value, or a printed statement about the shape of a drawn curve, and what must hold here."""
 
     where: str
     """Figure, table or section of the source."""
     of: str
-    """The name of a reading, or the words of a row of the experiment's own tables."""
+    """The name of a reading."""
     over: str = ""
-    """Another: the figure is the quotient."""
+    """Another: the value is the quotient."""
     words: str = ""
-    """What the figure is, where the names of both do not say it well."""
+    """What the value is, where the names of both do not say it well."""
     unit: str = "1"
-    """Of the printed figures; a quotient has none."""
+    """Of the printed values; a quotient has none."""
     published: float | None = None
     published_over: float | None = None
-    """Of a quotient of two printed figures: the lower one."""
+    """Of a quotient of two printed values: the lower one."""
+    published_at: dict[str, Value] = {}
+    """Parameters of the printed value that ours need not have."""
     says: str = ""
     """Where no number is printed: what the source says."""
     predicted: str | float | None = None
-    """By a model: the name of another reading, or what follows from the algorithm alone."""
+    """The name of another reading, or what follows from the algorithm alone; None: by the models of the run."""
     predicted_over: str = ""
+    limit: str | float | None = None
+    """The bound of the value: a number, or the name of another reading."""
     above: float | None = None
     below: float | None = None
-    """The figure must lie above, below, or between both."""
+    """The value must lie above, below, or between both."""
     factor: float | None = Field(None, gt=1)
-    """The figure must agree with the printed one within this factor: only where both are of the same kind."""
+    """The value must agree with the printed one within this factor: only where both are of the same kind."""
+    law: Literal["linear", "logarithmic"] | None = None
+    """The law of growth with the processes that the models must choose."""
     processors: int = 1
     """How many processors an emulated cluster needs for it: with fewer, hosts wait for each other, and it is not
     judged. Short messages need one for each rank, long ones wait for links alone."""
@@ -70,19 +112,29 @@ class Statement(Strict):
 
     @property
     def title(self) -> str:
-        """What the figure is."""
+        """What the value is."""
         return self.words or (f"{self.of} over {self.over}" if self.over else self.of)
 
     @property
+    def names(self) -> list[str]:
+        """The readings that it is about."""
+        return [self.of, self.over] if self.over else [self.of]
+
+    @property
     def printed(self) -> float | None:
-        """The printed figure, of two printed ones their quotient."""
+        """The printed value, of two printed ones their quotient."""
         if self.published is None or self.published_over is None:
             return self.published
         return self.published / self.published_over
 
     @property
+    def kind(self) -> str:
+        """The unit of the value: a quotient has none."""
+        return "1" if self.over else self.unit
+
+    @property
     def bounds(self) -> tuple[float | None, float | None]:
-        """Between what the figure must lie."""
+        """Between what the value must lie."""
         if self.factor is not None and self.printed is not None:
             return self.printed / self.factor, self.printed * self.factor
         return self.above, self.below

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scope.models.published.overview import Outcome, Overview, tally
+from scope.models.published.overview import Overview, tally
 from scope.report.frame import environment
 from scope.report.reproduction import words
 
@@ -18,19 +18,6 @@ def render(overview: Overview) -> str:
             heads=words.HEADS,
             summary=[(outcome, tally(outcome.rows)) for outcome in overview.outcomes],
             statements={one.name: list(map(words.cells, one.stated)) for one in overview.outcomes},
-            orientation={one.name: _orientation(one) for one in overview.outcomes},
+            orientation={one.name: list(map(words.cells, one.orientation)) for one in overview.outcomes},
         )
     )
-
-
-def _orientation(outcome: Outcome) -> list[list[str]]:
-    """Return the figures of other machines beside ours."""
-    return [
-        [
-            row.row,
-            *(words.number(each, row.unit) for each in (row.published, row.predicted, row.measured)),
-            row.origin,
-            row.remark,
-        ]
-        for row in outcome.orientation
-    ]

@@ -1,14 +1,13 @@
-"""How the figures of published experiments are written."""
+"""How the values of published experiments are written."""
 
 from __future__ import annotations
 
 from scope import units
-from scope.models.published.overview import Tally
-from scope.models.published.reproduction import Row
+from scope.models.published.overview import ComparedValue, Tally
 
-HEADS = ("source", "figure", "published", "predicted", "ours", "must be", "holds", "remark")
+HEADS = ("source", "value", "published", "predicted", "ours", "limit", "must be", "holds", "remark")
 """Of a table of statements."""
-NUMBERS = ("predicted", "ours")
+NUMBERS = ("predicted", "ours", "limit")
 """The columns of numbers."""
 _SCALED = ("s", "B/s", "bit/s", "flop/s", "s/byte")
 
@@ -22,7 +21,7 @@ def number(value: float | None, unit: str) -> str:
     return units.quantity(value, unit) if unit in _SCALED else units.digits(value)
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: ComparedValue) -> list[str]:
     """Return a row of a table of statements, as `HEADS` says."""
     ours = number(row.measured, row.unit) + (
         f" ({row.origin})" if row.measured and row.origin != "measured" else ""
@@ -33,8 +32,9 @@ def cells(row: Row) -> list[str]:
         row.says or number(row.published, row.unit),
         number(row.predicted, row.unit),
         ours,
+        number(row.limit, row.unit) if row.limit is not None else "",
         row.relation,
-        row.holds or "–",
+        row.holds or ("–" if row.relation else ""),
         row.remark,
     ]
 
