@@ -120,7 +120,7 @@ def _all(options: AllOptions, json: bool) -> None:
     from scope.cli.output import grid, print_json, written
     from scope.engine.reproduce_all import PAGE, reproduce_all
     from scope.models.published.overview import tally
-    from scope.report.reproduction.words import counted
+    from scope.report.reproduction import counted
     from scope.report.terminal.console import console
 
     def say(name: str, number: int, total: int) -> None:
@@ -169,7 +169,7 @@ def _show(found: Reproduced) -> None:
     from rich.text import Text
 
     from scope.models.published.overview import tally
-    from scope.report.reproduction.words import counted
+    from scope.report.reproduction import counted
     from scope.report.terminal.console import console
 
     reference = found.reference
@@ -193,7 +193,7 @@ def statements(rows: list[ComparedValue]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from scope.report.reproduction.words import HEADS, NUMBERS, cells
+    from scope.report.reproduction import HEADS, NUMBERS, cells
 
     table = Table(box=None, pad_edge=False)
     for column in HEADS:

@@ -113,7 +113,7 @@ def _done(folder: Path, options: AllOptions) -> dict[str, RepeatedExperiment]:
 
 def _written(folder: Path, options: AllOptions, done: dict[str, RepeatedExperiment]) -> Overview:
     """Write what is known so far: the data and the page."""
-    from scope.report.reproduction import page
+    from scope.report import reproduction
 
     overview = Overview(
         quick=options.quick,
@@ -121,5 +121,5 @@ def _written(folder: Path, options: AllOptions, done: dict[str, RepeatedExperime
         outcomes=[done[name] for name in reference.names() if name in done],
     )
     write_json(folder / OVERVIEW, overview)
-    write_text(folder / PAGE, page.render(overview))
+    write_text(folder / PAGE, reproduction.render(overview))
     return overview

@@ -75,3 +75,12 @@ def test_a_phase_that_lacks_leaves_no_score() -> None:
     rows = reproduced("io500", io500()[1:])
     assert rows["ior-easy-write, GiB/s"].remark == "not measured here"
     assert rows["score, sqrt(bandwidth x metadata)"].measured is None
+
+
+def test_no_part_of_a_file_in_memory_is_a_result() -> None:
+    easy = {"file": "per_process", "cache": "other_rank"}
+    one = rate(1e9, "storage.read", 4, "resident_share", **easy)
+    for share in (0.0, 0.5):
+        made = one.model_copy(update={"definition": "observed", "median": share, "launch_medians": [share] * 6})
+        row = reproduced("io500", [made])["ior-easy-read, share of the file in the page cache"]
+        assert row.measured == share

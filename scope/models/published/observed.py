@@ -136,7 +136,7 @@ class ObservedRun:
         size = self.measurements.size(case) if case else self._published_size(one)
         ranks = case.ranks if case else one.ranks
         several = [name for name, values in one.parameters.items() if isinstance(values, list)]
-        taken = {name: case.parameters[name] for name in several} if case else {}
+        taken = {name: case.parameters[name] for name in several if name in case.parameters} if case else {}
         if case and one.fewer_ranks:
             taken["ranks"] = ranks
         published = {**next(_alternatives(one)), "ranks": one.ranks}
@@ -151,7 +151,7 @@ class ObservedRun:
     def _cases(self, one: Reading) -> list[Summary]:
         """Return the results that are meant: of the first parameters and the most ranks that were run."""
         for given in _alternatives(one):
-            found = [each for each in self.measurements.headlines if _is_meant(one, given, each)]
+            found = [each for each in self.measurements.summaries if _is_meant(one, given, each)]
             if one.fewer_ranks:
                 most = max((each.ranks for each in found), default=0)
                 found = [each for each in found if each.ranks == most]
@@ -225,7 +225,7 @@ class ObservedRun:
         parallel = catalog.of_role(one.benchmark, next(_alternatives(one)), "parallel")
         for given in _alternatives(one):
             wanted = {name: value for name, value in given.items() if name not in parallel}
-            found = [each for each in self.measurements.headlines if _is_meant(alone, wanted, each)]
+            found = [each for each in self.measurements.summaries if _is_meant(alone, wanted, each)]
             if found:
                 known = problem_of(found[0], catalog)
                 sizes = catalog.of_role(one.benchmark, given, "size")
@@ -332,10 +332,15 @@ def _alternatives(one: Reading) -> Iterator[dict[str, Value]]:
 
 
 def _is_meant(one: Reading, given: Mapping[str, Value], summary: Summary) -> bool:
-    """Return whether a result is one of a reading's; one process lacks the parameters of messages."""
+    """Return whether a result is one of a reading's; one process lacks the parameters of messages.
+
+    Of what has a unit, 0 is below the clock's resolution and not a result.
+    """
     alone = summary.ranks == 1
     return (
-        (summary.benchmark, summary.metric, summary.transport) == (one.benchmark, one.metric, one.transport)
+        summary.is_headline
+        and (bool(summary.median) or summary.dimensionless)
+        and (summary.benchmark, summary.metric, summary.transport) == (one.benchmark, one.metric, one.transport)
         and (1 < summary.ranks <= one.ranks if one.fewer_ranks else one.ranks in (0, summary.ranks))
         and one.placement in ("", summary.placement.kind)
         and all(summary.parameters.get(name, value if alone else None) == value for name, value in given.items())

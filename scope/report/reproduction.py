@@ -1,24 +1,21 @@
-"""How the values of published experiments are written."""
+"""Published experiments beside ours, for people: rows of tables, and all experiments as one HTML page."""
 
 from __future__ import annotations
 
 from scope import units
-from scope.models.published.overview import ComparedValue, Tally
+from scope.models.published.overview import ComparedValue, Overview, Tally, tally
 
 HEADS = ("source", "value", "published", "predicted", "ours", "limit", "must be", "holds", "remark")
 """Of a table of statements."""
 NUMBERS = ("predicted", "ours", "limit")
 """The columns of numbers."""
-_SCALED = ("s", "B/s", "bit/s", "flop/s", "s/byte")
 
 
 def number(value: float | None, unit: str) -> str:
-    """Return a figure; a dash for a missing one."""
-    if value is None:
-        return "–"
-    if unit == "B":
+    """Return a value; a dash for a missing one."""
+    if unit == "B" and value is not None:
         return units.printed(value)
-    return units.quantity(value, unit) if unit in _SCALED else units.digits(value)
+    return units.quantity(value, unit)
 
 
 def cells(row: ComparedValue) -> list[str]:
@@ -44,4 +41,22 @@ def counted(tally: Tally) -> str:
     return (
         f"{tally.yes} of {tally.stated} published relations hold, {tally.no} do not; {tally.undecided} undecided,"
         f" {tally.not_judged} not judged here"
+    )
+
+
+def render(overview: Overview) -> str:
+    """Return the page: how much holds, experiment by experiment, then every value."""
+    from scope.report.frame import environment
+
+    return (
+        environment()
+        .get_template("reproductions.html")
+        .render(
+            overview=overview,
+            counted=counted(overview.tally),
+            heads=HEADS,
+            summary=[(outcome, tally(outcome.rows)) for outcome in overview.outcomes],
+            statements={one.name: list(map(cells, one.stated)) for one in overview.outcomes},
+            orientation={one.name: list(map(cells, one.orientation)) for one in overview.outcomes},
+        )
     )

@@ -1,1 +1,0 @@
-"""Published experiments beside ours, for people."""
