@@ -7,13 +7,13 @@ from typing import get_args
 
 from scope import units
 from scope.comparison.compare import Side
-from scope.models.published.machines import ORIGIN, PublishedFigure, PublishedMachine
+from scope.models.published.machines import ORIGIN, PublishedMachine, PublishedValue
 from scope.plan.case import Case, Key
 from scope.statistics.summary import Summary
 from scope.strict import Strict
 
 
-class Published(Strict):
+class PublishedCase(Strict):
     """A published figure of a case that a run measured."""
 
     machine: str
@@ -46,7 +46,7 @@ def beside(machine: PublishedMachine, sides: Sequence[Side]) -> list[Summary]:
     return list(found.values())
 
 
-def _of(figure: PublishedFigure, sides: Sequence[Side]) -> Iterator[Summary]:
+def _of(figure: PublishedValue, sides: Sequence[Side]) -> Iterator[Summary]:
     for side in sides:
         for one in side.summaries.values():
             if one.is_headline and (one.benchmark, one.metric, one.ranks) == figure.subject:
@@ -56,7 +56,7 @@ def _of(figure: PublishedFigure, sides: Sequence[Side]) -> Iterator[Summary]:
                     yield _summary(figure, one, Case.of(side.catalog, one.benchmark, given, one.batch))
 
 
-def _summary(figure: PublishedFigure, like: Summary, case: Case) -> Summary:
+def _summary(figure: PublishedValue, like: Summary, case: Case) -> Summary:
     """Return a figure as the summary of a case: without samples and interval."""
     estimates = [name for name, field in Summary.model_fields.items() if type(None) in get_args(field.annotation)]
     nothing = dict.fromkeys(estimates) | {"n": 0, "launches": 0, "launch_medians": [], "launch_numbers": []}
@@ -64,12 +64,12 @@ def _summary(figure: PublishedFigure, like: Summary, case: Case) -> Summary:
     return like.model_copy(update={**nothing, **about, **dict(case)})
 
 
-def rows(machines: Sequence[PublishedMachine], sides: Sequence[Side], baseline: int) -> list[Published]:
+def rows(machines: Sequence[PublishedMachine], sides: Sequence[Side], baseline: int) -> list[PublishedCase]:
     """Return the published figures of cases that a run measured at the very same size."""
     measured = {key for side in sides for key in side.summaries}
     own = sides[baseline].summaries
     return [
-        Published(
+        PublishedCase(
             machine=machine.name,
             source=f"{machine.source}, {_figure_of(machine, one).where}",
             label=one.label,
@@ -84,7 +84,7 @@ def rows(machines: Sequence[PublishedMachine], sides: Sequence[Side], baseline: 
     ]
 
 
-def _figure_of(machine: PublishedMachine, one: Summary) -> PublishedFigure:
+def _figure_of(machine: PublishedMachine, one: Summary) -> PublishedValue:
     subject = one.benchmark, one.metric, one.ranks
     return next(
         each for each in machine.figures if each.subject == subject and each.fits(one.parameters, one.transport)

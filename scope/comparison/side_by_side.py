@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scope.comparison.compare import Side, compare_sides
 from scope.comparison.comparison import VERDICTS, ComparedCase, Comparison, Verdict
-from scope.comparison.published import Published
+from scope.comparison.published import PublishedCase
 from scope.comparison.published import rows as published_rows
 from scope.models.published.machines import PublishedMachine
 from scope.plan.case import Key
@@ -28,7 +28,7 @@ class SideBySide(Strict):
     """Smaller relative changes count as no difference."""
     comparisons: list[Comparison]
     """Of each other run with the baseline, in the order of the runs; each at its share of the level."""
-    published: list[Published] = []
+    published: list[PublishedCase] = []
     """Figures of historic machines, of cases that a run measured."""
 
     @property

@@ -23,7 +23,7 @@ from scope.report.site import pieces
 from scope.report.site.pages import Cluster, Pages, ShownChange, ShownEvent
 from scope.repository.entry import Entry
 from scope.repository.index import Choice, Course, Point
-from scope.repository.published import Printed, by_subject, printed
+from scope.repository.published import PrintedCourse, by_subject, printed
 from scope.repository.ranking import ranking
 from scope.rundirectory import RunDirectory, read_json, refuse_future, write_json
 from scope.statistics.change_points import fewest_runs
@@ -171,7 +171,7 @@ class Site:
                 self._by_case.setdefault(case, []).append((self.clusters[name], course))
                 for point in course.points:
                     self._of_run[point.run].append((case, course, point))
-        self._beside: dict[str, list[Printed]] = {}
+        self._beside: dict[str, list[PrintedCourse]] = {}
         """Published figures by case."""
         self._published: dict[str, Course] = {}
         """Cases of the sources: those that nobody measured, and those that are the best of several."""
@@ -180,7 +180,7 @@ class Site:
         self._place(list(printed(historic)))
         self._histories: dict[str, History] = {}
 
-    def _place(self, figures: Sequence[Printed]) -> None:
+    def _place(self, figures: Sequence[PrintedCourse]) -> None:
         """Put published figures beside the cases that were measured, else with their own."""
         courses = ((case, cluster.id, one) for case, known in self._by_case.items() for cluster, one in known)
         measured = by_subject(courses, {one.figure.subject for one in figures})

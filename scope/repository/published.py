@@ -10,16 +10,16 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scope.catalog.benchmark import Value
-from scope.models.published.machines import ORIGIN, PublishedFigure, PublishedMachine
+from scope.models.published.machines import ORIGIN, PublishedMachine, PublishedValue
 from scope.repository.index import Course, Point
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedCourse:
     """A figure and the machine that it is of."""
 
     machine: PublishedMachine
-    figure: PublishedFigure
+    figure: PublishedValue
 
     @property
     def point(self) -> Point:
@@ -38,13 +38,13 @@ class Printed:
         return f"{self.machine.source}, {self.figure.where}"
 
 
-def printed(machines: Iterable[PublishedMachine]) -> Iterator[Printed]:
+def printed(machines: Iterable[PublishedMachine]) -> Iterator[PrintedCourse]:
     """Yield all figures of the machines."""
-    return (Printed(machine, figure) for machine in machines for figure in machine.figures)
+    return (PrintedCourse(machine, figure) for machine in machines for figure in machine.figures)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCourse:
     """A measured case of a cluster, as the published ones are held against it."""
 
     case: str
@@ -54,7 +54,7 @@ class Measured:
     parameters: Mapping[str, Value]
     transport: str
 
-    def is_of(self, figure: PublishedFigure) -> bool:
+    def is_of(self, figure: PublishedValue) -> bool:
         """Return whether it is the published case; of the same benchmark, metric and ranks it is already."""
         return figure.fits(self.parameters, self.transport)
 
@@ -65,12 +65,12 @@ Subject = tuple[str, str, int]
 
 def by_subject(
     courses: Iterable[tuple[str, str, Course]], subjects: Container[Subject]
-) -> dict[Subject, list[Measured]]:
+) -> dict[Subject, list[MeasuredCourse]]:
     """Return the courses of these subjects, each with the id of its case and its cluster, by subject."""
-    found: dict[Subject, list[Measured]] = {}
+    found: dict[Subject, list[MeasuredCourse]] = {}
     for case, cluster, course in courses:
         benchmark, parameters, ranks, transport, _, metric, _ = json.loads(course.key)
         if (benchmark, metric, ranks) in subjects:
-            one = Measured(case, cluster, course, parameters, transport)
+            one = MeasuredCourse(case, cluster, course, parameters, transport)
             found.setdefault((benchmark, metric, ranks), []).append(one)
     return found

@@ -1,6 +1,6 @@
-"""Historic machines: their published figures as results of our benchmarks, to stand beside those of runs.
+"""Historic machines: their published values as results of our benchmarks, to stand beside those of runs.
 
-A published figure has the origin `published`, no interval and no samples; it is never ranked with measured ones.
+A published value has the origin `published`, no interval and no samples; it is never ranked with measured ones.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class MachineFile(Strict):
 
 
 @dataclass(frozen=True)
-class PublishedFigure:
-    """A printed figure as the result of a benchmark."""
+class PublishedValue:
+    """A printed value as the result of a benchmark."""
 
     benchmark: str
     metric: str
@@ -133,7 +133,7 @@ class PublishedMachine:
     facts: MachineFacts
     source: str
     statistic: str
-    figures: Sequence[PublishedFigure]
+    figures: Sequence[PublishedValue]
 
     @property
     def id(self) -> str:
@@ -186,10 +186,10 @@ def _read(stem: str) -> Iterator[PublishedMachine]:
         raise ScopeError(f"{path}: {error}") from error
 
 
-def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedFigure]:
+def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedValue]:
     for *values, printed in table.rows:
         known = dict(zip(kind.columns, values, strict=True))
-        yield PublishedFigure(
+        yield PublishedValue(
             benchmark=kind.benchmark,
             metric=kind.metric,
             unit=kind.unit,
@@ -203,14 +203,14 @@ def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedFigure]
         )
 
 
-def _of_experiment(one: TabledExperiment, of: Reference) -> Iterator[PublishedFigure]:
+def _of_experiment(one: TabledExperiment, of: Reference) -> Iterator[PublishedValue]:
     """Yield the printed results of benchmarks of an experiment at their published sizes."""
     for printed in of.statement:
         reading = of.reading[printed.of]
         if printed.published is None or printed.over or reading.of or one.network not in printed.title:
             continue
         given = (reading.parameters | printed.published_at).items()
-        yield PublishedFigure(
+        yield PublishedValue(
             benchmark=reading.benchmark,
             metric=reading.metric,
             unit=printed.unit,

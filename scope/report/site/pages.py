@@ -16,7 +16,7 @@ from scope.report.frame import environment
 from scope.report.site.pieces import cluster_id, machine_page, number_of, shown
 from scope.repository.entry import Entry
 from scope.repository.index import Course
-from scope.repository.published import Printed
+from scope.repository.published import PrintedCourse
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Pages:
         runs = sum(len(one.runs) for one in clusters)
         return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases, "historic": historic})
 
-    def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, Course, Printed]]) -> str:
+    def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, Course, PrintedCourse]]) -> str:
         """Return the page of a historic machine: what its source says; `figures`: each with the id of its case."""
         return self._page("machine", {"machine": of, "figures": figures}, root="../")
 

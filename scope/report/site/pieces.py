@@ -13,7 +13,7 @@ from scope import units
 from scope.models.published.machines import PublishedMachine
 from scope.repository.entry import Entry
 from scope.repository.index import Course, Point
-from scope.repository.published import Printed
+from scope.repository.published import PrintedCourse
 from scope.repository.ranking import Standing
 
 RUNS_OF_A_PIECE = 1000
@@ -88,7 +88,7 @@ def case(course: Course) -> list[object]:
     ]
 
 
-def standings(course: Course, found: Sequence[Standing], beside: Sequence[Printed]) -> list[list[object]]:
+def standings(course: Course, found: Sequence[Standing], beside: Sequence[PrintedCourse]) -> list[list[object]]:
     """Return a row for each cluster, and among them one for each published figure, best first.
 
     It has name, page, begin, figure in words, places, the bar in percent, and the source of a published figure,
@@ -145,11 +145,11 @@ def machines(every: Sequence[PublishedMachine]) -> list[list[object]]:
     ]
 
 
-def figure_of_machine(case: str, course: Course, one: Printed) -> list[object]:
+def figure_of_machine(case: str, course: Course, one: PrintedCourse) -> list[object]:
     """Return a published figure like that of a run: the id of its case, the figure, no bounds, in words, where."""
     return [case, one.figure.value, None, None, shown(course, one.point), one.figure.where]
 
 
-def published(course: Course, one: Printed) -> list[object]:
+def published(course: Course, one: PrintedCourse) -> list[object]:
     """Return what a historic machine published of a case: name, page, figure in words, source."""
     return [one.machine.name, machine_page(one.machine), shown(course, one.point), one.source]
