@@ -269,6 +269,8 @@ class CaseRecord(Line):
     """Why sampling ended."""
     relative_interval: float | None = None
     """Half width of the median's 95 % interval over the median when sampling ended."""
+    median_s: float | None = None
+    """Of one operation under the benchmark's own definition of time, without warm-up."""
     settings: dict[str, Value] = {}
     """What a library granted to this case alone: of MPI-IO its implementation and the hints that it works with."""
     series: list[Series] = []

@@ -63,7 +63,6 @@ def describe(
     grain: float = 0.0,
     states: list[Integers] | None = None,
     numbers: Sequence[int] = (),
-    visits: list[Integers] | None = None,
 ) -> Figures:
     """Describe the values of each launch, given in the order in which they were taken.
 
@@ -71,22 +70,20 @@ def describe(
     the same value was read: the interval reaches that much further on both sides.
 
     With at least six launches they are the unit: the median is that of the launch medians, and so is its
-    interval. The median of a launch is that of its visits' medians: a visit with more repetitions, as a noisy one
-    has, counts no more than another. With fewer, both are those of all samples together; the interval allows for
-    the dependence of successive samples, and says nothing about what another launch would give.
+    interval: a launch with more repetitions counts no more than another. With fewer, both are those of all samples
+    together; the interval allows for the dependence of successive samples, and says nothing about what another
+    launch would give.
 
     `states`: of the machine during each value, from 0; the median of each state is then given beside the others.
-    `numbers`: of the launches in their run, where they are known. `visits`: the visit of each value, from 0.
+    `numbers`: of the launches in their run, where they are known.
     """
     state = np.concatenate(states) if states else np.zeros(0, dtype=np.int64)
-    visits = visits or [np.zeros(launch.size, dtype=np.int64) for launch in launches]
-    visits = [visit for visit in visits if visit.size]
     numbers = [number for number, launch in zip(numbers, launches, strict=False) if launch.size]
     launches = [launch for launch in launches if launch.size]
     if not launches:
         return Figures()
     values = np.concatenate(launches)
-    medians = np.array(list(map(_median_of_visits, launches, visits)))
+    medians = np.array([np.median(launch) for launch in launches])
     unit = medians if medians.size >= LAUNCHES_FOR_INTERVAL else values
     median = float(np.median(unit))
     inflation = 1.0 if unit is medians else variance_inflation(launches, median)
@@ -163,10 +160,6 @@ def as_rate(time: Figures, work: float) -> Figures:
         maximum=over(time.minimum),
         sanitised_mean=over(time.sanitised_mean),
     )
-
-
-def _median_of_visits(values: Floats, visit: Integers) -> float:
-    return float(np.median([np.median(values[visit == number]) for number in np.unique(visit)]))
 
 
 def _medians_by_state(values: Floats, state: Integers) -> tuple[float | None, ...]:

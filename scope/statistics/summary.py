@@ -73,8 +73,6 @@ class Summary(Case):
     """Share of the variance that lies between launches."""
     invalid_share: float
     """Share of samples marked invalid by the measurement itself: some rank began late in its window."""
-    converged_share: float
-    """Share of launches in which the interval reached the target precision."""
     relative_interval: float | None
     """Half width of the interval over the median."""
     resolution: float = 0.0

@@ -20,8 +20,8 @@ CASE = CASES[0]
 LAUNCH = Launch(2, 2, "tcp", Placement(), CASES)
 
 
-def launch(number: int, ranks: int = 2, transport: str = "tcp", visits: int = 1) -> Launch:
-    return Launch(number, ranks, transport, Placement(), CASES * visits)
+def launch(number: int, ranks: int = 2, transport: str = "tcp") -> Launch:
+    return Launch(number, ranks, transport, Placement(), CASES)
 
 
 def course(*launches: Launch, unfinished: tuple[Launch, ...] | None = None) -> Course:
@@ -59,17 +59,6 @@ def test_each_batch_keeps_its_budgets_in_its_own_way(now: list[float]) -> None:
         now[0] += seconds
         pace.pass_launch(one)
     assert 0.5 < pace.left_s < 2.5, "what is left is fast"
-
-
-def test_visits_that_were_not_needed_are_no_time_that_is_left(now: list[float]) -> None:
-    found = course(launch(1, visits=3), launch(2))
-    for case in CASES:
-        found.pass_visit(launch(1, visits=3), case)
-    now[0] += 5.0
-    assert found.done == 0, "each case has two visits more"
-    found.pass_launch(launch(1, visits=3), "")
-    assert found.done == 10
-    assert found.pace.left_s == pytest.approx(5.0 / 3, rel=0.3), "a third of the visits, in a sixth of their time"
 
 
 def test_a_launch_that_failed_is_not_done(now: list[float]) -> None:
@@ -162,11 +151,3 @@ def test_the_planned_time_is_the_sum_of_starts_and_budgets() -> None:
     plan = planning.Plan(1, "baseline", (LAUNCH, LAUNCH))
     each = planning.START_S + 10 * (0.97 + planning.CASE_OVERHEAD_S)
     assert planning.expected_s(plan) == pytest.approx(2 * each)
-
-
-def test_visits_do_not_lengthen_a_plan() -> None:
-    visit = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.3})
-    whole = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.9})
-    launches = [Launch(1, 2, "tcp", Placement(), cases) for cases in ((visit,) * 3, (whole,))]
-    thrice, once = (planning.expected_s(planning.Plan(1, "baseline", (launch,))) for launch in launches)
-    assert thrice == pytest.approx(once)

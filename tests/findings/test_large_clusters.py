@@ -32,7 +32,7 @@ def series(rows: Floats, ranks: list[int], medians: Floats | None = None, **obse
     count = rows.shape[1]
     return Times(
         cadence="isolated", synchronization="none", operations=np.ones(count, np.int64),
-        warmup=np.zeros(count, np.bool_), visit=np.zeros(count, np.int64), ranks_kept=np.array(ranks),
+        warmup=np.zeros(count, np.bool_), ranks_kept=np.array(ranks),
         elapsed_s=rows, entry_s=None, valid=np.ones(count, np.bool_), observed=observed, extremes=None,
         medians_s=medians,
     )  # fmt: skip

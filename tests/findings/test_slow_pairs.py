@@ -33,7 +33,6 @@ def rounds(times_s: Floats, launch: int, size: int, load: str, like: CaseSamples
             synchronization="none",
             operations=np.full(REPETITIONS, 10),
             warmup=np.zeros(REPETITIONS, dtype=np.bool_),
-            visit=np.zeros(REPETITIONS, dtype=np.int64),
             ranks_kept=np.arange(count),
             elapsed_s=np.repeat(10 * round_trips[:, None], REPETITIONS, axis=1),
             entry_s=None,

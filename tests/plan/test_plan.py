@@ -13,10 +13,11 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.ranks import Ranks
 from scope.errors import UsageError
 from scope.plan import plan as planning
+from scope.plan.case import Key
 from scope.plan.experiment import Experiment, resolve
 from scope.plan.place import Place
 from scope.plan.placement import Placement
-from scope.plan.plan import Plan
+from scope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
 from tests.plan.conftest import describe
 
 
@@ -179,17 +180,17 @@ def test_a_wrong_benchmark_is_named(benchmarks: Catalog, options: dict[str, obje
 
 
 def test_a_product_that_no_run_could_finish_is_refused(benchmarks: Catalog) -> None:
-    with pytest.raises(UsageError, match=r"over 1000 cases with 1000 visits each.*must be at most 1000000 visits"):
+    with pytest.raises(UsageError, match=r"over 1000 cases in 1000 launches each.*must be at most 1000000 visits"):
         make(benchmarks, launches=1000, case=case(message_bytes="0..4000"))
 
 
-def test_the_time_is_divided(benchmarks: Catalog) -> None:
-    for time_s in (60.0, 90.0, 120.0):
-        plan = make(benchmarks, time_s=time_s)
-        assert planning.expected_s(plan) == pytest.approx(time_s, rel=0.02)
-    shortest = make(benchmarks, time_s=1).launches
-    budgets = [launch.budget_s(case) for launch in shortest for case in launch.positions]
-    assert budgets == pytest.approx([planning.SHORTEST_BUDGET_S] * len(budgets), rel=0.01)
+def test_the_first_visit_is_long_and_later_ones_are_short(benchmarks: Catalog) -> None:
+    seen: set[Key] = set()
+    for launch in make(benchmarks, launches=3).launches:
+        for planned in launch.cases:
+            usual = LATER_VISIT if launch.key(planned) in seen else FIRST_VISIT
+            assert usual.items() <= planned.sampling.items()
+            seen.add(launch.key(planned))
 
 
 def test_an_asked_budget_is_kept(benchmarks: Catalog) -> None:
@@ -198,30 +199,12 @@ def test_an_asked_budget_is_kept(benchmarks: Catalog) -> None:
     assert "sampling.precision=0.05 sampling.budget_s=0.4" in line
 
 
-def test_launches_visit_each_case_several_times_in_different_orders(benchmarks: Catalog) -> None:
+def test_launches_have_the_same_cases_in_different_orders(benchmarks: Catalog) -> None:
     plan = make(benchmarks, launches=3)
     launches = [launch for launch in plan.launches if launch.batch == (2, "default", Placement("core"))]
-    first, *later = launches
-    assert {len(positions) for positions in first.positions.values()} == {1}
-    for launch in later:
-        count = len(first.cases)
-        passes = [launch.cases[start : start + count] for start in range(0, len(launch.cases), count)]
-        assert len(passes) == planning.VISITS
-        keys = [[launch.key(case) for case in each] for each in passes]
-        assert all(sorted(map(str, each)) == sorted(map(str, keys[0])) for each in keys)
-        assert len({tuple(each) for each in keys}) > 1
-        assert launch.count(range(len(launch.cases))) == count
-        for case in launch.positions:
-            assert launch.budget_s(case) == pytest.approx(first.budget_s(case), rel=0.01)
-
-
-def test_cases_asked_for_one_by_one_are_visited_once_unless_more_is_asked(benchmarks: Catalog) -> None:
-    plan = make(benchmarks, launches=3, case=case(message_bytes=[0, 8]))
-    assert [len(launch.cases) for launch in plan.launches] == [2, 2, 2]
-    plan = make(benchmarks, launches=2, case=case(message_bytes=[0, 8]), **{"sampling.visits": 4})
-    assert [len(launch.cases) for launch in plan.launches] == [8, 8]
-    assert "visits" not in planning.write(plan)
-    assert "visits" not in planning.write(make(benchmarks, only=["mpi.barrier"], **{"sampling.visits": 1}))
+    orders = [tuple(map(launch.key, launch.cases)) for launch in launches]
+    assert len({frozenset(order) for order in orders}) == 1
+    assert len(set(orders)) > 1
 
 
 def test_a_plan_is_read_back_as_written(benchmarks: Catalog, tmp_path: Path) -> None:
@@ -268,7 +251,8 @@ def test_a_damaged_plan_is_refused_by_line(tmp_path: Path, text: str, words: lis
 
 
 def test_the_default_experiment_is_the_baseline() -> None:
-    assert (Experiment().module, Experiment().launches) == ("baseline", 6)
+    assert Experiment().module == "baseline"
+    assert planning.launches_of(Experiment()) == 6
 
 
 def test_ranks_replace_those_of_the_sweeps(benchmarks: Catalog) -> None:
