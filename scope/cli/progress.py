@@ -117,7 +117,7 @@ def link_progress(link: str) -> None:
 class Pace:
     """The remaining time, from the budgets that are left and how well budgets were kept so far.
 
-    Cases on one process converge sooner than those over TCP: each batch keeps its budgets in its own way.
+    Preparation takes cases on one process less time than those over TCP: each batch keeps its budgets in its own way.
     """
 
     def __init__(self, unfinished: Plan) -> None:
@@ -214,7 +214,7 @@ class Course:
 
 
 class Failures:
-    """The failures so far: a case that fails in each visit of a launch is reported once."""
+    """The failures so far; the same one of the same case of a launch is reported once."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[int, Key, str]] = set()
