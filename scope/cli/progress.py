@@ -117,7 +117,7 @@ def link_progress(link: str) -> None:
 class Pace:
     """The remaining time, from the budgets that are left and how well budgets were kept so far.
 
-    Preparation takes cases on one process less time than those over TCP: each batch keeps its budgets in its own way.
+    Cases on one process are prepared sooner than those over TCP: each batch keeps its budgets in its own way.
     """
 
     def __init__(self, unfinished: Plan) -> None:

@@ -83,7 +83,9 @@ def command(
     ] = None,
     time: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Seconds after which no further launches begin; default: the module's."),
+        typer.Option(
+            metavar="SECONDS", help="Seconds after which no further launches begin; default: the module's."
+        ),
     ] = None,
     precision: Annotated[
         float | None,

@@ -161,7 +161,12 @@ def _visit(one: CaseSamples, row: int) -> _Span:
 def _counters(process: int, one: SentinelRecord, start_s: float) -> Iterator[Event]:
     """Yield what the sentinel took, in µs: the median over the ranks that it keeps, and the slowest."""
     ts = _us(one.started_unix_s - start_s)
-    for name, times_s in (("arithmetic", one.arithmetic_s), ("memory", one.memory_s)):
+    for name, times_s in (
+        ("arithmetic", one.arithmetic_s),
+        ("throughput", one.throughput_s),
+        ("memory", one.memory_s),
+        ("memory bandwidth", one.bandwidth_s),
+    ):
         if times_s:
             values = {"median": median(times_s) * 1e6, "slowest rank": max(times_s) * 1e6}
             yield {"ph": "C", "pid": process, "name": f"sentinel, {name}, µs", "ts": ts, "args": values}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -48,8 +48,8 @@ ROUNDS = 20
 PENALTY = 3.0
 
 
-Measure = Literal["arithmetic", "memory", "ping-pong"]
-MEASURES: tuple[Measure, ...] = ("arithmetic", "memory", "ping-pong")
+Measure = Literal["arithmetic", "throughput", "memory", "memory bandwidth", "ping-pong"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 """Of the sentinel."""
 
 
@@ -163,7 +163,12 @@ def course_of(samples: Samples) -> Course:
 
 def seconds_of(sentinel: SentinelRecord, measure: Measure) -> float | None:
     """Return how long a measure of the sentinel took on the slowest kept rank; None where it was not taken."""
-    times = {"arithmetic": sentinel.arithmetic_s, "memory": sentinel.memory_s}
+    times = {
+        "arithmetic": sentinel.arithmetic_s,
+        "throughput": sentinel.throughput_s,
+        "memory": sentinel.memory_s,
+        "memory bandwidth": sentinel.bandwidth_s,
+    }
     return sentinel.ping_pong_s if measure == "ping-pong" else max(times[measure], default=None)
 
 

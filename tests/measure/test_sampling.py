@@ -162,10 +162,11 @@ def test_the_sentinel_is_measured_between_cases(measure: Measure, ranks: int) ->
     assert moments == sorted(moments)
     for one in found:
         assert one.ranks_kept == list(range(ranks))
-        assert len(one.arithmetic_s) == len(one.memory_s) == ranks
-        assert min(*one.arithmetic_s, *one.memory_s) > 0
+        kept = (one.arithmetic_s, one.throughput_s, one.bandwidth_s, one.memory_s)
+        assert [len(times_s) for times_s in kept] == [ranks] * 4
+        assert min(map(min, kept)) > 0
         assert (one.ping_pong_s is not None) == (ranks > 1)
-        assert one.duration_s >= one.arithmetic_s[0] + one.memory_s[0]
+        assert one.duration_s >= sum(times_s[0] for times_s in kept)
 
 
 def test_ranks_that_share_processors_have_no_sentinel(measure: Measure) -> None:

@@ -422,6 +422,8 @@ void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& time
   json.member("duration_s", times.duration_s);
   json.member("ranks_kept", kept);
   json.member("arithmetic_s", of_kept(times.arithmetic_s));
+  json.member("throughput_s", of_kept(times.throughput_s));
+  json.member("bandwidth_s", of_kept(times.bandwidth_s));
   json.member("memory_s", of_kept(times.memory_s));
   if (times.ping_pong_s) json.member("ping_pong_s", *times.ping_pong_s);
   json.end();
