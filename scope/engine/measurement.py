@@ -90,7 +90,10 @@ def measure(
 
 def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | None) -> Plan:
     left_s = None if time_s is None else time_s - supervisor.spent_s
-    return with_further_launches(plan, supervisor.journal.seen, _half_width, left_s)
+    longer = with_further_launches(plan, supervisor.journal.seen, _half_width, left_s)
+    if again := sum(len(launch.cases) for launch in longer.launches[len(plan.launches) :]):
+        logger.info("%d cases are visited again, until their intervals are narrow", again)
+    return longer
 
 
 def _half_width(medians_s: list[float]) -> float:
