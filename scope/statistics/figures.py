@@ -185,8 +185,8 @@ def _range(interval: Interval, by_state: Sequence[Floats]) -> Interval:
     """Return the interval that reaches over those of all states.
 
     A state that few launches met has none. The range goes beyond its median by a factor that three quarters of all
-    launches are within of the median of their state. Simulated, the range holds the medians of both states in 94 to
-    96 % of the runs (benchmarks/interval_coverage.py).
+    launches are within of the median of their state. Simulated, the range holds the medians of both states in 94
+    to 96 % of the runs (benchmarks/interval_coverage.py).
     """
     levels = {float(np.median(group)): group for group in by_state if group.size}
     factors = np.concatenate([np.exp(np.abs(np.log(group / level))) for level, group in levels.items()])
