@@ -1,7 +1,7 @@
-"""Do short visits give the figures of long ones? Every case of a run's plan, in pairs of launches of this machine.
+"""Do short visits give the figures of long ones? Every cheap case of a run's plan, in pairs of launches.
 
-A short visit is as `scope run` makes it, with the warm-up of a first one; a long one has 50 ms. The word is that of the
-ratio's interval over the pairs; exit code 1 where a case moves by more than 2 % for certain.
+A short visit is as `scope run` makes it, with the warm-up of a first one; a long one has 50 ms. A case that takes
+over 0.1 s is left out: both visits would be the same. Exit code 1 where a case moves by more than 2 % for certain.
 usage: python benchmarks/short_visits.py RUN [--mpi NAME] [--pairs N]
 """
 
@@ -22,6 +22,7 @@ from scope.statistics.order_statistics import median_interval
 
 LONG = {"budget_s": 0.05, "minimum_repetitions": 20, "maximum_repetitions": 1000, "precision": 0.0001}
 MOVED = 0.02
+DEAR_S = 0.1
 
 
 def main() -> int:
@@ -39,10 +40,10 @@ def main() -> int:
                 by_ranks[launch.ranks].setdefault(f"{case.benchmark} {case.settings}", case)
     ratios: dict[str, list[float]] = defaultdict(list)
     for ranks, cases in sorted(by_ranks.items()):
-        names = list(cases)
-        learned = {
-            name: record["series"][0]["warmup"] for name, record in visited(pair, names, FIRST_VISIT, {}, ranks)
-        }
+        first = dict(visited(pair, list(cases), FIRST_VISIT, {}, ranks))
+        names = [name for name, record in first.items() if record["duration_s"] < DEAR_S]
+        learned = {name: first[name]["series"][0]["warmup"] for name in names}
+        print(f"{ranks} ranks: {len(names)} of {len(cases)} cases", flush=True)
         for number in range(asked.pairs):
             ways = [(LATER_VISIT, learned), (LONG, {})]
             medians = {}
