@@ -229,7 +229,5 @@ def test_visits_that_cannot_be_joined_are_named(divided_copy: Path) -> None:
     odd = next(one for one in records if one.get("benchmark") == "mpi.comms2" and one["position"] >= 1000)
     odd["series"][0]["ranks_kept"] = [1, 0]
     rewrite(divided_copy, records)
-    with pytest.raises(
-        UsageError, match=r"samples\.jsonl: launch \d+: .*: ranks_kept: must be the same in all visits"
-    ):
+    with pytest.raises(UsageError, match=r"samples\.jsonl: launch \d+: .*: ranks_kept: "):
         read(divided_copy, catalog())
