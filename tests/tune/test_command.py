@@ -145,7 +145,7 @@ def test_an_ordinary_run_is_no_tuning(golden_run: Path, capsys: pytest.CaptureFi
 def test_text_and_page_lead_with_the_chosen_settings(tuned: Path) -> None:
     label = json.loads((tuned / "tune.json").read_text())["conclusion"]["chosen"]
     text = (tuned / "tuning.txt").read_text()
-    assert text.index(f"NB {label['block']}") < text.index("predictions")
+    assert text.index(f": NB {label['block']}") < text.rindex("predictions")
     page = (tuned / "report.html").read_text()
     places = [
         page.index(f"Chosen: NB {label['block']}"),
