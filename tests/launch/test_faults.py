@@ -102,7 +102,7 @@ def test_a_rank_that_the_kernel_killed_says_so(trial: Trial, monkeypatch: pytest
     supervise_three(trial)
     reason = trial.record(LOST)["reason"]
     assert "SIGKILL" in reason
-    assert "lack of memory" in reason
+    assert "memory" in reason
 
 
 def test_the_kernel_counts_whom_it_kills_for_lack_of_memory() -> None:
@@ -229,5 +229,5 @@ def test_a_launcher_that_does_not_exist_is_one_line(trial: Trial) -> None:
     trial.build = trial.build.model_copy(
         update={"mpi": trial.build.mpi.model_copy(update={"launcher": "/nowhere/mpiexec"})}
     )
-    with pytest.raises(ScopeError, match="/nowhere/mpiexec: does not start: No such file"):
+    with pytest.raises(ScopeError, match=r"/nowhere/mpiexec: .*No such file"):
         trial.supervise(plan)

