@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.signal import lfilter
 from scipy.stats import norm
 
+from scope.plan.further import FEWEST_VISITS, VISITS
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import estimate, medians
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import describe
+from scope.statistics.order_statistics import median_interval
 from scope.statistics.ratio import PerLaunch, ratio
 
 TRIALS = 1000
@@ -30,6 +33,11 @@ SLOW, SLOW_SHARE, DWELL = 1.5, 0.3, 10
 """A second state: its factor, its share of the time, and the repetitions that it lasts."""
 STEPS = 20
 """Of the machine's drift between two launches of a case."""
+VISIT, VISIT_FACTOR = 0.02, 1.7
+"""Standard deviation of the logarithm of a visit's median, and the factor between two states of the machine."""
+APART_S, SLOW_S = 6.0, 10.0
+"""From one visit to the next, and how long a slow state lasts on average."""
+PRECISION = 0.02
 LOW, HIGH = 0.93, 0.97
 
 Draw = Callable[[np.random.Generator, int], Floats]
@@ -124,6 +132,53 @@ def over_launches(random: np.random.Generator) -> Iterator[tuple[str, float]]:
                 yield f"{name}; truth: these minutes", covered(launches, np.median(drift, axis=1))
 
 
+def in_states(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Judge what is printed of short visits to a machine that changes between two states, with the stopping rule.
+
+    Where the states are told apart, the range must hold the medians of both; else the interval that of all times.
+    """
+    for share in (0.4, 0.5, 0.6):
+        told = untold = 0
+        for _ in range(TRIALS):
+            state = states_at_visits(random, share)
+            times = np.exp(VISIT * random.normal(size=VISITS)) * VISIT_FACTOR**state
+            count = visits_until_narrow(times)
+            launches = [np.array([time]) for time in times[:count]]
+            seen = describe(launches, states=state[:count].tolist())
+            low, high = seen.ci_low or 0.0, seen.ci_high or 0.0
+            both = 0 < state[:count].sum() < count
+            only = VISIT_FACTOR ** state[0]
+            told += low <= 1.0 and high >= VISIT_FACTOR if both else low <= only <= high
+            blind = describe(launches)
+            truth = VISIT_FACTOR if share > 0.5 else 1.0
+            untold += (blind.ci_low or 0.0) <= truth <= (blind.ci_high or 0.0)
+        name = f"8 to 12 visits, {share:.0%} of the time {VISIT_FACTOR} times as slow"
+        yield f"{name}; states told apart", told / TRIALS
+        if share != 0.5:  # half and half have no median of their own
+            yield f"{name}; not told apart; truth: all times", untold / TRIALS
+
+
+def states_at_visits(random: np.random.Generator, share: float) -> NDArray[np.int64]:
+    """Return the state during each visit; a slow state lasts for `SLOW_S` on average."""
+    leave_slow = 1 - np.exp(-APART_S / SLOW_S)
+    leave_fast = leave_slow * share / (1 - share)
+    state = [int(random.random() < share)]
+    for _ in range(VISITS - 1):
+        leaves = random.random() < (leave_slow if state[-1] else leave_fast)
+        state.append(1 - state[-1] if leaves else state[-1])
+    return np.array(state)
+
+
+def visits_until_narrow(times: Floats) -> int:
+    """Return how many visits a case gets by the rule of `scope.plan.further`."""
+    for count in range(FEWEST_VISITS, VISITS):
+        interval = median_interval(times[:count])
+        assert interval is not None
+        if (interval.high - interval.low) / 2 <= PRECISION * np.median(times[:count]):
+            return count
+    return VISITS
+
+
 def ratios(random: np.random.Generator) -> Iterator[tuple[str, float]]:
     """Judge the interval of a ratio of two cases, by the bootstrap."""
     for count in (6, 12):
@@ -170,7 +225,7 @@ def main() -> None:
     """Print a table in Markdown; shares outside 93-97 % are marked."""
     random = np.random.default_rng(1)
     print("| samples | coverage |\n|---|---|")
-    for study in (within_a_launch, few_launches, over_launches, ratios, paired_ratios):
+    for study in (within_a_launch, few_launches, over_launches, in_states, ratios, paired_ratios):
         for name, share in study(random):
             mark = "" if LOW <= share <= HIGH else " (!)"
             print(f"| {name} | {100 * share:.1f} %{mark} |", flush=True)

@@ -69,9 +69,8 @@ def found(random: np.random.Generator, runs: int) -> None:
                         continue
                     hits[column] += 1
                     right += [
-                        state == (machine(visit.started_unix_s - BEGIN_S) > 1)
-                        for case in samples.cases
-                        for visit, state in zip(case.visits, course.states_of(case), strict=True)
+                        course.state_during(visit) == (machine(visit.started_unix_s - BEGIN_S) > 1)
+                        for visit in samples.cases
                     ]
             shares = " | ".join(f"{100 * hit / runs:.0f} %" for hit in hits)
             rights = f"{100 * np.mean(right):.1f} %" if right else "–"

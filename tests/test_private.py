@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def as_file(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("prepare", "said"),
-    [(as_link, "is no folder"), (open_to_all, "mode 0777: others may have changed"), (as_file, "is no folder")],
+    [(as_link, "labs: .*folder"), (open_to_all, "mode 0777"), (as_file, "labs: .*folder")],
 )
 def test_a_folder_that_another_user_could_have_prepared_is_refused(
     prepare: Callable[[Path], None], said: str, tmp_path: Path
@@ -65,18 +66,18 @@ def test_a_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
 def test_the_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = private.private_folder(tmp_path / "labs")
     monkeypatch.setattr(os, "getuid", lambda: ANOTHER_USER)
-    with pytest.raises(ScopeError, match=f"belongs to user {folder.stat().st_uid}; must belong"):
+    with pytest.raises(ScopeError, match=rf"{folder}.* user {folder.stat().st_uid}\b"):
         private.refuse_shared(folder)
     file = tmp_path / "experiment.toml"
     file.write_text("")
     if file.stat().st_uid:  # root's files are everybody's to trust
-        with pytest.raises(UsageError, match="only your own runs can be resumed"):
+        with pytest.raises(UsageError, match=rf"{file}: .* user {file.stat().st_uid}\b"):
             private.refuse_foreign(file)
 
 
 def test_a_parent_where_others_may_rename_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
-    with pytest.raises(ScopeError, match="others may rename files there"):
+    with pytest.raises(ScopeError, match=str(tmp_path)):
         private.private_folder(tmp_path / "labs")
     tmp_path.chmod(0o1777)
     assert private.private_folder(tmp_path / "labs").is_dir()
@@ -92,7 +93,7 @@ def test_programs_are_not_run_from_where_others_write(tmp_path: Path, monkeypatc
     modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "cache", tmp_path / "cache" / "build")]
     assert modes == [0o700, 0o755]
     (tmp_path / "cache" / "build").chmod(0o775)
-    with pytest.raises(ScopeError, match="build: others may write there; programs are run from it; chmod go-w"):
+    with pytest.raises(ScopeError, match=r"build: .*chmod go-w"):
         cmake.private_cache(tmp_path / "cache" / "build" / "x")
 
 
@@ -100,7 +101,7 @@ def test_programs_are_not_run_from_where_others_write(tmp_path: Path, monkeypatc
     "name", ["", ".", "..", "../x", "a/b", "-x", ".hidden", "a b", "a\nb", "$(id)", "é", "x" * 101]
 )
 def test_odd_names_are_refused(name: str) -> None:
-    with pytest.raises(UsageError, match=r"lab = .*: must begin with a letter or digit"):
+    with pytest.raises(UsageError, match=rf"lab = {re.escape(repr(name))}: "):
         refuse_odd_name("lab", name)
 
 
@@ -111,7 +112,7 @@ def test_only_a_folder_below_its_parent_is_removed(tmp_path: Path) -> None:
     for name in ("..", "../beside"):
         with pytest.raises(UsageError):
             private.remove_below(parent, name)
-    with pytest.raises(ScopeError, match="is no folder"):
+    with pytest.raises(ScopeError, match="link"):
         private.remove_below(parent, "link")
     private.remove_below(parent, "never-was")
     private.private_folder(parent / "own").joinpath("file").write_text("")

@@ -17,6 +17,7 @@ from scope.samples.records import CaseRecord
 from tests import small_program
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start
+from tests.messages import mentions
 
 TUTORIAL = Path(__file__).resolve().parents[1] / "docs" / "tutorial" / "README.md"
 PYTHON_TUTORIAL = TUTORIAL.with_name("python.md")
@@ -81,11 +82,11 @@ def test_the_python_tutorial_runs(
 def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> None:
     run = scope.open(golden_run)
     assert run.samples("mpi.latency", message_bytes="1Ki").case.parameters["mode"] == "standard"  # its default
-    with pytest.raises(scope.UsageError, match=r"2 cases of operation\.broadcast: choose one by ranks=2\|4"):
+    with pytest.raises(scope.UsageError, match=r"\b2 .*operation\.broadcast: .*ranks=2\|4"):
         run.samples("operation.broadcast")
-    with pytest.raises(scope.UsageError, match=r"no case mpi\.latency message_bytes=3; there are: "):
+    with pytest.raises(scope.UsageError, match=r"mpi\.latency message_bytes=3; .*: "):
         run.samples("mpi.latency", message_bytes=3)
-    with pytest.raises(scope.UsageError, match="is not a run directory"):
+    with pytest.raises(scope.UsageError, match="launches"):
         scope.open(golden_run / "launches")
 
 
@@ -97,7 +98,6 @@ def test_importing_scope_loads_nothing_heavy_and_a_frame_without_pandas_says_so(
         "except scope.ScopeError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TUTORIAL.parents[2])
-    assert done.stdout.splitlines() == [
-        "[]",
-        "to_frame(): needs pandas, which is not installed; pip install pandas",
-    ]
+    nothing, refused = done.stdout.splitlines()
+    assert nothing == "[]"
+    assert mentions(refused, "to_frame(): ... pip install pandas")

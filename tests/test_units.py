@@ -114,7 +114,7 @@ def test_what_is_written_is_read_again():
     ],
 )
 def test_what_is_no_number_is_refused_with_what_may_follow(text):
-    with pytest.raises(ValueError, match="must be a number; Ki, Mi and Gi may follow"):
+    with pytest.raises(ValueError, match=r"number.*Ki, Mi and Gi"):
         units.parsed(text)
 
 
@@ -126,7 +126,7 @@ def test_a_number_beyond_all_bounds_is_refused(text):
 
 @pytest.mark.parametrize("text", ["1.0", "0.5Ki", "1e3"])
 def test_an_integer_has_no_point(text):
-    with pytest.raises(ValueError, match="must be an integer; Ki, Mi and Gi may follow"):
+    with pytest.raises(ValueError, match=r"integer.*Ki, Mi and Gi"):
         units.whole(text)
     assert units.whole("-2Ki") == -2048
 

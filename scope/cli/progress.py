@@ -18,7 +18,6 @@ from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
 from scope.catalog.catalog import Catalog
 from scope.launch.supervision.supervisor import Listener
-from scope.plan import plan as planning
 from scope.plan.case import Batch, Case, Key, transport_words
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.samples.records import JobRecord, RoundRecord
@@ -118,25 +117,23 @@ def link_progress(link: str) -> None:
 class Pace:
     """The remaining time, from the budgets that are left and how well budgets were kept so far.
 
-    Cases on one process converge sooner than those over TCP: each batch keeps its budgets in its own way.
+    Cases on one process are prepared sooner than those over TCP: each batch keeps its budgets in its own way.
     """
 
     def __init__(self, unfinished: Plan) -> None:
-        self.planned_s = {
-            each.number: planning.START_S + sum(map(each.expected_s, each.cases)) for each in unfinished.launches
-        }
+        self.planned_s = {each.number: each.expected_s for each in unfinished.launches}
         self.batches = {each.number: each.batch for each in unfinished.launches}
         self.share = dict.fromkeys(self.planned_s, 0.0)
-        """Of the visits of each launch that are done."""
+        """Of the cases of each launch that are done."""
         self.spent_s: dict[Batch, float] = defaultdict(float)
         self.noted_s = time.monotonic()
 
     def pass_visit(self, launch: Launch) -> None:
-        """Count a visit to a case as done."""
+        """Count a case as done."""
         self._pass(launch, self.share.get(launch.number, 0.0) + 1 / len(launch.cases))
 
     def pass_launch(self, launch: Launch) -> None:
-        """Count a launch as done; visits that were not needed are over, too."""
+        """Count a launch as done."""
         self._pass(launch, 1.0)
 
     def _pass(self, launch: Launch, share: float) -> None:
@@ -184,19 +181,14 @@ class Course:
     def __init__(self, catalog: Catalog, plan: Plan, unfinished: Plan) -> None:
         self.catalog = catalog
         self.launches = len(plan.launches)
-        self.cases = sum(len(launch.positions) for launch in plan.launches)
-        self.left = {
-            (launch.number, case): len(positions)
-            for launch in unfinished.launches
-            for case, positions in launch.positions.items()
-        }
-        """Visits that remain of each case of each launch."""
+        self.cases = sum(len(launch.cases) for launch in plan.launches)
+        self.left = {(launch.number, launch.key(case)) for launch in unfinished.launches for case in launch.cases}
         self.pace = Pace(unfinished)
         self.machine = MachineState()
 
     @property
     def done(self) -> int:
-        """Cases whose visits in a launch are done; a case counts once for each launch."""
+        """Cases that are done; a case counts once for each launch."""
         return self.cases - len(self.left)
 
     def label(self, launch: Launch, case: PlannedCase) -> str:
@@ -204,19 +196,15 @@ class Course:
         return Case.of(self.catalog, case.benchmark, case.parameters, launch.batch).label
 
     def pass_visit(self, launch: Launch, case: PlannedCase) -> None:
-        """Count a visit to a case as done."""
+        """Count a case as done."""
         self.pace.pass_visit(launch)
-        key = launch.number, launch.key(case)
-        if key in self.left:
-            self.left[key] -= 1
-            if not self.left[key]:
-                del self.left[key]
+        self.left.discard((launch.number, launch.key(case)))
 
     def pass_launch(self, launch: Launch, failure: str) -> None:
         """Count a launch as done unless it failed: the rest of its cases is then tried again."""
         if not failure:
             self.pace.pass_launch(launch)
-            self.left = {key: visits for key, visits in self.left.items() if key[0] != launch.number}
+            self.left = {key for key in self.left if key[0] != launch.number}
 
     @property
     def words(self) -> str:
@@ -226,7 +214,7 @@ class Course:
 
 
 class Failures:
-    """The failures so far: a case that fails in each visit of a launch is reported once."""
+    """The failures so far; the same one of the same case of a launch is reported once."""
 
     def __init__(self) -> None:
         self._seen: set[tuple[int, Key, str]] = set()

@@ -77,13 +77,15 @@ def command(
         int | None,
         typer.Option(
             metavar="N",
-            help="Number of independent launches (mpiexec) of each case; default: 6.",
+            help="Launches (mpiexec) of each case; default: 6, and up to 12 where its interval is wide.",
             rich_help_panel=PROCEDURE,
         ),
     ] = None,
     time: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Seconds of sampling for all cases together; default: the module's."),
+        typer.Option(
+            metavar="SECONDS", help="Seconds after which no further launches begin; default: the module's."
+        ),
     ] = None,
     precision: Annotated[
         float | None,
@@ -97,7 +99,7 @@ def command(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Seconds per case and launch, instead of a share of --time.",
+            help="Seconds of sampling per case and launch; default: some milliseconds.",
             rich_help_panel=PROCEDURE,
         ),
     ] = None,

@@ -13,7 +13,8 @@ import numpy as np
 from scope import units
 from scope.comparison.comparison import StateChange
 from scope.statistics.course import Course, Measure, State
-from scope.statistics.summary import STATES_DIFFER, Summary
+from scope.statistics.figures import STATES_DIFFER
+from scope.statistics.summary import Summary
 
 NO_MORE = 1.25
 """A change of no more than so many times the sentinel's logarithm may be that of the state."""

@@ -147,7 +147,7 @@ def measure_sides(
     if not 0 < time_s < 30 * 86400:
         raise UsageError(f"--time {time_s:g}: must be more than 0 seconds and at most 30 days")
     began_s = time.monotonic()
-    groups = _groups(pairs, time_s)
+    groups = _groups(pairs)
     path = new_directory(NAME, options.output).path
     runs = [_begun(side, path / name, options) for side, name in zip(sides, "ab", strict=True)]
     cases: list[PairedCase] = []
@@ -190,25 +190,12 @@ def measure_sides(
     return Interleaved(path, comparison)
 
 
-def _groups(pairs: PairedCases, time_s: float) -> list[PairedCases]:
-    """Return the pairs that share a launch on both sides, with the budget that half of the time allows."""
+def _groups(pairs: PairedCases) -> list[PairedCases]:
+    """Return the pairs that share a launch on both sides."""
     together: dict[tuple[Batch, Batch], PairedCases] = defaultdict(list)
     for one, other in pairs:
         together[one.batch, other.batch].append((one, other))
-    # Half of the time is left for further rounds.
-    launch_s = time_s / 2 / (2 * LOOKS[0])
-    share_s = (launch_s - planning.START_S * len(together)) / len(pairs) - planning.CASE_OVERHEAD_S
-    budget_s = float(f"{min(max(share_s, planning.SHORTEST_BUDGET_S), planning.LONGEST_BUDGET_S):.3g}")
-    return [
-        [(_with_budget(one, budget_s), _with_budget(other, budget_s)) for one, other in group]
-        for group in together.values()
-    ]
-
-
-def _with_budget(one: SideCase, budget_s: float) -> SideCase:
-    asked = one.case.sampling.get("budget_s")
-    shorter = min(budget_s, float(asked)) if asked is not None else budget_s
-    return replace(one, case=replace(one.case, sampling={**one.case.sampling, "budget_s": shorter}))
+    return list(together.values())
 
 
 def _launches(group: PairedCases, number: int, chance: random.Random) -> tuple[Launch, Launch]:

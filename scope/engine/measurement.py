@@ -5,6 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
+
+import numpy as np
 
 from scope.catalog.catalog import read as read_catalog
 from scope.engine import begun_run
@@ -22,6 +26,7 @@ from scope.plan import plan as planning
 from scope.plan.further import with_further_launches
 from scope.plan.plan import Plan
 from scope.rundirectory import RunDirectory, write_text
+from scope.statistics.order_statistics import median_interval
 
 JOB_END_S = 3.0
 """Within this time a batch system tells every process of a job that the job ends."""
@@ -41,33 +46,13 @@ class Setup:
     progress: RunProgress
 
 
-@dataclass(frozen=True)
-class FurtherLaunches:
-    """More launches, once those of the plan are done, for the cases whose figures are the least certain."""
-
-    time_s: float
-    """For these and all launches before them."""
-    launches: int
-    """That every case gets."""
-    visits: tuple[int, int]
-
-    def added(self, plan: Plan, supervisor: Supervisor) -> Plan:
-        """Return the plan with another round of launches; the same plan when there is none to add."""
-        left_s = self.time_s - supervisor.spent_s
-        return with_further_launches(plan, supervisor.journal.seen, self.launches, self.visits, left_s)
-
-
 def measure(
-    directory: RunDirectory,
-    plan: Plan,
-    setup: Setup,
-    time_s: float | None = None,
-    further: FurtherLaunches | None = None,
+    directory: RunDirectory, plan: Plan, setup: Setup, further: bool = False, time_s: float | None = None
 ) -> bool:
-    """Run the cases of a plan that have no record, and further launches; return whether all are well.
+    """Run the cases of a plan that have no record; return whether all are well.
 
-    `time_s`: redistribute this time over the cases before every launch. A ScopeError carries the run directory
-    as `resumable`.
+    `further`: visit cases with wide intervals again, while `time_s` has room; None: until each had its visits. A
+    ScopeError carries the run directory as `resumable`.
     """
     deadline = schedulers.deadline(setup.time_margin_s)
     with locked(directory) as lock, as_interrupt(*STOP_RUN):
@@ -77,7 +62,6 @@ def measure(
             command=replace(setup.cluster, site=with_storage(setup.cluster.site, directory.path.parent)).start,
             place=setup.cluster.place,
             limits=setup.limits,
-            time_s=time_s,
             deadline=deadline,
             job_end_s=0.0 if schedulers.allocation() is None else JOB_END_S,
             inherited=(lock,),
@@ -91,8 +75,8 @@ def measure(
             catalog = read_catalog(directory.benchmarks)
             with setup.progress(catalog, plan, unfinished) as listener:
                 well = supervisor.supervise(plan, listener)
-            while further is not None and (longer := further.added(plan, supervisor)) != plan:
-                plan, supervisor.time_s = longer, further.time_s
+            while further and (longer := _with_further_launches(plan, supervisor, time_s)) != plan:
+                plan = longer
                 write_text(directory.plan, planning.write(plan))
                 with setup.progress(catalog, plan, supervisor.unfinished(plan)) as listener:
                     well = supervisor.supervise(plan, listener)
@@ -102,3 +86,17 @@ def measure(
             error.resumable = directory.path
             raise
     return well
+
+
+def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | None) -> Plan:
+    left_s = None if time_s is None else time_s - supervisor.spent_s
+    longer = with_further_launches(plan, supervisor.journal.seen, _half_width, left_s)
+    if again := sum(len(launch.cases) for launch in longer.launches[len(plan.launches) :]):
+        logger.info("%d cases are visited again, until their intervals are narrow", again)
+    return longer
+
+
+def _half_width(medians_s: list[float]) -> float:
+    """Return the relative half width of the interval of the median; infinity where there is none."""
+    interval = median_interval(np.array(medians_s))
+    return (interval.high - interval.low) / 2 / median(medians_s) if interval else inf

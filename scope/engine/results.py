@@ -50,8 +50,6 @@ class LaunchTimes:
     """False where the measurement itself marked a repetition invalid; shape (repetitions,)."""
     warmup: Booleans
     """True for the repetitions that are warm-up; shape (repetitions,)."""
-    visit: Integers
-    """The visit of the launch to the case in which each repetition was taken, from 0; shape (repetitions,)."""
     operations: Integers
     """Operations behind each elapsed time; shape (repetitions,)."""
     ranks: Integers
@@ -93,7 +91,6 @@ class CaseTimes:
         return _frame(
             {
                 "launch": each.launch,
-                "visit": int(each.visit[number]),
                 "repetition": number,
                 "time_s": float(time_s),
                 "warmup": bool(each.warmup[number]),
@@ -270,7 +267,6 @@ def _launch_times(one: CaseSamples, definition: Definition) -> LaunchTimes | Non
         time_s=time_s,
         valid=times.valid,
         warmup=times.warmup,
-        visit=times.visit,
         operations=times.operations,
         ranks=times.ranks_kept,
         elapsed_s=times.elapsed_s,

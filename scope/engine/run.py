@@ -11,7 +11,7 @@ from scope.build import installations, registry
 from scope.engine import analysis, begun_run
 from scope.engine.builds import native_program, with_architectures
 from scope.engine.directories import make_latest, new_directory
-from scope.engine.measurement import FurtherLaunches, Setup, measure
+from scope.engine.measurement import Setup, measure
 from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress, silent
 from scope.engine.sampled_pairs import foretold
@@ -160,11 +160,8 @@ def settle(experiment: Experiment, where: str) -> Settled:
 
 def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> Outcome:
     """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
-    time_s = planning.total_s(experiment)
-    further = None
-    if time_s is not None and planning.has_further_launches(experiment):
-        further = FurtherLaunches(time_s, experiment.launches, planning.visits_of(experiment))
-    well = measure(directory, plan, setup, planning.planned_s(experiment), further)
+    further = experiment.launches is None
+    well = measure(directory, plan, setup, further, planning.total_s(experiment))
     if experiment.refine:
         plan = planning.read(directory.plan) if further else plan
         well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
@@ -201,6 +198,6 @@ def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experim
         if fit.chosen and fit.variable == "message_bytes"
         for point in fit.breakpoints
     ]
-    plan = refined(plan, gaps, experiment.launches, planning.visits_of(experiment))
+    plan = refined(plan, gaps, planning.launches_of(experiment))
     write_text(directory.plan, planning.write(plan))
     return plan

@@ -26,7 +26,7 @@ def foretold(plan: Plan, catalog: Catalog, topology: Path | None) -> list[str]:
         for case in launch.cases:
             if case.benchmark in declared:
                 rounds.setdefault(launch.ranks, set()).add(int(case.parameters["round"]))
-                seconds[launch.ranks] = seconds.get(launch.ranks, 0.0) + launch.expected_s(case)
+                seconds[launch.ranks] = seconds.get(launch.ranks, 0.0) + case.expected_s
     switch = _hosts_of_a_switch(topology) if rounds else USUAL_SWITCH
     return [_words(ranks, len(rounds[ranks]), seconds[ranks], switch) for ranks in sorted(rounds)]
 

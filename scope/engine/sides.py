@@ -100,7 +100,7 @@ def _of_run(directory: RunDirectory, only: Collection[str]) -> Side:
     batches: dict[Batch, list[PlannedCase]] = {}
     for one in seen.values():
         batches.setdefault(one.batch, []).append(one.case)
-    plan = Plan(begun.plan.seed, begun.plan.module, planning.shuffled(batches, 1, begun.plan.seed, (1, 1)))
+    plan = Plan(begun.plan.seed, begun.plan.module, planning.shuffled(batches, 1, begun.plan.seed))
     settled = Settled(begun.experiment, build, cluster, machine)
     return Side(str(directory.path), settled, registry.load(build.program), plan)
 

@@ -432,7 +432,7 @@ def _begin(directory: RunDirectory, request: Request) -> None:
         seed=SEED,
         mpi=SIMULATOR,
         only=sorted({case.benchmark for launch in request.plan.launches for case in launch.cases}),
-        sampling=Sampling(minimum_repetitions=REPETITIONS, maximum_repetitions=REPETITIONS + 1, visits=1),
+        sampling=Sampling(minimum_repetitions=REPETITIONS, maximum_repetitions=REPETITIONS + 1),
     )
     command = request.options.command
     begun_run.begin(directory, experiment, request.machine, request.catalog, request.plan, command)

@@ -213,7 +213,7 @@ class Follower:
         launches = {launch.number: launch for launch in plan.launches}
         for number, attempt in sorted(set(now.opened) - set(self.known.opened)):
             launch = launches[number]
-            listener.launch_started(launch, attempt, len(launch.positions))
+            listener.launch_started(launch, attempt, len(launch.cases))
         for number, position in [key for key in now.statuses if key not in self.known.statuses]:
             launch = launches[number]
             listener.case_ended(launch, launch.cases[position], now.statuses[number, position])

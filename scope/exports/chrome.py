@@ -90,7 +90,7 @@ def _spans(each: Results) -> Iterator[_Span]:
         attempt = record.launch, record.attempt
         yield _launch(record, rows[record.launch], ends_s[attempt], attempt in ended)
     for one in cases:
-        yield from _visits(one, rows.get(one.launch, 0))
+        yield _visit(one, rows.get(one.launch, 0))
     for sentinel in samples.sentinels:
         begin_s = sentinel.started_unix_s
         track = CASES, rows.get(sentinel.launch, 0)
@@ -104,21 +104,16 @@ def _ends_s(samples: Samples) -> dict[Attempt, float]:
         (one.launch, one.attempt): one.started_unix_s + durations_s.get((one.launch, one.attempt), 0.0)
         for one in samples.launches
     }
-    measured = [(one.launch, one.attempt, visit) for one in _all(samples) for visit in one.visits]
-    for launch, attempt, visit in measured:
-        last_s = visit.started_unix_s + visit.duration_s
-        ends_s[launch, attempt] = max(ends_s.get((launch, attempt), 0.0), last_s)
+    for one in _all(samples):
+        last_s = one.started_unix_s + one.duration_s
+        ends_s[one.launch, one.attempt] = max(ends_s.get((one.launch, one.attempt), 0.0), last_s)
     return ends_s
 
 
 def _all(samples: Samples) -> list[CaseSamples]:
     """Return the cases, and the visits that were repeated because they failed."""
-    seen = {(one.launch, one.attempt, visit.started_unix_s) for one in samples.cases for visit in one.visits}
-    failures = (
-        one
-        for one in samples.failures
-        if not any((one.launch, one.attempt, visit.started_unix_s) in seen for visit in one.visits)
-    )
+    seen = {(one.launch, one.attempt, one.started_unix_s) for one in samples.cases}
+    failures = (one for one in samples.failures if (one.launch, one.attempt, one.started_unix_s) not in seen)
     return [*samples.cases, *failures]
 
 
@@ -147,28 +142,31 @@ def _launch(record: LaunchRecord, row: int, end_s: float, ended: bool) -> _Span:
     return _Span((LAUNCHES, row), name, "launch", record.started_unix_s, end_s, about)
 
 
-def _visits(one: CaseSamples, row: int) -> Iterator[_Span]:
-    for number, visit in enumerate(one.visits):
-        about: dict[str, Any] = {
-            **{"benchmark": one.case.benchmark, **one.case.parameters},
-            "ranks": one.case.ranks,
-        }
-        about |= {"launch": one.launch, "status": one.status, "reason": one.reason, "origin": one.origin}
-        for times in one.times:
-            inside = times.visit == number
-            about[f"{times.cadence} repetitions"] = int(np.count_nonzero(inside & times.counted))
-            about[f"{times.cadence} warm-up"] = int(np.count_nonzero(inside & times.warmup))
-        if visit.disturbances is not None:
-            about["involuntary switches"] = visit.disturbances.involuntary_switches.sum
-            about["steal_s"] = visit.disturbances.steal_s
-        begin_s = visit.started_unix_s
-        yield _Span((CASES, row), one.case.label, one.case.benchmark, begin_s, begin_s + visit.duration_s, about)
+def _visit(one: CaseSamples, row: int) -> _Span:
+    about: dict[str, Any] = {
+        **{"benchmark": one.case.benchmark, **one.case.parameters},
+        "ranks": one.case.ranks,
+    }
+    about |= {"launch": one.launch, "status": one.status, "reason": one.reason, "origin": one.origin}
+    for times in one.times:
+        about[f"{times.cadence} repetitions"] = int(np.count_nonzero(times.counted))
+        about[f"{times.cadence} warm-up"] = int(np.count_nonzero(times.warmup))
+    if one.disturbances is not None:
+        about["involuntary switches"] = one.disturbances.involuntary_switches.sum
+        about["steal_s"] = one.disturbances.steal_s
+    end_s = one.started_unix_s + one.duration_s
+    return _Span((CASES, row), one.case.label, one.case.benchmark, one.started_unix_s, end_s, about)
 
 
 def _counters(process: int, one: SentinelRecord, start_s: float) -> Iterator[Event]:
     """Yield what the sentinel took, in µs: the median over the ranks that it keeps, and the slowest."""
     ts = _us(one.started_unix_s - start_s)
-    for name, times_s in (("arithmetic", one.arithmetic_s), ("memory", one.memory_s)):
+    for name, times_s in (
+        ("arithmetic", one.arithmetic_s),
+        ("throughput", one.throughput_s),
+        ("memory", one.memory_s),
+        ("memory bandwidth", one.bandwidth_s),
+    ):
         if times_s:
             values = {"median": median(times_s) * 1e6, "slowest rank": max(times_s) * 1e6}
             yield {"ph": "C", "pid": process, "name": f"sentinel, {name}, µs", "ts": ts, "args": values}

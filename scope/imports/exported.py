@@ -19,7 +19,7 @@ KEPT = [name for name in Summary.model_fields if name not in _CASE and name != "
 """Keys of a summary that do not say what it is of."""
 _ABSENT: dict[str, Any] = {
     **{"label": "", "primary": True, "valid": True, "reason": "", "autocorrelated": False, "launch_medians": []},
-    **{"invalid_share": 0.0, "converged_share": 0.0},
+    "invalid_share": 0.0,
 }
 """Of keys that a format does not hold, so that those are checked which it does."""
 

@@ -31,9 +31,7 @@ class Sampling(Asked):
     precision: float = Field(0.02, gt=0, lt=1)
     """Target half width of the 95 % interval of the median, over the median."""
     budget_s: float | None = Field(None, gt=0, le=3600)
-    """Seconds per case and launch; None divides the experiment's time over its cases."""
-    visits: int | None = Field(None, ge=1, le=100)
-    """Of a launch to each case; None: 3 to the cases of a module from the second launch on, else 1."""
+    """Seconds per case and launch; None: what shows the warm-up in the first launch, then a few milliseconds."""
     minimum_repetitions: int | None = Field(None, ge=1, le=10**7)
     maximum_repetitions: int | None = Field(None, ge=1, le=10**7)
     synchronization: Literal["window", "dissemination"] | None = None
@@ -120,10 +118,10 @@ class Experiment(Asked):
     module: Module = "baseline"
     seed: int | None = Field(None, ge=0, lt=2**31)
     """Of the shuffles; None draws one."""
-    launches: int = Field(6, ge=1, le=1000)
-    """How often each batch of cases is started anew."""
+    launches: int | None = Field(None, ge=1, le=1000)
+    """How often each case is started anew; None: 6 times, and more often where its interval is wide."""
     time_s: float | None = Field(None, gt=0, le=30 * 86400)
-    """Seconds for all sampling together; None takes the module's."""
+    """Seconds after which no further launches begin; None takes the module's."""
     mpi: Text | None = None
     only: list[Text] = []
     """Patterns of benchmark names; empty means all of the module, a full name needs no module."""

@@ -1,12 +1,12 @@
-"""The plan: which cases run in which launch, in which order, and with how much time.
+"""The plan: which cases run in which launch, and in which order.
 
-A launch is one start of the native program and runs a batch: all cases of one number of ranks, transport and
-placement. Every batch is launched several times, since a launch is a random factor of its own; the order of the
+A launch is one start of the native program and visits each case of a batch once: all cases of one number of ranks,
+transport and placement. Every batch is launched several times, since launches and moments differ; the order of the
 cases in a launch and of the launches is shuffled with a seed that the plan keeps. What will be compared stays side
 by side.
 
-A launch visits each case several times, between visits to the others, since a burst of a few milliseconds says
-little of the seconds around it. The first launch of a batch visits each case once and shows how long it takes.
+The first visit to a case is long enough to show how many repetitions are warm-up. Later visits are short: visits
+seconds apart differ far more than the repetitions of a visit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 from scope.catalog.benchmark import MODULES, Benchmark, Module
@@ -26,7 +25,7 @@ from scope.errors import UsageError
 from scope.plan import sweep
 from scope.plan.case import Batch, Key
 from scope.plan.case import key as key_of
-from scope.plan.experiment import Experiment, Sampling, did_you_mean
+from scope.plan.experiment import Experiment, did_you_mean
 from scope.plan.order import Compared, compared, side_by_side
 from scope.plan.place import Place
 from scope.plan.placement import Placement
@@ -36,18 +35,24 @@ from scope.rundirectory import Skipped, read_text
 FORMAT = 2
 WITHOUT_MESSAGES_OF_MPI = ("node", "network", "storage")
 """Levels whose benchmarks measure no messages of MPI."""
-MODULE_TIME_S: dict[Module, float] = {"baseline": 60.0, "standard": 1400.0, "advanced": 3600.0}
-"""Seconds of sampling and starting when the experiment does not say: with all else 2.5 minutes, and 25."""
-START_S = 1.5
+MODULE_TIME_S: dict[Module, float] = {"standard": 1400.0, "advanced": 3600.0}
+"""Seconds of measuring when the experiment does not say; the baseline takes what its launches need."""
+LAUNCHES = 6
+"""The fewest whose medians give an interval."""
+START_S = 0.5
 """Assumed cost of starting and ending a launch."""
-CASE_OVERHEAD_S = 0.03
+CASE_OVERHEAD_S = 0.02
 """Assumed cost of preparing, warming up and verifying a case beside its budget."""
-SHORTEST_BUDGET_S, LONGEST_BUDGET_S = 0.02, 2.0
-"""A case needs some time to say anything, and gains little from much."""
-FURTHER_SHARE = 0.25
-"""Of a module's time, for further launches of the cases whose figures are the least certain."""
-VISITS = 3
-"""Visits of a launch to each case of a module."""
+FIRST_VISIT: dict[str, Value | float] = {
+    "budget_s": 0.02,
+    "minimum_repetitions": 20,
+    "maximum_repetitions": 200,
+}
+LATER_VISIT: dict[str, Value | float] = {
+    "budget_s": 0.003,
+    "minimum_repetitions": 5,
+    "maximum_repetitions": 20,
+}
 MOST_VISITS = 1_000_000
 """The product of many ranges would fill the memory before its first launch."""
 
@@ -63,7 +68,17 @@ class PlannedCase:
     @property
     def budget_s(self) -> float:
         """Seconds of sampling."""
-        return float(self.sampling.get("budget_s", LONGEST_BUDGET_S))
+        return float(self.sampling.get("budget_s", FIRST_VISIT["budget_s"]))
+
+    @property
+    def expected_s(self) -> float:
+        """Seconds of a visit that uses its whole budget, with preparation and verification."""
+        return self.budget_s + CASE_OVERHEAD_S
+
+    @property
+    def precision(self) -> float:
+        """Target relative half width of the interval; 0 where the plan has none."""
+        return float(self.sampling.get("precision", 0.0))
 
     @property
     def settings(self) -> str:
@@ -72,48 +87,25 @@ class PlannedCase:
 
     def line(self, position: int | None = None) -> str:
         """Return the case as a line of a plan."""
-        native = {"interval": "precision"}
-        sampling = {f"sampling.{native.get(key, key)}": value for key, value in self.sampling.items()}
+        sampling = {f"sampling.{key}": value for key, value in self.sampling.items()}
         place = {} if position is None else {"case.position": position}
         return " ".join(filter(None, [self.benchmark, self.settings, _words(sampling), _words(place)]))
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One start of the native program; the position of a visit to a case is its index."""
+    """One start of the native program; the position of a case is its index."""
 
     number: int
     ranks: int
     transport: str
     placement: Placement
     cases: tuple[PlannedCase, ...]
-    """One for each visit."""
 
-    @cached_property
-    def positions(self) -> dict[Key, list[int]]:
-        """The positions of the visits to each case."""
-        found: dict[Key, list[int]] = {}
-        for position, case in enumerate(self.cases):
-            found.setdefault(self.key(case), []).append(position)
-        return found
-
-    def count(self, positions: Iterable[int]) -> int:
-        """Return how many different cases are visited at these positions."""
-        return len({self.key(self.cases[position]) for position in positions})
-
-    def budget_s(self, case: Key) -> float:
-        """Return the seconds of sampling of all visits to one of its cases."""
-        return sum(self.cases[position].budget_s for position in self.positions[case])
-
-    def precision(self, case: Key) -> float | None:
-        """Return the target precision of one of its cases; None where the plan has none."""
-        positions = self.positions.get(case)
-        asked = self.cases[positions[0]].sampling.get("precision") if positions else None
-        return float(asked) if asked is not None else None
-
-    def expected_s(self, visit: PlannedCase) -> float:
-        """Return how long one visit takes if it uses its whole budget."""
-        return visit.budget_s + CASE_OVERHEAD_S / len(self.positions[self.key(visit)])
+    @property
+    def expected_s(self) -> float:
+        """How long it takes if every case uses its whole budget."""
+        return START_S + sum(case.expected_s for case in self.cases)
 
     @property
     def batch(self) -> Batch:
@@ -160,15 +152,16 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         )
     skipped: list[Skipped] = []
     batches: dict[Batch, dict[str, PlannedCase]] = {}
-    visits = experiment.launches * max(visits_of(experiment))
+    repetitions = launches_of(experiment)
     for number, asked in enumerate(_asked(experiment, catalog, place, where, skipped), start=1):
-        if number * visits > MOST_VISITS:
+        if number * repetitions > MOST_VISITS:
             raise UsageError(
-                f"{where}: over {number - 1} cases with {visits} visits each, by launches and sampling.visits:"
-                f" must be at most {MOST_VISITS} visits together"
+                f"{where}: over {number - 1} cases in {repetitions} launches each: must be at most {MOST_VISITS}"
+                " visits together"
             )
         benchmark, combination, source = asked
-        case = PlannedCase(benchmark.name, combination.parameters, _sampling(experiment.sampling))
+        sampling = experiment.sampling.model_dump(exclude_none=True)
+        case = PlannedCase(benchmark.name, combination.parameters, sampling)
         if reason := _misfit(benchmark, combination, place, experiment, source):
             skipped.append(reason)
             continue
@@ -180,9 +173,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
         raise UsageError(f"{where}: nothing to run: {reasons}")
     seed = experiment.seed if experiment.seed is not None else random.SystemRandom().randrange(2**31)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
-    launches = shuffled(
-        _with_budget(ordered, experiment), experiment.launches, seed, visits_of(experiment), compared(catalog)
-    )
+    launches = shuffled(ordered, repetitions, seed, compared(catalog))
     return Plan(seed, experiment.module, launches, tuple(dict.fromkeys(skipped)))
 
 
@@ -242,36 +233,18 @@ def read(path: Path) -> Plan:
 
 
 def total_s(experiment: Experiment) -> float | None:
-    """Return the time for all of an experiment in s; None where it gives each case a time of its own."""
-    if experiment.sampling.budget_s is not None:
-        return None
-    return experiment.time_s or MODULE_TIME_S[experiment.module]
+    """Return the time for all of an experiment in s; None: what its launches need."""
+    return experiment.time_s or (None if experiment.case else MODULE_TIME_S.get(experiment.module))
 
 
-def planned_s(experiment: Experiment) -> float | None:
-    """Return the time in s for the launches that every case gets; the rest of `total_s` is for further ones."""
-    time_s = total_s(experiment)
-    return time_s * (1 - FURTHER_SHARE) if time_s is not None and has_further_launches(experiment) else time_s
-
-
-def has_further_launches(experiment: Experiment) -> bool:
-    """Return whether cases with wide intervals get further launches: not in the baseline, which is fixed."""
-    return experiment.module != "baseline" and not experiment.case and total_s(experiment) is not None
+def launches_of(experiment: Experiment) -> int:
+    """Return how many launches every case gets; those with wide intervals get more unless the number is given."""
+    return experiment.launches or LAUNCHES
 
 
 def expected_s(plan: Plan) -> float:
     """Return how long the plan takes if every case uses its whole budget."""
-    return sum(START_S + sum(map(each.expected_s, each.cases)) for each in plan.launches)
-
-
-def visits_of(experiment: Experiment) -> tuple[int, int]:
-    """Return how often the first launch of a batch visits each case, and how often each later one.
-
-    Cases that are asked for one by one are visited once, unless the experiment says otherwise: so few lie close
-    together in any order.
-    """
-    asked = experiment.sampling.visits
-    return (asked, asked) if asked is not None else (1, 1 if experiment.case else VISITS)
+    return sum(launch.expected_s for launch in plan.launches)
 
 
 def _asked(
@@ -399,55 +372,34 @@ def _asked_text(point: Combination) -> str:
     return " ".join(filter(None, words))
 
 
-def _sampling(sampling: Sampling) -> dict[str, Value | float]:
-    return sampling.model_dump(exclude_none=True, exclude={"visits"})
-
-
-def _with_budget(
-    batches: dict[Batch, list[PlannedCase]], experiment: Experiment
-) -> dict[Batch, list[PlannedCase]]:
-    """Divide the experiment's time over its cases; a case that is tight early gives its rest back by ending."""
-    time_s = planned_s(experiment)
-    if time_s is None:
-        return batches
-    runs = sum(len(cases) for cases in batches.values()) * experiment.launches
-    starts_s = START_S * len(batches) * experiment.launches
-    share_s = (time_s - starts_s) / runs - CASE_OVERHEAD_S
-    budget_s = min(max(share_s, SHORTEST_BUDGET_S), LONGEST_BUDGET_S)
-    return {batch: [with_budget(case, budget_s) for case in cases] for batch, cases in batches.items()}
-
-
 def shuffled(
     batches: dict[Batch, list[PlannedCase]],
     repetitions: int,
     seed: int,
-    visits: tuple[int, int],
     groups: Compared | None = None,
 ) -> tuple[Launch, ...]:
     """Return every batch `repetitions` times, cases shuffled inside it and launches shuffled in rounds.
 
-    A round holds each batch once, so that slow drift of the machine meets all batches alike. `visits`: how often
-    the first launch of a batch visits each case, and each later one; every pass over the cases has its own order,
-    and the visits share the budget of the case. `groups`: of cases that stay together in every order.
+    A round holds each batch once, so that slow drift of the machine meets all batches alike. `groups`: of cases
+    that stay together in every order.
     """
     chance = random.Random(seed)
     launches: list[Launch] = []
     for repetition in range(repetitions):
         turn = sorted(batches)
         chance.shuffle(turn)
-        passes = visits[min(repetition, 1)]
         for ranks, transport, placement in turn:
-            order: list[PlannedCase] = []
-            visit = [with_budget(case, case.budget_s / passes) for case in batches[ranks, transport, placement]]
-            for _ in range(passes):
-                order += side_by_side(visit, groups, chance)
+            usual = LATER_VISIT if repetition else FIRST_VISIT
+            cases = [_visited(case, usual) for case in batches[ranks, transport, placement]]
+            order = side_by_side(cases, groups, chance)
             launches.append(Launch(len(launches) + 1, ranks, transport, placement, tuple(order)))
     return tuple(launches)
 
 
-def with_budget(case: PlannedCase, budget_s: float) -> PlannedCase:
-    """Return the case with so many seconds of sampling, to three digits."""
-    return replace(case, sampling={**case.sampling, "budget_s": float(f"{budget_s:.3g}")})
+def _visited(case: PlannedCase, usual: Mapping[str, Value | float]) -> PlannedCase:
+    """Return the case as a visit samples it: as its experiment says, else as is usual."""
+    asked = case.sampling.keys() & usual.keys()
+    return case if asked else replace(case, sampling={**case.sampling, **usual})
 
 
 def extended(plan: Plan, further: Iterable[Launch]) -> Plan:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
-from scope.plan.plan import Plan, PlannedCase, extended, shuffled, with_budget
+from scope.plan.plan import LATER_VISIT, Plan, PlannedCase, extended, shuffled
 from scope.plan.sweep import Value
 
 SIZES_IN_A_GAP = 3
@@ -48,16 +48,15 @@ class Gap:
                     yield size
 
 
-def refined(plan: Plan, gaps: Iterable[Gap], launches: int, visits: tuple[int, int] = (1, 1)) -> Plan:
+def refined(plan: Plan, gaps: Iterable[Gap], launches: int) -> Plan:
     """Return the plan with further launches for the sizes inside the gaps; the same plan when there are none.
 
-    Cases are sampled as those of the same benchmark in the plan, in as many launches, shuffled with its seed;
-    `visits` as `planning.shuffled` takes them.
+    Cases are sampled as those of the same benchmark in the plan, in as many launches, shuffled with its seed.
     """
     sampling = {
-        key[0]: with_budget(launch.cases[positions[0]], launch.budget_s(key)).sampling
+        case.benchmark: {name: value for name, value in case.sampling.items() if LATER_VISIT.get(name) != value}
         for launch in plan.launches
-        for key, positions in launch.positions.items()
+        for case in launch.cases
     }
     batches: dict[Batch, dict[str, PlannedCase]] = {}
     for gap in gaps:
@@ -66,5 +65,5 @@ def refined(plan: Plan, gaps: Iterable[Gap], launches: int, visits: tuple[int, i
             case = PlannedCase(gap.benchmark, parameters, sampling.get(gap.benchmark, {}))
             batches.setdefault(gap.batch, {}).setdefault(case.line(), case)
     ordered = {batch: list(cases.values()) for batch, cases in batches.items()}
-    further = shuffled(ordered, launches, plan.seed + 1, visits)
+    further = shuffled(ordered, launches, plan.seed + 1)
     return extended(plan, further)

@@ -35,7 +35,6 @@ from scope.samples.samples import (
     Samples,
     SamplesKey,
     join,
-    joined,
 )
 
 AnyRecord = LaunchRecord | CaseRecord | SentinelRecord | EndRecord | PrintedRecord | JobRecord | RoundRecord
@@ -43,7 +42,7 @@ _RECORD: TypeAdapter[AnyRecord] = TypeAdapter(Record)
 
 
 def read(run_directory: Path, catalog: Catalog) -> Samples:
-    """Read the samples of a run; join each case to its launch, and its visits; the catalog labels the cases.
+    """Read the samples of a run; join each case to its launch; the catalog labels the cases.
 
     Damaged are lines with a wrong checksum, records that are not as `records.py` says, cases of an unknown launch
     or an undeclared benchmark, and rounds of a mix with jobs that have no lines. Raises UsageError naming file,
@@ -90,7 +89,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     return Samples(
         launches=list(launches.values()),
         ends=ends,
-        cases=_joined(_last_that_was_ok(cases), planned, run.samples),
+        cases=_last_that_was_ok(cases),
         failures=[case for case in cases if not case.ok],
         sentinels=sentinels,
         printed=printed,
@@ -202,22 +201,7 @@ def _last_that_was_ok(cases: list[CaseSamples]) -> list[CaseSamples]:
     """Keep one record of each visit: that of the last attempt that was ok, else the last."""
     kept: dict[tuple[int, int, SamplesKey], CaseSamples] = {}
     for case in cases:
-        key = (case.launch, case.visits[0].position, case.key)
+        key = case.launch, case.position, case.key
         if case.ok or key not in kept or not kept[key].ok:
             kept[key] = case
     return list(kept.values())
-
-
-def _joined(cases: list[CaseSamples], planned: dict[int, Launch], file: Path) -> list[CaseSamples]:
-    """Join the visits of each launch to each case."""
-    visits: dict[tuple[int, SamplesKey], list[CaseSamples]] = {}
-    for case in cases:
-        visits.setdefault((case.launch, case.key), []).append(case)
-    found = []
-    for (number, _), several in visits.items():
-        launch = planned.get(number)
-        try:
-            found.append(joined(several, launch.precision(several[0].case.key) if launch else None))
-        except ValueError as error:
-            raise UsageError(f"{file}: launch {number}: {several[0].case.label}: {error}") from error
-    return found

@@ -269,6 +269,8 @@ class CaseRecord(Line):
     """Why sampling ended."""
     relative_interval: float | None = None
     """Half width of the median's 95 % interval over the median when sampling ended."""
+    median_s: float | None = None
+    """Of one operation under the benchmark's own definition of time, without warm-up."""
     settings: dict[str, Value] = {}
     """What a library granted to this case alone: of MPI-IO its implementation and the hints that it works with."""
     series: list[Series] = []
@@ -300,9 +302,13 @@ class SentinelRecord(Line):
     """Everything on rank 0, preparation included."""
     ranks_kept: list[Rank]
     arithmetic_s: list[Elapsed]
-    """Dependent operations in registers; one value per kept rank."""
+    """Dependent operations in registers; one value per kept rank, as in the following keys."""
+    throughput_s: list[Elapsed] = []
+    """Independent multiply-adds in registers."""
+    bandwidth_s: list[Elapsed] = []
+    """Reading memory that is in no cache."""
     memory_s: list[Elapsed]
-    """Dependent loads from a buffer beyond the second-level cache; one value per kept rank."""
+    """Dependent loads from a buffer beyond the second-level cache."""
     ping_pong_s: Elapsed | None = None
     """Round trips of rank 0 with the next rank of its host; None where its host has no other."""
 

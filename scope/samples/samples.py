@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scope.catalog.catalog import Catalog
-from scope.plan.budget import interval_of_visits
 from scope.plan.case import Batch, Case, Key
 from scope.samples.records import (
     LONGEST_S,
@@ -49,12 +47,6 @@ class ExtremeTimes:
     """Relative to the agreed start, as the exits."""
     latest_exit_s: Floats
 
-    @classmethod
-    def of_visits(cls, visits: Sequence[ExtremeTimes]) -> ExtremeTimes:
-        """Put the extremes of a case's visits one after another."""
-        names = (one.name for one in fields(cls))
-        return cls(**{name: np.concatenate([getattr(one, name) for one in visits]) for name in names})
-
 
 @dataclass(frozen=True)
 class Times:
@@ -66,8 +58,6 @@ class Times:
     """Operations behind each elapsed time; shape (repetitions,)."""
     warmup: Booleans
     """Which repetitions are warm-up; shape (repetitions,)."""
-    visit: Integers
-    """The visit in which each repetition was taken, from 0; shape (repetitions,)."""
     ranks_kept: Integers
     """Shape (kept ranks,)."""
     elapsed_s: Floats
@@ -133,7 +123,6 @@ class Times:
             synchronization=series.synchronization,
             operations=np.full(repetitions, series.operations, dtype=np.int64),
             warmup=np.arange(repetitions) < series.warmup,
-            visit=np.zeros(repetitions, dtype=np.int64),
             ranks_kept=np.array(series.ranks_kept, dtype=np.int64),
             elapsed_s=elapsed,
             entry_s=None if series.entry_s is None else _rows("entry_s", series.entry_s, *shape),
@@ -142,47 +131,6 @@ class Times:
             extremes=_extremes(series, repetitions),
             observed_maximum=maximum,
             medians_s=None if series.medians_s is None else _rows("medians_s", [series.medians_s], 1)[0],
-        )
-
-    @classmethod
-    def of_visits(cls, visits: Sequence[tuple[int, Times]]) -> Times:
-        """Put the times of a case's visits, each with its number, one after another.
-
-        ValueError names what differs where the visits cannot be joined.
-        """
-        parts = [times for _, times in visits]
-        first = parts[0]
-        for times in parts:
-            if times.synchronization != first.synchronization:
-                allowed = f"must be {first.synchronization} as in the first visit"
-                raise ValueError(f"synchronization = {times.synchronization}: {allowed}")
-            if not np.array_equal(times.ranks_kept, first.ranks_kept):
-                raise ValueError("ranks_kept: must be the same in all visits of a launch")
-        entries = [times.entry_s for times in parts if times.entry_s is not None]
-        extremes = [times.extremes for times in parts if times.extremes is not None]
-        medians = [times.medians_s for times in parts if times.medians_s is not None]
-        if len({one.size for one in medians}) > 1:
-            raise ValueError("medians_s: must be of the same number of ranks in all visits of a launch")
-        return replace(
-            first,
-            operations=np.concatenate([times.operations for times in parts]),
-            warmup=np.concatenate([times.warmup for times in parts]),
-            visit=np.concatenate([np.full(times.repetitions, number) for number, times in visits]),
-            elapsed_s=np.hstack([times.elapsed_s for times in parts]),
-            entry_s=np.hstack(entries) if len(entries) == len(parts) else None,
-            valid=np.concatenate([times.valid for times in parts]),
-            observed={
-                name: np.hstack([times.observed[name] for times in parts])
-                for name in first.observed
-                if all(name in times.observed for times in parts)
-            },
-            extremes=ExtremeTimes.of_visits(extremes) if len(extremes) == len(parts) else None,
-            observed_maximum={
-                name: np.concatenate([times.observed_maximum[name] for times in parts])
-                for name in first.observed_maximum
-                if all(name in times.observed_maximum for times in parts)
-            },
-            medians_s=np.median(medians, axis=0) if len(medians) == len(parts) else None,
         )
 
 
@@ -231,34 +179,22 @@ SamplesKey = tuple[Key, Origin]
 
 
 @dataclass(frozen=True)
-class Visit:
-    """One visit of a launch to a case, between its visits to others."""
-
-    position: int
-    """In the launch's shuffled order."""
-    started_unix_s: float
-    duration_s: float
-    """Preparation, warm-up and verification included."""
-    disturbances: Disturbances | None = None
-    """None in runs of before they were recorded, and where nothing was sampled."""
-
-
-@dataclass(frozen=True)
 class CaseSamples:
-    """One case in one launch: what was chosen, how it ended, and the times of all its visits."""
+    """One visit, of one launch to one case: what was chosen, how it ended, and its times."""
 
     case: Case
     origin: Origin
     launch: int
     attempt: int
-    visits: list[Visit]
-    """In the order in which they took place."""
+    position: int
+    """In the launch's shuffled order."""
+    started_unix_s: float
+    duration_s: float
+    """Preparation, warm-up and verification included."""
+    disturbances: Disturbances | None
+    """None where nothing was sampled."""
     status: Status
     reason: str
-    stopped: str
-    """Why sampling ended: `precision`, `budget`, `repetitions` or empty."""
-    relative_interval: float | None
-    """Half width of the median's 95 % interval over the median when sampling ended."""
     verification: Verification | None
     work: Work | None
     times: list[Times]
@@ -315,9 +251,9 @@ class Samples:
     launches: list[LaunchRecord]
     ends: list[EndRecord]
     cases: list[CaseSamples]
-    """One for each case of each launch: of each visit the last attempt that was ok, else the last one."""
+    """One for each visit: the last attempt that was ok, else the last one."""
     failures: list[CaseSamples] = field(default_factory=list)
-    """Every visit of every attempt that was not ok, repeated with success later or not."""
+    """Every attempt that was not ok, repeated with success later or not."""
     printed: list[PrintedFigure] = field(default_factory=list)
     """Of an imported run, which has no launches and no cases."""
     sentinels: list[SentinelRecord] = field(default_factory=list)
@@ -350,68 +286,16 @@ def join(
         origin=origin,
         launch=record.launch,
         attempt=record.attempt,
-        visits=[Visit(record.position, record.started_unix_s, record.duration_s, record.disturbances)],
+        position=record.position,
+        started_unix_s=record.started_unix_s,
+        duration_s=record.duration_s,
+        disturbances=record.disturbances,
         status=record.status,
         reason=record.reason,
-        stopped=record.stopped,
-        relative_interval=record.relative_interval,
         verification=record.verification,
         work=record.work,
         times=[Times.from_record(series) for series in record.series],
         rank_states=record.rank_states,
         synchronization=launch.clock_synchronization if launch else None,
         clock_step_s=launch.clock.resolution_s if launch else 0.0,
-    )
-
-
-def joined(visits: Sequence[CaseSamples], precision: float | None) -> CaseSamples:
-    """Join the visits of one launch to a case.
-
-    A case of which one visit failed has failed, for the reason of that visit. Visits that ended with their budgets
-    have converged where their intervals together reach the `precision`. ValueError names what differs where the
-    visits cannot be joined.
-    """
-    if len(visits) == 1:
-        return visits[0]
-    ordered = sorted(visits, key=lambda one: (one.visits[0].started_unix_s, one.visits[0].position))
-    decisive = next((one for one in ordered if not one.ok), ordered[-1])
-    cadences = dict.fromkeys(times.cadence for one in ordered for times in one.times)
-    interval = interval_of_visits([one.relative_interval for one in ordered])
-    return replace(
-        decisive,
-        visits=[visit for one in ordered for visit in one.visits],
-        stopped=_why_all_stopped([one.stopped for one in ordered], interval, precision),
-        relative_interval=interval,
-        verification=_verification_of_all([one.verification for one in ordered if one.ok or one is decisive]),
-        work=next((one.work for one in ordered if one.work is not None), None),
-        times=[
-            Times.of_visits(
-                [
-                    (number, times)
-                    for number, one in enumerate(ordered)
-                    for times in one.times
-                    if times.cadence == cadence
-                ]
-            )
-            for cadence in cadences
-        ],
-    )
-
-
-def _why_all_stopped(reasons: list[str], interval: float | None, precision: float | None) -> str:
-    if interval is not None and precision is not None and interval <= precision:
-        return "precision"
-    return next((reason for reason in ("budget", "repetitions", "precision") if reason in reasons), "")
-
-
-def _verification_of_all(verifications: list[Verification | None]) -> Verification | None:
-    """Add up the visits' verifications; None where one was not verified."""
-    known = [one for one in verifications if one is not None]
-    if not known or len(known) < len(verifications):
-        return None
-    return Verification(
-        passed=all(one.passed for one in known),
-        checks=sum(one.checks for one in known),
-        cost_s=sum(one.cost_s for one in known),
-        message=next((one.message for one in known if not one.passed), known[0].message),
     )

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from scope.plan.case import Batch
 from scope.samples.records import SentinelRecord
-from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples, Visit
+from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples
 from scope.statistics.definitions import series_of, times_under
 from scope.statistics.dependence import lag_one
 from scope.statistics.distributions import normal_cdf
@@ -48,8 +48,8 @@ ROUNDS = 20
 PENALTY = 3.0
 
 
-Measure = Literal["arithmetic", "memory", "ping-pong"]
-MEASURES: tuple[Measure, ...] = ("arithmetic", "memory", "ping-pong")
+Measure = Literal["arithmetic", "throughput", "memory", "memory bandwidth", "ping-pong"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 """Of the sentinel."""
 
 
@@ -109,13 +109,9 @@ class Course(Strict):
                 return period.state
         return self.periods[-1].state if self.periods else 0
 
-    def state_during(self, visit: Visit | SentinelRecord) -> int:
+    def state_during(self, visit: CaseSamples | SentinelRecord) -> int:
         """Return the state of the machine in the middle of a visit to a case, or of the sentinel."""
         return self.state_at(visit.started_unix_s + visit.duration_s / 2)
-
-    def states_of(self, case: CaseSamples) -> list[int]:
-        """Return the state of the machine during each visit to a case."""
-        return [self.state_during(visit) for visit in case.visits]
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,12 @@ def course_of(samples: Samples) -> Course:
 
 def seconds_of(sentinel: SentinelRecord, measure: Measure) -> float | None:
     """Return how long a measure of the sentinel took on the slowest kept rank; None where it was not taken."""
-    times = {"arithmetic": sentinel.arithmetic_s, "memory": sentinel.memory_s}
+    times = {
+        "arithmetic": sentinel.arithmetic_s,
+        "throughput": sentinel.throughput_s,
+        "memory": sentinel.memory_s,
+        "memory bandwidth": sentinel.bandwidth_s,
+    }
     return sentinel.ping_pong_s if measure == "ping-pong" else max(times[measure], default=None)
 
 
@@ -214,29 +215,23 @@ def _levels(samples: Samples) -> _Levels:
     found: list[tuple[int, int, float, float]] = []
     for number, launches in enumerate(samples.by_case().values()):
         own = [
-            (number, one.launch, visit.started_unix_s + visit.duration_s / 2, level)
+            (number, one.launch, one.started_unix_s + one.duration_s / 2, level)
             for one in launches
-            if one.ok
-            for visit, level in zip(one.visits, _visit_levels(one), strict=True)
-            if level is not None
+            if one.ok and (level := _level(one)) is not None
         ]
         if len(own) >= FEWEST_VISITS:
             found += own
     return _Levels.of(found)
 
 
-def _visit_levels(one: CaseSamples) -> list[float | None]:
-    """Return the logarithm of the median time of an operation in each visit; None where it has none."""
+def _level(one: CaseSamples) -> float | None:
+    """Return the logarithm of the median time of an operation in a visit; None where it has none."""
     times = series_of("max_rank", one.times)
     seconds = times_under("max_rank", times) if times is not None else None
-    if times is None or seconds is None:
-        return [None] * len(one.visits)
-    found: list[float | None] = []
-    for number in range(len(one.visits)):
-        counted = seconds[times.counted & (times.visit == number)]
-        typical = float(np.median(counted)) if counted.size else 0.0
-        found.append(float(np.log(typical)) if typical > 0 else None)
-    return found
+    if times is None or seconds is None or not times.counted.any():
+        return None
+    typical = float(np.median(seconds[times.counted]))
+    return float(np.log(typical)) if typical > 0 else None
 
 
 def _launch_dependence(levels: _Levels) -> tuple[float | None, bool]:

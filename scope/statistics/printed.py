@@ -45,7 +45,6 @@ def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) ->
             "valid": not reason,
             "reason": reason,
             "invalid_share": 0.0,
-            "converged_share": 0.0,
             "printed": "" if each or first.summary else first.words,
             **_figures([one.record for one in group]),
             **(first.summary if len(group) == 1 else {}),

@@ -156,7 +156,6 @@ def _summary(
             "steps": work.steps if work is not None and metric.quantity == "time_per_step" else 1.0,
             "invalid_share": collected.invalid_share,
             "launches_dependent": collected.launches_dependent,
-            "converged_share": float(np.mean([case.stopped == "precision" for case in launches])),
             **figures.as_dict(),
         }
     )
@@ -166,15 +165,13 @@ def _collect(launches: list[CaseSamples], take: Taking, course: Course) -> Colle
     """Take the values of all launches that have them, without warm-up and invalid ones; count the latter."""
     found = [(case, taken) for case in launches if (taken := take(case)) is not None]
     all_taken = [taken for _, taken in found]
-    states = [np.array(course.states_of(case))[taken.series.visit[taken.series.counted]] for case, taken in found]
     after_warmup = sum(int(np.count_nonzero(~taken.series.warmup)) for taken in all_taken)
     invalid = sum(taken.series.invalid for taken in all_taken)
     figures = describe(
         [taken.values[taken.series.counted] for taken in all_taken],
         max((taken.grain for taken in all_taken), default=0.0),
-        states if len(course.states) > 1 else None,
+        [course.state_during(case) for case, _ in found] if len(course.states) > 1 else None,
         [case.launch for case, _ in found],
-        [taken.series.visit[taken.series.counted] for taken in all_taken],
     )
     return Collected(figures, invalid / after_warmup if after_warmup else 0.0, course.launches_dependent)
 

@@ -11,12 +11,9 @@ from scope.samples.records import Origin, Work
 from scope.samples.samples import SamplesKey
 from scope.statistics.course import Course
 from scope.statistics.estimate import Estimate
+from scope.statistics.figures import STATES_DIFFER
 from scope.statistics.ratio import PerLaunch
 from scope.strict import Strict
-
-STATES_DIFFER = 1.1
-"""Medians of two states closer than this factor are those of a case that the states do not concern."""
-
 
 HoldsFor = Literal["further launches", "these launches", "these minutes", "no interval"]
 
@@ -73,8 +70,6 @@ class Summary(Case):
     """Share of the variance that lies between launches."""
     invalid_share: float
     """Share of samples marked invalid by the measurement itself: some rank began late in its window."""
-    converged_share: float
-    """Share of launches in which the interval reached the target precision."""
     relative_interval: float | None
     """Half width of the interval over the median."""
     resolution: float = 0.0

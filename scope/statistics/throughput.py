@@ -134,7 +134,6 @@ def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str,
             "valid": not reason and figures.median is not None,
             "reason": reason or ("" if figures.median is not None else "no valid sample"),
             "invalid_share": 0.0,
-            "converged_share": 0.0,
             **figures.as_dict(),
         }
     )

@@ -11,6 +11,7 @@ import pytest
 from scope.lab import relay
 from tests.active_messages.conftest import needs_root
 from tests.active_messages.two_hosts import TwoHosts, run, running, two_hosts, written
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
 WIRES = {"packet": "AF_PACKET on eth0", "xdp": "AF_XDP (copy) on eth0"}
@@ -49,9 +50,7 @@ def test_long_frames_carry_long_messages(program: Path) -> None:
     needs_root()
     with two_hosts(program, mtu=9000) as jumbo:
         _, asks = jumbo.exchange("check", 100_000, 20)
-        assert asks.result["wire"] == (
-            "AF_PACKET on eth0 (AF_XDP on eth0: an MTU of 9000 is longer than its buffers)"
-        )
+        assert mentions(asks.result["wire"], "AF_PACKET on eth0 (AF_XDP ... 9000")
         assert asks.result["frames_sent"] < 100 + 20 * 100_000 / 8000
 
 
@@ -60,7 +59,7 @@ def test_a_shaped_link_stays_shaped(program: Path) -> None:
     with two_hosts(program) as shaped:
         shaped.shape("tbf rate 100mbit burst 10000 limit 128000")
         _, asks = shaped.exchange("check", 1000, 10)
-        assert asks.result["wire"] == "AF_PACKET on eth0 (AF_XDP would go past the queue discipline tbf)"
+        assert mentions(asks.result["wire"], "AF_PACKET on eth0 (AF_XDP ... tbf")
 
 
 def sent_by(hosts: TwoHosts, **other: Any) -> tuple[dict[str, Any], dict[str, Any], int]:
@@ -148,7 +147,7 @@ def test_packets_of_ordinary_sockets_are_not_seen(hosts: TwoHosts) -> None:
 def test_another_session_is_not_heard(hosts: TwoHosts) -> None:
     answers, asks = hosts.exchange("latency", 8, 1, "packet", key="00" * 15 + "01", patience_s=1)
     assert answers.code == asks.code == 1
-    assert asks.errors.endswith(" is dead\n")
+    assert "dead" in asks.errors
 
 
 def test_a_killed_peer_is_named(hosts: TwoHosts) -> None:
@@ -181,13 +180,15 @@ def test_missing_rights_are_named_with_their_remedy(hosts: TwoHosts) -> None:
 @pytest.mark.parametrize(
     ("interface", "said"),
     [
-        ("nosuch0", "interface 'nosuch0': No such device; `ip -brief link` lists those of this host"),
-        ("lo", "interface 'lo': is no Ethernet"),
-        ("a" * 20, f"interface '{'a' * 20}': a name has 1 to 15 characters"),
+        ("nosuch0", "interface 'nosuch0': No such device ... `ip -brief link`"),
+        ("lo", "interface 'lo': ... Ethernet"),
+        ("a" * 20, f"interface '{'a' * 20}': ... 15"),
     ],
 )
 def test_wrong_interfaces_are_named(hosts: TwoHosts, interface: str, said: str) -> None:
-    assert hosts.alone(interface, "packet").errors == f"scope-exchange: {said}\n"
+    errors = hosts.alone(interface, "packet").errors
+    assert mentions(errors, f"scope-exchange: {said}")
+    assert errors.count("\n") == 1
 
 
 def test_an_interface_that_is_down_is_named(hosts: TwoHosts) -> None:

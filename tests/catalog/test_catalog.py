@@ -232,11 +232,11 @@ def test_labels_use_the_words_of_the_declaration() -> None:
 @pytest.mark.parametrize(
     ("parameter", "words", "reason"),
     [
-        ("mode", ["standard", "buffered"], "must be a different phrase for each of standard, buffered"),
-        ("mode", ["", "", "a", "b"], "must be a different phrase for each of standard, buffered"),
-        ("message_bytes", ["bytes"], "must be one phrase with {} for the value"),
+        ("mode", ["standard", "buffered"], "each of standard, buffered"),
+        ("mode", ["", "", "a", "b"], "each of standard, buffered"),
+        ("message_bytes", ["bytes"], "one phrase with {}"),
         ("message_bytes", ["none", "{} bytes"], "after phrases of single values such as 0=all"),
-        ("message_bytes", ["0=none"], "must be one phrase with {} for the value"),
+        ("message_bytes", ["0=none"], "one phrase with {}"),
     ],
 )
 def test_words_must_fit_the_values(parameter: str, words: list[str], reason: str) -> None:
@@ -258,17 +258,17 @@ def test_unknown_names_have_no_declaration() -> None:
         (
             "mpi.latency",
             {"rungs": [{"pattern": "ping_pong", "layer": "operation"}]},
-            "rungs: pattern = ping_pong, layer = operation: the layer must be frames or network or mpi",
+            "rungs: pattern = ping_pong, layer = operation: .*frames or network or mpi",
         ),
         (
             "mpi.latency",
             {"costs": [{"phase": "exchange", "kind": "messages"}]},
-            "costs: must be of a benchmark of level operation, algorithm, application",
+            "costs: .*operation, algorithm, application",
         ),
         (
             "operation.shift",
             {"costs": [{"phase": "exchange", "kind": "messages", "bytes": "8*m^2"}]},
-            r"costs: 8\*m\^2: unknown m; must be of grid_rows, n, p",
+            r"costs: 8\*m\^2: .*\bm\b.*grid_rows, n, p",
         ),
         (
             "operation.shift",
@@ -278,7 +278,7 @@ def test_unknown_names_have_no_declaration() -> None:
         (
             "application.cfd",
             {"costs": [{"phase": "exchange", "kind": "messages", "parameters": {"partition": "stripes"}}]},
-            "costs: parameters: partition = stripes: must be one of slabs, pencils, blocks",
+            "costs: parameters: partition = stripes: .*slabs, pencils, blocks",
         ),
     ],
 )

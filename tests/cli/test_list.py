@@ -13,6 +13,7 @@ from scope.build import native, registry
 from scope.cli import dispatch
 from scope.engine import benchmarks
 from tests.cli.scope_command import answered, scope
+from tests.messages import mentions
 
 MPI = ["--mpi", "embedded"]
 
@@ -36,7 +37,9 @@ def test_list_is_narrowed_by_pattern_and_module(tmp_path: Path) -> None:
     assert "mpi.barrier" in names
     assert "node.timer" in names
     assert "mpi.latency" not in names
-    assert "--module base: must be one of" in answered(tmp_path, "list", "--module", "base").refusal()
+    assert mentions(
+        answered(tmp_path, "list", "--module", "base").refusal(), "--module base: ... baseline, standard"
+    )
 
 
 def test_list_is_readable_when_piped(tmp_path: Path) -> None:
@@ -82,11 +85,11 @@ def test_a_description_tells_parameters_figures_and_sweeps(tmp_path: Path) -> No
 
 def test_an_unknown_benchmark_is_not_described(tmp_path: Path) -> None:
     for asked, near in (
-        ("mpi.latenzy", "did you mean mpi.latency or network.latency? scope list names all"),
-        ("bcast", "did you mean mpi.broadcast or operation.broadcast? scope list names all"),
-        ("nosuch", "unknown benchmark; scope list names all"),
+        ("mpi.latenzy", "mpi.latency or network.latency? ... scope list"),
+        ("bcast", "mpi.broadcast or operation.broadcast? ... scope list"),
+        ("nosuch", "nosuch ... scope list"),
     ):
-        assert answered(tmp_path, "describe", asked, *MPI).refusal().endswith(near)
+        assert mentions(answered(tmp_path, "describe", asked, *MPI).refusal(), near)
 
 
 def test_build_tells_where_the_program_is(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from scope.profiles.monitored_run import Options, run
 from scope.profiles.traffic import matrix
 from tests.cli.scope_command import SCOPE, Answer, answered, scope
 from tests.installed_mpi import embedded  # noqa: F401
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 from tests.profiles import synthetic
 from tests.schemas.test_schemas import GENERATOR
@@ -66,7 +68,7 @@ def merged(finished: tuple[Path, Answer]) -> Merged:
 def test_the_program_reads_and_prints_as_ever(finished: tuple[Path, Answer]) -> None:
     answer = finished[1]
     assert answer.output == "read something\n"
-    assert "ring: 3 processes on" in answer.errors
+    assert mentions(answer.errors, "ring: ... 3")
     assert "\x1b" not in answer.errors
 
 
@@ -155,7 +157,7 @@ def test_a_killed_process_is_named_and_its_end_passed_on(monitor: Monitor) -> No
     found = Merged.model_validate_json(answer.output.splitlines()[-1])
     assert found.processes[1].state == "running"
     assert len(found.processes) == RANKS
-    assert "had not ended: killed, crashed" in answer.errors
+    assert re.search(r"^ +rank 1 .* running", answer.errors, re.MULTILINE), "where it had not ended"
 
 
 def test_an_abort_is_named_with_its_code(monitor: Monitor) -> None:
@@ -168,12 +170,12 @@ def test_an_abort_is_named_with_its_code(monitor: Monitor) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--", "./absent"], "no such command"),
-        (["--depth", "33", "--", "true"], "--depth 33: must be"),
-        (["--sample", "2000", "--", "true"], "--sample 2000: must be"),
-        (["--trace", "now", "--", "true"], "--trace now: must be"),
-        (["--interval", "0", "--", "true"], "--interval 0: must be"),
-        (["--against", ".", "--", "true"], "has no statistics.json"),
+        (["--", "./absent"], "./absent"),
+        (["--depth", "33", "--", "true"], "--depth 33: "),
+        (["--sample", "2000", "--", "true"], "--sample 2000: "),
+        (["--trace", "now", "--", "true"], "--trace now: "),
+        (["--interval", "0", "--", "true"], "--interval 0: "),
+        (["--against", ".", "--", "true"], "statistics.json"),
     ],
 )
 def test_what_cannot_be_monitored_is_refused(
@@ -186,7 +188,7 @@ def test_what_cannot_be_monitored_is_refused(
     monkeypatch.chdir(tmp_path)
     assert dispatch("monitor", words) == 2
     errors = capsys.readouterr().err
-    assert said in errors
+    assert mentions(errors, said)
     assert errors.count("\n") == 1
     assert not [path for path in tmp_path.rglob("*") if path.name != "runs"]
 
@@ -195,8 +197,7 @@ def test_a_program_without_mpi_is_said_to_have_none(tmp_path: Path) -> None:
     words = ["monitor", "-o", "run", "--mpi", "embedded", "--", "sh", "-c"]
     answer = scope(tmp_path, *words, "echo out; exit 5")
     assert (answer.code, answer.output) == (5, "out\n")
-    assert "no process of `" in answer.errors
-    assert "it did not call MPI_Init" in answer.errors
+    assert "MPI_Init" in answer.errors
 
 
 def test_the_exit_code_is_the_program_s_where_the_disk_is_full(monitor: Monitor, tmp_path: Path) -> None:
@@ -232,7 +233,7 @@ def test_a_flipped_bit_in_a_profile_is_named_and_the_others_are_used(
     assert (ended.code, "Traceback" in ended.errors) == (0, False), ended
     merged = profiles.read(folder)
     assert len(merged.processes) == RANKS - 1
-    assert any(damaged.name in text and "has changed since" in text for text in merged.warnings)
+    assert any(damaged.name in text for text in merged.warnings)
 
 
 def test_a_program_that_runs_keeps_its_folder(tmp_path: Path) -> None:
@@ -243,7 +244,7 @@ def test_a_program_that_runs_keeps_its_folder(tmp_path: Path) -> None:
         assert running.stdin is not None
         assert running.stdout is not None
         assert running.stdout.readline() == b"begun\n"
-        assert "is using it" in answered(tmp_path, "runs", "remove", "a", "--yes").errors
+        assert mentions(answered(tmp_path, "runs", "remove", "a", "--yes").errors, "runs/a: ... using it")
         running.stdin.write(b"word\n")
     assert (tmp_path / "runs" / "a" / "monitor.json").exists()
 
@@ -263,10 +264,10 @@ def test_a_damaged_run_is_refused_in_one_line(tmp_path: Path, capsys: pytest.Cap
     assert dispatch("show", [str(folder)]) == 2
     assert "scope analyze" in capsys.readouterr().err
     assert dispatch("show", [str(folder), "mpi.*"]) == 2
-    assert "is a monitored program" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, f"mpi.*: ... {folder} ... monitored")
     for path in (folder / "profiles").iterdir():
         path.write_bytes(b"nothing")
     assert dispatch("analyze", [str(folder)]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
-    assert "is no profile" in errors
+    assert str(folder / "profiles") in errors

@@ -10,7 +10,9 @@ import pytest
 from scope.cli import dispatch
 from scope.engine.predict import size_of
 from scope.errors import UsageError
+from scope.report.run.prediction_table import VALIDATED
 from tests.declared import catalog
+from tests.messages import mentions
 
 Capture = pytest.CaptureFixture[str]
 
@@ -19,11 +21,11 @@ def test_it_prints_predictions_and_their_validation(golden_run: Path, capsys: Ca
     words = ["--algorithm", "cannon", "--n", "512", "--ranks", "1..4,16,64"]
     assert dispatch("predict", [str(golden_run), *words]) == 0
     output = capsys.readouterr().out
-    assert "algorithm.matmul_cannon variant=plain, size 512: predicted" in output
-    assert "predicted and measured" in output
-    assert "more than the 16 ranks that were validated" in output
+    assert mentions(output, "algorithm.matmul_cannon variant=plain, ... 512")
+    assert all(head in output for head in VALIDATED)
+    assert "the 16 ranks" in output, "up to which it was validated"
     assert 0 < output.index("median error") < output.index("efficiency"), "how far to trust it comes first"
-    assert "over 6 measured points" in output
+    assert mentions(output, "median error ... 6 measured points")
 
 
 @pytest.mark.parametrize(
@@ -90,35 +92,35 @@ def test_all_grids_are_predicted_best_first(golden_run: Path, capsys: Capture) -
     assert dispatch("predict", [str(golden_run), *words]) == 0
     output = capsys.readouterr().out
     rows, columns = answer["best_grids"][1]["grid"]
-    assert f"recommended: 16 ranks as {rows} x {columns} (rows x columns)" in output
+    assert mentions(output, f"16 ranks ... {rows} x {columns}")
 
 
 def test_a_size_is_a_number_or_one_of_the_choices() -> None:
     assert size_of("T106", "application.shallow_water", catalog()) == 106
     assert size_of("8Mi", "algorithm.sort_psrs", catalog()) == 8 << 20
-    with pytest.raises(UsageError, match="--n T43: must be one of T42, T21, T63, T85, T106, T170"):
+    with pytest.raises(UsageError, match=r"--n T43: .*T42, T21, T63, T85, T106, T170"):
         size_of("T43", "application.shallow_water", catalog())
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--algorithm", "canon", "--n", "1"], "--algorithm canon: must be one of cannon, relaxation, shallow"),
-        (["--algorithm", "cannon", "--n", "0"], "--n 0: must be at least 1"),
-        (["--algorithm", "cannon", "--n", "many"], "--n many: must be an integer"),
-        (["--algorithm", "cannon", "--n", "8", "--grids", "--grid-rows", "2"], "--grid-rows 2: not with --grids"),
-        (["--algorithm", "sort", "--n", "1Mi", "--grids"], "--grids: sort has no process grid to choose"),
-        (["--algorithm", "cannon", "--n", "8", "--ranks", "4..1"], "--ranks 4..1: must be numbers"),
-        (["--algorithm", "cannon", "--n", "8", "--ranks", "1..16777217"], "must be numbers up to 16777216"),
-        (["--algorithm", "cannon", "--n", "8", "--with", "x"], "--with x: must be key=value"),
-        (["--algorithm", "sort", "--n", "1Mi"], "no measured point to validate algorithm.sort_psrs against"),
+        (["--algorithm", "canon", "--n", "1"], "--algorithm canon: ... cannon, relaxation, shallow"),
+        (["--algorithm", "cannon", "--n", "0"], "--n 0: ... 1"),
+        (["--algorithm", "cannon", "--n", "many"], "--n many: "),
+        (["--algorithm", "cannon", "--n", "8", "--grids", "--grid-rows", "2"], "--grid-rows 2: ... --grids"),
+        (["--algorithm", "sort", "--n", "1Mi", "--grids"], "--grids: "),
+        (["--algorithm", "cannon", "--n", "8", "--ranks", "4..1"], "--ranks 4..1: "),
+        (["--algorithm", "cannon", "--n", "8", "--ranks", "1..16777217"], "--ranks 1..16777217: ... 16777216"),
+        (["--algorithm", "cannon", "--n", "8", "--with", "x"], "--with x: ... key=value"),
+        (["--algorithm", "sort", "--n", "1Mi"], "validate algorithm.sort_psrs"),
         (["--algorithm", "cannon", "--n", "8", "--variant", "tuned"], "matmul_cannon variant=tuned against"),
-        (["--algorithm", "cannon", "--n", "8", "--transport", "tcp"], "no measured point to validate"),
+        (["--algorithm", "cannon", "--n", "8", "--transport", "tcp"], "validate algorithm.matmul_cannon"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_line(golden_run: Path, capsys: Capture, words: list[str], says: str) -> None:
     assert dispatch("predict", [str(golden_run), *words]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert says in said.err
+    assert mentions(said.err, says)
     assert len(said.err.strip().splitlines()) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
@@ -14,14 +12,15 @@ from scope.plan import plan as planning
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
 from tests import declared
+from tests.messages import mentions, numbers
 
 CASES = tuple(PlannedCase("mpi.latency", {"message_bytes": 8 << i}, {"budget_s": 0.97}) for i in range(10))
 CASE = CASES[0]
 LAUNCH = Launch(2, 2, "tcp", Placement(), CASES)
 
 
-def launch(number: int, ranks: int = 2, transport: str = "tcp", visits: int = 1) -> Launch:
-    return Launch(number, ranks, transport, Placement(), CASES * visits)
+def launch(number: int, ranks: int = 2, transport: str = "tcp") -> Launch:
+    return Launch(number, ranks, transport, Placement(), CASES)
 
 
 def course(*launches: Launch, unfinished: tuple[Launch, ...] | None = None) -> Course:
@@ -61,17 +60,6 @@ def test_each_batch_keeps_its_budgets_in_its_own_way(now: list[float]) -> None:
     assert 0.5 < pace.left_s < 2.5, "what is left is fast"
 
 
-def test_visits_that_were_not_needed_are_no_time_that_is_left(now: list[float]) -> None:
-    found = course(launch(1, visits=3), launch(2))
-    for case in CASES:
-        found.pass_visit(launch(1, visits=3), case)
-    now[0] += 5.0
-    assert found.done == 0, "each case has two visits more"
-    found.pass_launch(launch(1, visits=3), "")
-    assert found.done == 10
-    assert found.pace.left_s == pytest.approx(5.0 / 3, rel=0.3), "a third of the visits, in a sixth of their time"
-
-
 def test_a_launch_that_failed_is_not_done(now: list[float]) -> None:
     found = course(launch(1), launch(2))
     found.pass_visit(launch(1), CASE)
@@ -82,9 +70,9 @@ def test_a_launch_that_failed_is_not_done(now: list[float]) -> None:
 def test_a_resumed_run_goes_on_counting() -> None:
     rest = Launch(2, 2, "tcp", Placement(), CASES[7:])
     found = course(launch(1), launch(2), launch(3), unfinished=(rest, launch(3)))
-    assert found.words.startswith("17 of 30 cases done, about ")
+    assert (found.done, numbers(found.words)[:2]) == (17, [17, 30])
     found.pass_visit(launch(2), CASES[9])
-    assert found.words.startswith("18 of 30 cases done, about ")
+    assert (found.done, numbers(found.words)[:2]) == (18, [18, 30])
 
 
 def test_the_state_of_the_machine_is_that_of_the_sentinel() -> None:
@@ -94,13 +82,14 @@ def test_the_state_of_the_machine_is_that_of_the_sentinel() -> None:
         state.add(alone, 0.005)
     assert state.words == "", "two tell nothing"
     state.add(alone, 0.005)
-    assert state.words == "machine steady"
+    steady = state.words
+    assert steady
     for _ in range(5):
         state.add(together, 0.009)
-    assert state.words == "machine steady", "four ranks have more to do"
+    assert state.words == steady, "four ranks have more to do"
     for duration_s in (0.009, 0.0136, 0.009, 0.0135, 0.0135):
         state.add(together, duration_s)
-    assert state.words == "machine 1.5 times slower"
+    assert "1.5" in state.words
 
 
 def test_a_log_gets_a_line_per_launch_and_what_went_wrong(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,11 +104,10 @@ def test_a_log_gets_a_line_per_launch_and_what_went_wrong(capsys: pytest.Capture
     out, errors = capsys.readouterr()
     assert out == ""
     first, second, third, fourth = errors.splitlines()
-    assert re.fullmatch(r"launch 2 of 2: 2 ranks over TCP, 10 cases; 10 of 20 cases done, about \d+ s left", first)
+    assert mentions(first, "launch 2 of 2: ... TCP, 10 cases ... 10 of 20 ... s left")
     assert second == "launch 2: ping-pong, 16 B, 2 ranks, TCP: crashed"
     assert third == "launch 2: rank 1 died"
-    assert fourth.startswith("launch 2 of 2, attempt 2: 2 ranks over TCP, 1 case; 12 of 20 cases done, about ")
-    assert fourth.endswith(" s left, machine steady")
+    assert mentions(fourth, "launch 2 of 2, attempt 2: ... TCP, 1 case ... 12 of 20 ... s left, ... machine")
 
 
 def test_a_case_that_fails_in_every_visit_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,10 +131,9 @@ def test_a_terminal_gets_one_line_with_a_bar_that_ends_full() -> None:
         bar.case_ended(LAUNCH, CASES[9], "timeout [no markup]")
         for _ in range(3):
             bar.sentinel_ended(LAUNCH, 0.005)
-        assert task.fields["left"].startswith("20 of 20 cases done, about ")
-        assert task.fields["left"].endswith(" s left, machine steady")
+        assert mentions(task.fields["left"], "20 of 20 ... s left, ... machine")
         bar.launch_ended(LAUNCH, "")
-        assert task.description == "launch 2 of 2: 2 ranks over TCP, 10 cases"
+        assert mentions(task.description, "launch 2 of 2: ... TCP, 10 cases")
         assert task.completed == task.total
     assert "launch 2: ping-pong, 4 KiB, 2 ranks, TCP: timeout [no markup]" in screen.export_text()
 
@@ -162,11 +149,3 @@ def test_the_planned_time_is_the_sum_of_starts_and_budgets() -> None:
     plan = planning.Plan(1, "baseline", (LAUNCH, LAUNCH))
     each = planning.START_S + 10 * (0.97 + planning.CASE_OVERHEAD_S)
     assert planning.expected_s(plan) == pytest.approx(2 * each)
-
-
-def test_visits_do_not_lengthen_a_plan() -> None:
-    visit = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.3})
-    whole = PlannedCase("mpi.latency", {"message_bytes": 8}, {"budget_s": 0.9})
-    launches = [Launch(1, 2, "tcp", Placement(), cases) for cases in ((visit,) * 3, (whole,))]
-    thrice, once = (planning.expected_s(planning.Plan(1, "baseline", (launch,))) for launch in launches)
-    assert thrice == pytest.approx(once)

@@ -83,7 +83,7 @@ def test_all_goes_on_where_it_ended(
     assert [one["name"] for one in overview["outcomes"]] == names()
     assert {one["reason"] for one in overview["outcomes"]} == {""}
     assert dispatch("reproduce", ["--all", "--resume", str(out)]) == 2
-    assert "was begun with --quick" in capsys.readouterr().err
+    assert "--quick" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
     done.clear()
     published_places.run(places, experiments, tmp_path)
     assert [Path(words[-1]).name for words in done] == ["b"]
-    with pytest.raises(ScopeError, match="nothing could be measured: ScaLAPACK is missing"):
+    with pytest.raises(ScopeError, match="ScaLAPACK is missing"):
         published_places.run(places[1:2], experiments, tmp_path)
 
 

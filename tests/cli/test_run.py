@@ -18,6 +18,7 @@ from scope.launch import processes
 from scope.machine.discover import this_host
 from tests import declared
 from tests.cli.scope_command import BRIEF, SCOPE, answered, cases, planned, rewrite_times, samples, scope, start
+from tests.messages import mentions
 from tests.patience import PATIENCE_S, until
 
 LATENCY = "mpi.latency message_bytes=0,1Ki"
@@ -87,50 +88,46 @@ def test_wrong_data_is_exit_code_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["mpi.latncy"], ["only = mpi.latncy", "unknown benchmark", "did you mean mpi.latency?"]),
-        (["--case", "mpi.latncy"], ["benchmark = mpi.latncy", "unknown benchmark", "did you mean mpi.latency?"]),
-        (["--case", "mpi.latency message_bytes=-1"], ["message_bytes = -1", "from 0 to 68719476736"]),
-        (["--case", "mpi.latency message_bytes=1000Gi"], ["message_bytes = 1000Gi", "from 0 to 68719476736"]),
-        (["--case", "mpi.latency mesage_bytes=1"], ["mesage_bytes = 1", "did you mean message_bytes?"]),
-        (["--case", "mpi.barrier ranks=4096"], ["ranks = 4096", "must be at most", "--oversubscribe"]),
-        (["--case", "mpi.latency message_bytes"], ["'message_bytes'", "key=value"]),
-        (["--module", "base"], ["--module", "baseline, standard, advanced", "did you mean baseline?"]),
-        (["--launches", "0"], ["--launches = 0", "greater than or equal to 1"]),
-        (["--case-limit", "-1"], ["--case-limit -1", "more than 0"]),
-        (["--mpi", "lam"], ["--mpi lam", "usable here"]),
-        (["--mpiexec", "/nowhere/mpiexec"], ["launcher.mpiexec = /nowhere/mpiexec", "no such program"]),
-        (["--remote-shell", "/nowhere/ssh"], ["launcher.remote_shell = /nowhere/ssh", "no such program"]),
-        (["--hosts", "a:0"], ["launcher.hosts = a:0", "name:slots"]),
-        (["--hosts", "nosuch-host.invalid"], ["launcher.hosts = nosuch-host.invalid: has no address here ("]),
-        (["--hostfile", "gone"], ["gone: does not exist"]),
-        (["gone.toml"], ["gone.toml: does not exist"]),
-        (["--resume", "gone"], ["gone", "does not exist"]),
-        (["--resume", "gone", "--launches", "3"], ["--resume gone", "launches must not be given"]),
+        (["mpi.latncy"], "only = mpi.latncy: ... mpi.latency?"),
+        (["--case", "mpi.latncy"], "benchmark = mpi.latncy: ... mpi.latency?"),
+        (["--case", "mpi.latency message_bytes=-1"], "message_bytes = -1: ... 0 ... 68719476736"),
+        (["--case", "mpi.latency message_bytes=1000Gi"], "message_bytes = 1000Gi: ... 0 ... 68719476736"),
+        (["--case", "mpi.latency mesage_bytes=1"], "mesage_bytes = 1: ... message_bytes?"),
+        (["--case", "mpi.barrier ranks=4096"], "ranks = 4096: ... --oversubscribe"),
+        (["--case", "mpi.latency message_bytes"], "'message_bytes' ... key=value"),
+        (["--module", "base"], "--module ... baseline, standard, advanced ... baseline?"),
+        (["--launches", "0"], "--launches = 0: ... 1"),
+        (["--case-limit", "-1"], "--case-limit -1: ... 0"),
+        (["--mpi", "lam"], "--mpi lam: ... openmpi"),
+        (["--mpiexec", "/nowhere/mpiexec"], "launcher.mpiexec = /nowhere/mpiexec: "),
+        (["--remote-shell", "/nowhere/ssh"], "launcher.remote_shell = /nowhere/ssh: "),
+        (["--hosts", "a:0"], "launcher.hosts = a:0: ... name:slots"),
+        (["--hosts", "nosuch-host.invalid"], "launcher.hosts = nosuch-host.invalid: "),
+        (["--hostfile", "gone"], "gone: "),
+        (["gone.toml"], "gone.toml: "),
+        (["--resume", "gone"], "gone: "),
+        (["--resume", "gone", "--launches", "3"], "--resume gone: ... launches"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, words: list[str], said: list[str]) -> None:
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, words: list[str], said: str) -> None:
     mpi = [] if "--mpi" in words or "--resume" in words else ["--mpi", "embedded"]
     refusal = answered(tmp_path, "run", *words, *mpi).refusal()
-    assert refusal.startswith("scope run: ")
-    for word in said:
-        assert word in refusal
+    assert mentions(refusal, f"scope run: ... {said}")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("lunches = 3", ["e.toml: lunches = 3", "unknown key", "did you mean launches?"]),
-        ("[[case]]\nbenchmark = 'mpi.latency'\nmessage_bytes = [-5]", ["e.toml: case[0]", "message_bytes = -5"]),
-        ("[[case]]\nbenchmark = 'mpi.barrier'\nranks = [4096]", ["e.toml: case[0]", "ranks = 4096", "at most"]),
-        ("launches = ", ["e.toml: not TOML"]),
+        ("lunches = 3", "e.toml: lunches = 3: ... launches?"),
+        ("[[case]]\nbenchmark = 'mpi.latency'\nmessage_bytes = [-5]", "e.toml: case[0] ... message_bytes = -5: "),
+        ("[[case]]\nbenchmark = 'mpi.barrier'\nranks = [4096]", "e.toml: case[0] ... ranks = 4096: "),
+        ("launches = ", "e.toml: not TOML"),
     ],
 )
-def test_a_bad_experiment_is_one_line_with_its_file(tmp_path: Path, text: str, said: list[str]) -> None:
+def test_a_bad_experiment_is_one_line_with_its_file(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "e.toml").write_text(text)
-    refusal = answered(tmp_path, "run", "e.toml", "--mpi", "embedded").refusal()
-    for word in said:
-        assert word in refusal
+    assert mentions(answered(tmp_path, "run", "e.toml", "--mpi", "embedded").refusal(), said)
     assert [path.name for path in tmp_path.iterdir()] == ["e.toml"]
 
 
@@ -138,7 +135,7 @@ def test_a_folder_that_is_not_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "precious").write_text("mine")
     refusal = answered(tmp_path, "run", "mpi.barrier", *BRIEF, "-o", "run").refusal()
-    assert "--output run: exists" in refusal
+    assert "--output run: " in refusal
     assert (tmp_path / "run" / "precious").read_text() == "mine"
 
 
@@ -158,7 +155,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_cases(tmp_path: Path, number:
     running.send_signal(number)
     _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 130, errors
-    assert "continue with: scope run --resume run" in errors
+    assert "scope run --resume run" in errors
     assert "Traceback" not in errors
     assert status(run) == "interrupted"
     done = cases(run)
@@ -183,7 +180,7 @@ def test_a_run_whose_supervisor_was_killed_is_resumed_when_its_ranks_are_gone(tm
     running.communicate(timeout=PATIENCE_S)
     ranks = leftovers(run)
     assert ranks
-    assert "another scope run is using it" in answered(tmp_path, "run", "--resume", "run").refusal()
+    assert mentions(answered(tmp_path, "run", "--resume", "run").refusal(), f"{tmp_path / 'run'}: ... using it")
     for pid in ranks:
         with suppress(ProcessLookupError):  # its launcher, killed before, may have ended it
             os.kill(pid, signal.SIGKILL)
@@ -217,19 +214,14 @@ def test_a_finished_run_is_resumed_to_itself(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("run.json", '"format": 2', '"format": 3', ["run.json", "format = 3", "reads no format above 2"]),
-        ("plan.txt", "format=2", "format=7", ["plan.txt:1", "format = 7", "must be 2"]),
-        (
-            "machine.json",
-            '"fingerprint": "',
-            '"fingerprint": "0',
-            ["machine.json", "build.fingerprint", "new run"],
-        ),
-        ("experiment.toml", "launches =", "lunches =", ["experiment.toml: lunches", "did you mean launches?"]),
+        ("run.json", '"format": 2', '"format": 3', "run.json: ... format = 3: ... 2"),
+        ("plan.txt", "format=2", "format=7", "plan.txt:1: ... format = 7: ... 2"),
+        ("machine.json", '"fingerprint": "', '"fingerprint": "0', "machine.json: ... build.fingerprint"),
+        ("experiment.toml", "launches =", "lunches =", "experiment.toml: lunches ... launches?"),
     ],
 )
 def test_a_run_of_another_format_or_program_is_not_resumed(
-    finished: Path, name: str, old: str, new: str, said: list[str]
+    finished: Path, name: str, old: str, new: str, said: str
 ) -> None:
     text = (finished / name).read_text()
     assert old in text
@@ -238,8 +230,7 @@ def test_a_run_of_another_format_or_program_is_not_resumed(
         refusal = answered(finished.parent, "run", "--resume", finished.name).refusal()
     finally:
         (finished / name).write_text(text)
-    for word in said:
-        assert word in refusal
+    assert mentions(refusal, said)
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +274,7 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(small_di
     assert last.startswith("scope run: ")
     assert str(small_disk / "run/samples.jsonl") in last
     assert "No space left on device" in last
-    assert "continue with: scope run --resume run" in answer.errors
+    assert "scope run --resume run" in answer.errors
     assert "Traceback" not in answer.errors
     before = cases(small_disk / "run")
     assert before
@@ -307,8 +298,9 @@ def test_samples_that_reach_a_limit_on_file_sizes_end_the_run_in_one_line(tmp_pa
         resource.prlimit(rank.pid, resource.RLIMIT_FSIZE, (room, room))
     _, errors = running.communicate(timeout=PATIENCE_S)
     assert running.returncode == 1, errors
-    assert f"scope run: {run / 'samples.jsonl'}: cannot be written: File too large" in errors.splitlines()
-    assert "continue with: scope run --resume run" in errors
+    said = f"scope run: {run / 'samples.jsonl'}: ... File too large"
+    assert any(mentions(line, said) for line in errors.splitlines())
+    assert "scope run --resume run" in errors
     before = cases(run)
 
     resumed = answered(tmp_path, "run", "--resume", "run")
@@ -330,8 +322,7 @@ def test_a_limit_on_file_sizes_below_the_need_of_mpi_is_named(tmp_path: Path) ->
     )
     assert limited.returncode == 1, limited.stderr
     last = limited.stderr.strip().splitlines()[-1]
-    assert last.startswith("scope run: no rank began: ")
-    assert "; files are limited to 1 MiB here (ulimit -f), and " in last
+    assert mentions(last, "scope run: ... 1 MiB ... ulimit -f")
     assert cases(tmp_path / "run") == []
 
     resumed = answered(tmp_path, "run", "--resume", "run")

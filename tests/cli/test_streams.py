@@ -11,6 +11,7 @@ import pytest
 
 from scope.cli import before_nothing
 from tests.cli.scope_command import BRIEF, SCOPE, Answer, answered, cases, planned, scope
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
 SMALL = ["run", "--case", "node.timer", "--case", "node.memory_copy array_bytes=4096,65536", *BRIEF, "-o", "run"]
@@ -114,47 +115,47 @@ def circle(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (nested, "x.toml: not TOML: nested too deeply"),
+        (nested, "x.toml: not TOML: ... nested"),
         (long_integer, "x.toml: not TOML: Exceeds the limit"),
-        (nested_json, "r/statistics.json: not JSON: nested too deeply"),
+        (nested_json, "r/statistics.json: not JSON: ... nested"),
         (long_json_integer, "r/statistics.json: not JSON: Exceeds the limit"),
         (no_number, "x.toml: time_s = NaN"),
         (null_character, "x.toml: name = "),
-        (circle, "x.toml: cannot be read: Too many levels of symbolic links"),
+        (circle, "x.toml: ... Too many levels of symbolic links"),
         *(
-            (lambda _, words=words: words, "scope --lab: must be followed by the name of a lab and a command")
+            (lambda _, words=words: words, "scope --lab: ")
             for words in (["--lab"], ["--lab", "grid"], ["list", "--lab"], ["run", "--lab", "--", "x"])
         ),
         *(
-            (lambda _, words=words: words, "scope --lab: must be given once, to a command other than lab")
+            (lambda _, words=words: words, "scope --lab: ... once")
             for words in (["list", "--lab", "grid", "--lab=o2"], ["lab", "list", "--lab", "grid"])
         ),
-        (lambda _: ["build", "--mpi", "/bin/false"], "/bin/false: cannot compile: exit code 1; must be a folder"),
-        (lambda _: ["topology", "show", "/dev/zero"], "/dev/zero: is a device; must be a file"),
-        (lambda _: ["import", "/dev/zero"], "/dev/zero: is a device; must be a file"),
-        (lambda _: ["run", "--resume", "nosuch"], "nosuch: does not exist; must be a run directory"),
-        (lambda _: ["show", "."], ".: is not a run directory: it has no run.json; must be a run directory"),
-        (lambda _: ["run", "--hosts", ""], "scope: --hosts: must not be followed by an empty value"),
-        (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: must not be followed by an empty value"),
-        (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: must not be followed by an empty value"),
-        (lambda _: ["compare", "", ""], "scope: compare: must not be followed by an empty value"),
+        (lambda _: ["build", "--mpi", "/bin/false"], "/bin/false: ... exit code 1"),
+        (lambda _: ["topology", "show", "/dev/zero"], "/dev/zero: "),
+        (lambda _: ["import", "/dev/zero"], "/dev/zero: "),
+        (lambda _: ["run", "--resume", "nosuch"], "nosuch: "),
+        (lambda _: ["show", "."], ".: ... run.json"),
+        (lambda _: ["run", "--hosts", ""], "scope: --hosts: "),
+        (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: "),
+        (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: "),
+        (lambda _: ["compare", "", ""], "scope: compare: "),
         (
             lambda _: ["list", "nosuch", "--mpi", "embedded"],
-            "only = nosuch: unknown benchmark",
+            "only = nosuch: ",
         ),
         (lambda _: ["show", "a\nb"], r"scope show: a\nb: "),
         (
             lambda _: ["build", "--mpi", "~nobody-of-this-name/x"],
-            "mpi = ~nobody-of-this-name/x: there is no such user",
+            "mpi = ~nobody-of-this-name/x: ",
         ),
         (
             lambda _: ["repository", "list", "--in", "~nobody-of-this-name/x"],
-            "repository = ~nobody-of-this-name/x: there is no such user",
+            "repository = ~nobody-of-this-name/x: ",
         ),
     ],
 )
 def test_bad_input_is_one_line(made: object, said: str, tmp_path: Path) -> None:
-    assert said in answered(tmp_path, *made(tmp_path)).refusal()  # type: ignore[operator]
+    assert mentions(answered(tmp_path, *made(tmp_path)).refusal(), said)  # type: ignore[operator]
 
 
 def test_a_name_that_is_too_long_is_one_line(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_a_deleted_folder_is_one_line(tmp_path: Path) -> None:
     answer = in_shell(tmp_path, 'mkdir gone; cd gone; rmdir ../gone; "$@"', "list")
     assert (answer.code, answer.output) == (2, "")
     said = answer.errors.splitlines()
-    assert said[-1] == "scope: the current folder: No such file or directory; change to another one"
+    assert mentions(said[-1], "scope: ... No such file or directory")
     assert not [line for line in said[:-1] if "getcwd" not in line], "the shell that starts Python may say it, too"
 
 

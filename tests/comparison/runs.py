@@ -52,7 +52,6 @@ def summary(number: int, medians: Any, **changes: Any) -> Summary:
             "state_medians": [],
             "launches_dependent": False,
             "invalid_share": 0.0,
-            "converged_share": 1.0,
         }
         | changes
         | case.model_dump()

@@ -18,6 +18,7 @@ from scope.rundirectory import RunDirectory
 from scope.statistics.summary import Summary
 from tests.cli.scope_command import answered
 from tests.comparison.runs import summary, write
+from tests.messages import mentions
 
 
 def rate(benchmark: str, value: float, ranks: int = 1, **changes: Any) -> Summary:
@@ -125,20 +126,14 @@ def test_memory_is_held_against_streams_of_arrays_as_large(tmp_path: Path) -> No
     found = efficiencies([run])
     (row,) = found.rows
     assert (row.kind, row.known[0].share) == ("memory", pytest.approx(0.8))
-    assert (
-        found.without_peak[0]
-        == "node.memory_copy in A: no node.stream with arrays of at least 1000000 B on 2 processes"
-    )
+    assert mentions(found.without_peak[0], "node.memory_copy in A: ... node.stream ... 1000000 B ... 2")
 
 
 def test_without_a_peak_there_is_no_efficiency_and_it_is_said(tmp_path: Path) -> None:
     run = write(tmp_path / "a", [rate("node.lapack", 5e9)])
     found = efficiencies([run])
     assert found.rows == []
-    assert (
-        found.without_peak[0]
-        == "node.lapack in A: no node.matrix_multiply or node.peak in double precision on one process"
-    )
+    assert mentions(found.without_peak[0], "node.lapack in A: ... node.matrix_multiply ... node.peak ... double")
 
 
 def test_messages_are_held_against_the_limit_of_their_path(golden_run: Path) -> None:
@@ -184,4 +179,5 @@ def test_a_run_without_statistics_is_refused(golden_raw: Path, tmp_path: Path) -
 def test_a_launch_whose_median_is_zero_is_incomparable(tmp_path: Path) -> None:
     a, b = (write(tmp_path / side, [summary(0, [0.0, 1e-6, 2e-6, 2e-6])]) for side in "ab")
     changed = compare(a, b).cases[0]
-    assert (changed.verdict, changed.reason) == ("incomparable", "no value above zero in A")
+    assert changed.verdict == "incomparable"
+    assert "zero in A" in changed.reason

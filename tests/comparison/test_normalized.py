@@ -66,7 +66,7 @@ def test_another_machine_is_refused(tmp_path: Path) -> None:
     machine = golden_run.machine()
     other = {**machine, "hosts": [{**machine["hosts"][0], "memory_bytes": 1 << 30}]}
     a, b = write(tmp_path / "a", [latency(1e-6)]), write(tmp_path / "b", [latency(1e-6)], other)
-    with pytest.raises(UsageError, match=r"different machine than .*memory"):
+    with pytest.raises(UsageError, match="memory"):
         normalized(a, b)
 
 

@@ -22,6 +22,7 @@ from scope.report.terminal.console import console
 from tests import golden_run
 from tests.cli.scope_command import answered
 from tests.comparison.runs import drawn, summary, write
+from tests.messages import mentions
 
 SIZES = 12
 
@@ -139,10 +140,7 @@ def test_a_historic_machine_has_a_line_beside_a_run_and_no_verdict(tmp_path: Pat
     assert "Historic machines" in render(found, sides, historic=historic)
     told = answered(tmp_path, "compare", str(ours), "--published", "sp2")
     assert (told.code, "52.0 µs" in told.output) == (0, True)
-    assert (
-        "cray: unknown machine; known: "
-        in answered(tmp_path, "compare", str(ours), "--published", "cray").refusal()
-    )
+    assert mentions(answered(tmp_path, "compare", str(ours), "--published", "cray").refusal(), "cray: ... sp2")
 
 
 def test_letters_go_on_after_z() -> None:
@@ -153,8 +151,7 @@ def test_runs_that_do_not_fit_the_terminal_are_said(tmp_path: Path) -> None:
     screen = console()
     with screen.capture() as shown:
         screen.print(table(beside(three(tmp_path)), width=80))
-    assert "1 runs do not fit" not in shown.get()
-    assert "1 run does not fit" in shown.get()
+    assert re.findall(r"\b1 runs?\b", shown.get()) == ["1 run"]
 
 
 def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
@@ -163,7 +160,7 @@ def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
     assert told.code == 1
     assert re.search(r"B +\S*/b +1 +– +– +11", told.output), told.output
     page = (tmp_path / "page.html").read_text()
-    assert "3 runs side by side" in page
+    assert "3 runs" in page
     assert '<h2 id="curves">' in page
     found = json.loads(answered(tmp_path, "compare", *paths, "--baseline", paths[2], "--json").output)
     assert (found["baseline"], found["runs"]) == (2, paths)
@@ -173,13 +170,13 @@ def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--measure"], "3 runs given: --measure, --confirm and --normalized take two"),
-        (["--baseline", "nosuch"], "--baseline nosuch: must be one of the runs: "),
-        (["--time", "5"], "--time: must be given with --measure or --confirm"),
+        (["--measure"], "3 runs ... --measure, --confirm ... --normalized"),
+        (["--baseline", "nosuch"], "--baseline nosuch: ... : "),
+        (["--time", "5"], "--time: ... --measure ... --confirm"),
     ],
 )
 def test_what_takes_two_runs_is_refused(words: list[str], said: str, tmp_path: Path) -> None:
-    assert said in answered(tmp_path, "compare", *map(str, three(tmp_path)), *words).refusal()
+    assert mentions(answered(tmp_path, "compare", *map(str, three(tmp_path)), *words).refusal(), said)
 
 
 def test_hostile_names_stay_text_on_the_page(tmp_path: Path) -> None:

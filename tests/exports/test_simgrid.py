@@ -19,6 +19,7 @@ from scope.simulation.platform import NOMINAL_SPEED, platform
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import headlines
 from scope.topology.topology import Group, HostException, Topology, write
+from tests.messages import mentions
 
 NAMES = ["node1", "node2", "node3", "node4"]
 GROUPS = [
@@ -101,19 +102,19 @@ def test_speeds_and_their_cases(four_hosts: Path) -> None:
     largest = [one.median for one in alone if one.parameters.get("n") == 512]
     assert speed == pytest.approx(max(largest), rel=1e-5)
     assert "matrix" in text
-    assert "topology.toml of the run (measured)" in text
+    assert mentions(text, "topology.toml ... (measured)")
 
 
 def test_what_was_not_measured_is_refused(four_hosts: Path) -> None:
     run = exports.results(four_hosts)
-    with pytest.raises(UsageError, match="no ping-pong between two hosts"):
+    with pytest.raises(UsageError, match="ping-pong"):
         platform(run.measurements)
-    with pytest.raises(UsageError, match="has no host node1"):
+    with pytest.raises(UsageError, match="node1"):
         platform(
             run.measurements, Topology(origin="measured", group=[GROUPS[0].model_copy(update={"hosts": ["x"]})])
         )
     nothing = Measurements([], run.machine, run.samples.launches, run.catalog)
-    with pytest.raises(UsageError, match=r"no rate of arithmetic on one rank; run node\.matrix_multiply"):
+    with pytest.raises(UsageError, match=r"node\.matrix_multiply"):
         platform(nothing)
 
 
@@ -123,7 +124,7 @@ def test_equal_hosts_need_no_speed_where_only_comparisons_count(four_hosts: Path
         one for one in run.measurements.headlines if one.unit != "flop/s" and one.benchmark.startswith("mpi.")
     ]
     measurements = Measurements(silent, run.machine, run.samples.launches, run.catalog)
-    with pytest.raises(UsageError, match="no rate of arithmetic on one rank"):
+    with pytest.raises(UsageError, match=r"node\.matrix_multiply"):
         platform(measurements, Topology(origin="measured", group=GROUPS))
     made = platform(measurements, Topology(origin="measured", group=GROUPS), nominal_speed=True)
     assert {one.flops_per_s for one in made.nodes} == {NOMINAL_SPEED}
@@ -132,5 +133,5 @@ def test_equal_hosts_need_no_speed_where_only_comparisons_count(four_hosts: Path
         update={"processor": first.processor.model_copy(update={"model": "another processor"})}
     )
     mixed = run.machine.model_copy(update={"hosts": [other, *others]})
-    with pytest.raises(UsageError, match="no rate of arithmetic on one rank"):
+    with pytest.raises(UsageError, match=r"node\.matrix_multiply"):
         platform(Measurements(silent, mixed, run.samples.launches, run.catalog), nominal_speed=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scope.findings.run.context import Context
+from scope.findings.run.operations import operation_below_ping_pong
 from tests.findings.contexts import run_kinds, with_summaries
 from tests.findings.evidence import evident
 from tests.findings.kinds.algorithms import (
@@ -28,7 +29,7 @@ def test_the_count_from_which_communication_outweighs_is_named(golden_context: C
     (found,) = run_kinds()["communication_outweighs"](cannon(lambda p: 0.02 * p)(golden_context))
     assert found.where["ranks"] == 9, "0.18 s against 0.11 s; on 4 it is 0.08 s against 0.25 s"
     assert found.lost == pytest.approx(0.18 / (0.18 + 1 / 9), rel=0.05)
-    assert any(evidence.what == "most cost-effective number of processes" for evidence in found.evidence)
+    assert "4 [4, 4]" in [evidence.value for evidence in found.evidence], "the most cost-effective number"
 
 
 def test_rows_go_to_hosts_in_the_ratio_of_their_speeds(golden_context: Context) -> None:
@@ -127,17 +128,17 @@ def test_the_late_rank_and_its_host_are_named(golden_context: Context) -> None:
 @pytest.mark.parametrize(
     ("warm", "part"),
     [
-        (0.3, "first touch of fresh buffers"),
-        (0.9, "contention, copies, the library's algorithm"),
-        (None, "causes that cases with used buffers, not measured here, would separate"),
+        (0.3, operation_below_ping_pong.FIRST_TOUCH),
+        (0.9, operation_below_ping_pong.REST),
+        (None, operation_below_ping_pong.UNKNOWN),
     ],
 )
 def test_a_part_is_blamed_only_where_it_was_told_apart(
     warm: float | None, part: str, golden_context: Context
 ) -> None:
-    found = run_kinds()["operation_below_ping_pong"](retained(0.2, warm)(golden_context))
+    found = operation_below_ping_pong.find(retained(0.2, warm)(golden_context))
     (one,) = (each for each in found if each.where.get("benchmark") == "operation.scatter")
-    assert one.title.endswith(f"most is lost to {part}")
+    assert one.title.endswith(part)
 
 
 def test_the_largest_part_of_a_slow_operation_is_named(golden_context: Context) -> None:

@@ -44,7 +44,7 @@ def test_links_off_their_rate_are_told_with_the_reason(golden_context: Context) 
     (found,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", -0.2, 0.97), ("bus b", 0.01, 0.2)))
     assert found.code == "emulation-unfaithful"
     assert [each.what for each in found.evidence] == ["ports of a"]
-    assert "lacks computing power" in found.advice
+    assert "computing power" in found.advice
     (other,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", 0.2, 0.3)))
     assert "computing power" not in other.advice
 
@@ -55,7 +55,7 @@ def test_a_link_with_an_injected_fault_is_reported_as_such(golden_context: Conte
     faulty = context.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
     machine = context.machine.model_copy(update={"lab": faulty})
     (found,) = emulation_unfaithful.find(replace(context, machine=machine))
-    assert "Faults were injected: a1 slow (5 Mbit/s)" in found.advice
+    assert "a1 slow (5 Mbit/s)" in found.advice
 
 
 def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context: Context) -> None:

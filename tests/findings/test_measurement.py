@@ -14,7 +14,7 @@ from tests.findings.kinds.measurement import below_minimum, cores, disturbed, ha
 
 def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_about(golden_context: Context) -> None:
     context = slow_half(2.0)(golden_context)
-    bad = [one.model_copy(update={"converged_share": 0.0, "autocorrelated": True}) for one in context.summaries]
+    bad = [one.model_copy(update={"relative_interval": 0.2, "autocorrelated": True}) for one in context.summaries]
     found = [one for one in find_all(replace(context, summaries=bad)) if one.about == "measurement"]
     first = found[0]
     assert first.code == "machine-states"

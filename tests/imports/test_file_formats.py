@@ -165,7 +165,8 @@ def test_fio_2_counts_in_kibibytes_and_microseconds() -> None:
 
 def test_a_job_that_ended_with_an_error_is_no_result() -> None:
     text = data("fio-3.42-seq.txt").replace('"error" : 0', '"error" : 5')
-    assert {one.failure for one in read("fio", text).reading.figures} == {"the job ended with error 5"}
+    (failure,) = {one.failure for one in read("fio", text).reading.figures}
+    assert "error 5" in failure
 
 
 @pytest.mark.parametrize("end", ['"jobs" : [', '"jobname" : "r",', '"fio version" : "fio-3', '"runtime" :'])

@@ -41,7 +41,7 @@ def test_a_run_says_what_was_printed_and_what_was_not(latency: Path, tmp_path: P
     assert (first.p95, first.minimum, first.ci_low) == (None, None, None)
     said = read_json(RunDirectory(run).run, Run).imported
     assert said is not None
-    assert "the number of repetitions" in said.missing
+    assert any("repetitions" in one for one in said.missing)
     assert [(one.line, one.text) for one in said.unread] == [(1, "Loading openmpi/4.1.4")]
     assert (run / "imported" / "0001-latency.txt").read_bytes() == latency.read_bytes()
     assert (run / "report.html").is_file()
@@ -59,10 +59,10 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "is empty"),
-        (b"hello\n", "in no format that is known"),
-        (b"\x7fELF\0\0", "is no text"),
-        (b"HPLinpack benchmark input file\nInnovative\n", "is what HPL reads, .* `scope run FILE`"),
+        (b"", "empty"),
+        (b"hello\n", "format"),
+        (b"\x7fELF\0\0", "text"),
+        (b"HPLinpack benchmark input file\nInnovative\n", "HPL .* `scope run FILE`"),
         (b"j: (groupid=0, jobs=1): err= 0: pid=1\n  read: IOPS=12, BW=8MiB/s\n", "--output-format=json"),
         (b"3;fio-3.33;j;0;0;8192;315076;4923;26;0\n", "--output-format=json"),
         (b'{\n  "fio version" : "fio-3.33",\n  "jobs" : [\n', "JSON of fio without its end"),
@@ -71,7 +71,7 @@ def test_outputs_of_the_same_case_are_launches(latency: Path, tmp_path: Path) ->
             "JSON of IOR without its end",
         ),
         (b"   L M B E N C H  3 . 0   S U M M A R Y\nBasic system parameters\n", "a file of its folder results"),
-        (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "holds no figure of OSU"),
+        (b"# OSU MPI Latency Test v5.9\n# Size   Latency (us)\n", "OSU"),
     ],
 )
 def test_a_file_without_figures_is_refused_and_leaves_nothing(content: bytes, reason: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_refused_output_among_others_is_not_understood(latency: Path, tmp_path
 
 
 def test_an_unknown_format_is_named(latency: Path) -> None:
-    with pytest.raises(UsageError, match=r"acme: unknown format; must be one of .*osu"):
+    with pytest.raises(UsageError, match=r"acme: .*\bosu\b"):
         imported("acme", [latency], None, None)
 
 
@@ -152,10 +152,11 @@ def test_single_figures_make_no_finding_and_no_interval(tmp_path: Path) -> None:
     found = read_json(RunDirectory(run).findings, Findings).findings
     assert {one.code for one in found} == {"imported"}
     page = (run / "report.html").read_text()
-    assert "Means (half round trip) as they were printed" in page
-    assert "with their 95 % intervals" not in page
-    assert "every repetition began in time" not in page
-    assert "median [95 % interval]" not in page
+    captions = re.findall(r'<p class="caption">([^<]*)', page)
+    assert any("printed" in caption for caption in captions)
+    assert not any("95 %" in caption for caption in captions)
+    assert "every repetition" not in page
+    assert "[95 % interval]" not in page
     assert ">as printed<" in page
 
 

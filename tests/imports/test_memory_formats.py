@@ -53,9 +53,8 @@ def test_a_wrong_solution_is_no_result() -> None:
 
 def test_an_output_without_its_validation_is_no_result() -> None:
     text, _, _ = data("stream-5.10.txt").partition("Solution Validates")
-    assert {one.failure for one in read("stream", text).reading.figures} == {
-        "the output ends before its validation"
-    }
+    (failure,) = {one.failure for one in read("stream", text).reading.figures}
+    assert "validation" in failure
 
 
 def test_single_precision_is_another_benchmark() -> None:
@@ -74,7 +73,7 @@ def test_single_precision_is_another_benchmark() -> None:
 def test_babelstream_counts_in_its_own_units() -> None:
     found = read("babelstream", data("babelstream-5.0.txt"))
     assert _bandwidth(found, "node.babelstream")["dot"] == pytest.approx(56775.237e6)
-    assert "the number of threads" in found.reading.missing
+    assert any("threads" in one for one in found.reading.missing)
     mebi = read("babelstream", data("babelstream-5.0-mebi.txt"))
     assert _bandwidth(mebi, "node.babelstream")["triad"] == pytest.approx(953.809 * 2**20)
     assert {one.failure for one in mebi.reading.figures} == {"Validation failed on sum. Error 0.00277866"}

@@ -27,7 +27,9 @@ def test_the_table() -> None:
 
 def test_wrong_elements_fail_their_case() -> None:
     found = read("nccl-tests", data("nccl-tests-2.19.txt"))
-    assert [one.failure for one in found.figures(NAME, "time_s")[-2:]] == ["3 wrong elements", ""]
+    wrong, right = found.figures(NAME, "time_s")[-2:]
+    assert "3 wrong" in wrong.failure
+    assert right.failure == ""
 
 
 def test_times_of_iterations() -> None:
@@ -42,7 +44,7 @@ def test_the_document() -> None:
     assert found.values(NAME, "time_s")[0] == 12.218453e-6
     first, *_ = found.figures(NAME, "iteration_s")
     assert (first.statistic, first.values[:2]) == ("each", (12.218453e-6, 12.340638e-6))
-    assert found.figures(NAME, "time_s")[2].failure == "3 wrong elements"
+    assert "3 wrong" in found.figures(NAME, "time_s")[2].failure
     assert found.reading.figures[0].ranks == 4
 
 
@@ -61,7 +63,8 @@ def test_version_2_9_prints_neither_the_operation_nor_the_root() -> None:
     found = read("nccl-tests", text)
     assert found.values("network.nccl_unknown", "bus_bytes_per_s") == [40.36e9, 41.19e9]
     assert found.reading.figures[0].ranks == 2
-    assert found.reading.missing == ["the operation"]
+    (missing,) = found.reading.missing
+    assert "operation" in missing
     assert not found.unread
 
 

@@ -7,6 +7,7 @@ import pytest
 from scope import imports
 from scope.imports.lines import lines
 from tests.imports.reading import data, read
+from tests.messages import mentions
 
 
 def test_version_3_over_mpi() -> None:
@@ -17,7 +18,8 @@ def test_version_3_over_mpi() -> None:
     # Its Mbit is 2^20 bits: 75.29 * 2^20 / 8.
     assert found.values("mpi.latency", "bandwidth_bytes_per_s")[0] == 75.29 * 131072
     assert found.reading.hosts == ["vm"]
-    assert found.reading.differences == ["NetPIPE 3: the time is that of the best trial"]
+    (difference,) = found.reading.differences
+    assert difference.startswith("NetPIPE 3: ")
     assert not found.unread
 
 
@@ -41,7 +43,7 @@ def test_the_written_file_of_version_3() -> None:
     assert found.values("network.netpipe", "time_s")[:2] == [0.10e-6, 0.13e-6]
     assert found.values("network.netpipe", "bandwidth_bytes_per_s")[1] == 121.904762 * 131072
     assert found.reading.figures[0].parameters["transport"] == "unknown"
-    assert "the transport and the mode: np.out has none" in found.reading.missing
+    assert any(mentions(one, "transport ... mode: np.out") for one in found.reading.missing)
 
 
 def test_the_written_file_of_version_5() -> None:
@@ -56,7 +58,7 @@ def test_version_5_with_its_colors() -> None:
     assert found.values("network.netpipe", "time_s")[:2] == [2.225e-6, 0.758133e-6]
     assert [one.parameters["message_bytes"] for one in found.reading.figures[:4:2]] == [900, 1350]
     assert found.values("network.netpipe", "bandwidth_bytes_per_s")[0] == 3.236e9 / 8
-    assert "NetPIPE 5: sizes from 1 MB on are printed with three decimals" in found.reading.differences
+    assert any(mentions(one, "NetPIPE 5: ... 1 MB") for one in found.reading.differences)
     assert not found.unread
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from scope.cli import dispatch
 from tests.imports.reading import data, read
+from tests.messages import mentions
 
 
 def test_version_3() -> None:
@@ -36,7 +37,7 @@ def test_bandwidth_is_in_millions_of_bytes_and_its_window_assumed() -> None:
     found = read("osu", data("osu-5.3-bw.txt"))
     assert found.values("mpi.bandwidth", "bandwidth_bytes_per_s") == [130e3, 250e3, 520e3, 1070e3, 2130e3]
     assert found.reading.figures[0].parameters == {"window": 64, "message_bytes": 1}
-    assert "the window of osu_bw: its default, 64, is assumed" in found.reading.missing
+    assert any(mentions(one, "osu_bw: ... 64") for one in found.reading.missing)
 
 
 def test_overlap_of_a_non_blocking_collective() -> None:
@@ -73,7 +74,8 @@ def test_a_failed_validation_fails_its_case_and_the_noise_behind_it_is_unread() 
         5.85e-6,
         5.82e-6,
     ]
-    assert found.reading.differences == ["OSU Micro-Benchmarks: sums are of MPI_CHAR, Scope's of MPI_DOUBLE"]
+    (difference,) = found.reading.differences
+    assert mentions(difference, "MPI_CHAR ... MPI_DOUBLE")
     assert found.unread[0].startswith("Primary job  terminated normally")
 
 
@@ -121,7 +123,7 @@ def test_percentiles_of_repetitions_stand_beside_the_mean() -> None:
     found = read("osu", data("osu-7.4-latency-percentiles.txt"))
     [first, *_] = found.figures("mpi.latency", "latency_s")
     assert (first.values, first.beside) == ((1.67e-6,), {"p99": 1.81e-6})
-    assert "OSU Micro-Benchmarks: P50 tail lat is left out" in found.reading.differences
+    assert any("P50 tail lat" in one for one in found.reading.differences), "what is left out"
 
 
 def test_one_sided_programs_keep_their_synchronization() -> None:

@@ -9,6 +9,7 @@ import pytest
 from scope.errors import UsageError
 from scope.lab import description, fidelity, wiring
 from scope.topology.declared import declared
+from tests.messages import mentions
 
 PAIR = """
 [[group]]
@@ -83,62 +84,62 @@ def test_each_kind_of_link_is_probed_where_it_is_the_narrowest(tmp_path: Path) -
     ("before", "after", "said"),
     [
         ('name = "a"', 'name = "A"', 'group[0].name = "A"'),
-        ('name = "b"', 'name = "a"', "group[1].name = 'a': must differ from the names before"),
-        ("hosts = 2", "hosts = 0", "group[0].hosts = 0: must be greater than or equal to 1"),
+        ('name = "b"', 'name = "a"', "group[1].name = 'a': "),
+        ("hosts = 2", "hosts = 0", "group[0].hosts = 0: ... 1"),
         ("hosts = 2", "hosts = 251", "group[0].hosts = 251"),
         (
             "rate_mbit_per_s = 100\n",
             "rate_mbit_per_s = 1e9\n",
-            "group[0].rate_mbit_per_s = 1000000000.0: must be less",
+            "group[0].rate_mbit_per_s = 1000000000.0: ",
         ),
-        ("rate_mbit_per_s = 100\n", "", "group[0].rate_mbit_per_s: missing"),
-        ("rate_mbit_per_s = 100\n", "rate = 100\n", "group[0].rate_mbit_per_s: missing"),
-        ("links = 2", "color = 2", "group[1].color: unknown key; allowed here: name, hosts"),
-        ('["a", "b"]', '["a", "c"]', "switch 'b': no trunk connects it to 'a'"),
+        ("rate_mbit_per_s = 100\n", "", "group[0].rate_mbit_per_s: "),
+        ("rate_mbit_per_s = 100\n", "rate = 100\n", "group[0].rate_mbit_per_s: "),
+        ("links = 2", "color = 2", "group[1].color: ... name, hosts"),
+        ('["a", "b"]', '["a", "c"]', "switch 'b': ... 'a'"),
         ("hosts = 2", "hosts = ", "not TOML"),
-        ('["a", "b"]', '["a", "$(id)"]', 'trunk[0].between[1] = "$(id)": must match pattern'),
-        ('["a", "b"]', '["../a", "b"]', 'trunk[0].between[0] = "../a": must match pattern'),
+        ('["a", "b"]', '["a", "$(id)"]', 'trunk[0].between[1] = "$(id)": '),
+        ('["a", "b"]', '["../a", "b"]', 'trunk[0].between[0] = "../a": '),
     ],
 )
 def test_a_wrong_file_is_refused(tmp_path: Path, before: str, after: str, said: str) -> None:
     with pytest.raises(UsageError, match=r"pair\.toml") as refusal:
         lab(tmp_path, PAIR.replace(before, after, 1))
-    assert said in str(refusal.value)
+    assert mentions(str(refusal.value), said)
 
 
 @pytest.mark.parametrize(
     ("storage", "said"),
     [
-        ('kind = "nfs"', "storage.kind = \"nfs\": must be 'glusterfs' or 'local'"),
-        ('kind = "glusterfs"', "storage.servers = '': must be one of a, b"),
-        ('kind = "glusterfs"\nservers = "c"', "storage.servers = 'c': must be one of a, b"),
-        ('kind = "glusterfs"\nservers = "b"\ncopies = 2', "storage.copies = 2: must divide the 3 hosts of the"),
-        ('kind = "local"\ncopies = 2', "storage.copies = 2: must go with kind = 'glusterfs'"),
-        ('kind = "local"\ndisk_mb = 1', "storage.disk_mb = 1: must be greater than or equal to 32"),
-        ('kind = "local"\ndisc_mb = 64', "storage.disc_mb: unknown key; allowed here: kind, servers, copies"),
+        ('kind = "nfs"', "storage.kind = \"nfs\": ... 'glusterfs' ... 'local'"),
+        ('kind = "glusterfs"', "storage.servers = '': ... a, b"),
+        ('kind = "glusterfs"\nservers = "c"', "storage.servers = 'c': ... a, b"),
+        ('kind = "glusterfs"\nservers = "b"\ncopies = 2', "storage.copies = 2: ... 3"),
+        ('kind = "local"\ncopies = 2', "storage.copies = 2: ... kind = 'glusterfs'"),
+        ('kind = "local"\ndisk_mb = 1', "storage.disk_mb = 1: ... 32"),
+        ('kind = "local"\ndisc_mb = 64', "storage.disc_mb: ... kind, servers, copies"),
     ],
 )
 def test_a_wrong_storage_is_refused(tmp_path: Path, storage: str, said: str) -> None:
     with pytest.raises(UsageError, match=r"pair\.toml") as refusal:
         lab(tmp_path, f"{PAIR}[storage]\n{storage}\n")
-    assert said in str(refusal.value)
+    assert mentions(str(refusal.value), said)
 
 
 def test_servers_without_ranks_are_no_part_of_the_declared_topology(tmp_path: Path) -> None:
     _, pair = lab(tmp_path, PAIR.replace("ranks_per_host = 2", "ranks_per_host = 0"))
     assert [host for group in declared(pair).group for host in group.hosts] == ["a1", "a2"]
-    with pytest.raises(UsageError, match=r"ranks_per_host = 0: must be at least 1 in one group"):
+    with pytest.raises(UsageError, match=r"ranks_per_host = 0: .*\b1\b"):
         lab(tmp_path, PAIR.replace("hosts = 2", "hosts = 2\nranks_per_host = 0").replace("_host = 2", "_host = 0"))
 
 
 def test_two_ways_between_switches_are_refused(tmp_path: Path) -> None:
     again = '[[trunk]]\nbetween = ["b", "a"]\nrate_mbit_per_s = 10\n'
-    with pytest.raises(UsageError, match="must form a tree"):
+    with pytest.raises(UsageError, match=r"trunk: a-b, b-a: "):
         lab(tmp_path, PAIR + again)
 
 
 def test_an_unknown_lab_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"lab gird: must be one of fat-tree, gamma, grid"):
+    with pytest.raises(UsageError, match=r"lab gird: .*fat-tree, gamma, grid"):
         description.read("gird")
 
 

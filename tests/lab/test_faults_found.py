@@ -140,9 +140,9 @@ def test_the_cases_of_a_path_run_in_a_lab(healthy: Emulation, embedded: MpiInsta
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"largest_packet_bytes": 1500.0}, r"--mtu 1500: must be more than 67 and less than 1500 B"),
-        ({"paused_ms": float("nan")}, r"--pause nan: must be more than 0 and less than 100 ms"),
-        ({"loss": 1.0}, r"--loss 1: must be more than 0 and less than 1$"),
+        ({"largest_packet_bytes": 1500.0}, r"--mtu 1500: .*\b67\b.*\b1500\b"),
+        ({"paused_ms": float("nan")}, r"--pause nan: .*\b0\b.*\b100\b"),
+        ({"loss": 1.0}, r"--loss 1: .*\b0\b.*\b1$"),
         ({"half_duplex": True, "policed_mbit_per_s": 3.0}, r"exactly one of --loss, .*--half-duplex, --slow"),
     ],
 )

@@ -105,7 +105,7 @@ def expect_nothing(lab: Emulation, link: str, monkeypatch: pytest.MonkeyPatch) -
     before = on_the_wire(lab, asked.receiver.name, "rx")
     with monkeypatch.context() as patch:
         patch.setattr(fidelity, "TIMEOUT_S", 1.0)
-        with pytest.raises(ScopeError, match=f"{link} carries nothing"):
+        with pytest.raises(ScopeError, match=f"{link} .*nothing"):
             fidelity.check(lab, asked)
     carried = on_the_wire(lab, asked.receiver.name, "rx") - before
     assert carried < 20_000, "a healthy link, even a busy one, moves megabytes"
@@ -202,7 +202,7 @@ def test_a_trunk_is_slowed_in_one_direction_or_both_and_mended(healthy: Emulatio
 def test_a_trunk_with_latency_is_slowed_twice_and_mended(healthy: Emulation) -> None:
     slow = faults.slow_trunk(faults.slow_trunk(healthy, "a-b", 5), "a-b", 2)
     assert {"--rate-mbit=2", "--latency-us=500"} <= set(relays(slow)["trunk a-b"])
-    with pytest.raises(UsageError, match="a-b: uses a relay"):
+    with pytest.raises(UsageError, match=r"a-b: .*relay"):
         faults.impaired_trunk(slow, "a-b", "lossy", 0.2)
     mended = faults.clear(slow)
     assert [one.link for one in mended.state.relays] == ["trunk a-b"]
@@ -212,18 +212,18 @@ def test_a_trunk_with_latency_is_slowed_twice_and_mended(healthy: Emulation) -> 
 
 def test_a_link_with_a_fault_of_its_relay_is_not_slowed(healthy: Emulation) -> None:
     lossy = faults.impaired_port(healthy, "a2", "lossy", 0.02)
-    with pytest.raises(UsageError, match="a2: uses a relay"):
+    with pytest.raises(UsageError, match=r"a2: .*relay"):
         faults.slow_port(lossy, "a2", 5)
 
 
 def test_faults_that_cannot_be_made_are_refused(small: Emulation) -> None:
-    with pytest.raises(UsageError, match="host d1: must be one of a1, a2, b1, c1"):
+    with pytest.raises(UsageError, match=r"host d1: .*a1, a2, b1, c1"):
         faults.slow_port(small, "d1", 5)
-    with pytest.raises(UsageError, match="trunk a-d: must be one of a-b, a-c"):
+    with pytest.raises(UsageError, match=r"trunk a-d: .*a-b, a-c"):
         faults.slow_trunk(small, "a-d", 5)
-    with pytest.raises(UsageError, match="a-b: uses a relay"):
+    with pytest.raises(UsageError, match=r"a-b: .*relay"):
         faults.queued_trunk(small, "a-b", 20_000)
-    with pytest.raises(UsageError, match="a-b: --direction out: must be both"):
+    with pytest.raises(UsageError, match=r"a-b: --direction out: .*\bboth\b"):
         faults.slow_trunk(small, "a-b", 5, "out")
-    with pytest.raises(UsageError, match="--queue 9000: must be from 10000 to"):
+    with pytest.raises(UsageError, match=r"--queue 9000: .*\b10000\b"):
         faults.queued_trunk(small, "a-c", 9000)

@@ -18,6 +18,7 @@ from scope.lab.description import Lab
 from scope.lab.entry import Emulation
 from tests.cli.scope_command import answered
 from tests.lab.small_lab import WITHOUT_RIGHTS, on_the_wire, refuse_without_namespaces
+from tests.messages import mentions
 from tests.patience import PATIENCE_S, until
 
 FILES = """
@@ -182,7 +183,7 @@ def test_a_server_that_dies_during_a_write_is_replaced_by_its_copy_and_two_are_n
     one, other = keepers(healthy, "growing")
     lab = faults.dead_server(healthy, one)
     assert [wrote(), wrote(), wrote()] == ["1\n", "2\n", "3\n"], "the other copy serves"
-    with pytest.raises(UsageError, match=f"{one}: its storage server is dead already"):
+    with pytest.raises(UsageError, match=f"{one}: .*dead"):
         faults.dead_server(lab, one)
     lab = faults.dead_server(lab, other)
     while wrote():
@@ -226,7 +227,7 @@ def test_a_lab_killed_in_any_state_leaves_nothing(tmp_path: Path) -> None:
         assert up.run("a1", ["sh", "-c", write]).stdout.split() == ["Type", "ext4"]
         assert up.run("a2", ["ls", "-A", str(up.folder / "storage")]).stdout == "lost+found\n", "each has its own"
         assert len(loops_of(up.folder)) == 2
-        with pytest.raises(UsageError, match=r"host a1: must have a storage server: none, this lab has none"):
+        with pytest.raises(UsageError, match=r"host a1: .*\bnone\b"):
             faults.dead_server(up, "a1")
         limits = storage.THROTTLE / "blkio.throttle.write_bps_device"
         if not storage._unthrottled():
@@ -257,7 +258,7 @@ def test_a_start_that_fails_leaves_nothing_and_says_why(tmp_path: Path, monkeypa
     )
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.raises(ScopeError, match=f"lab {name}: storage of a2: no disk today"):
+    with pytest.raises(ScopeError, match=f"lab {name}: .*a2: no disk today"):
         emulation.up(name, lab)
     assert not folder.folder_of(name).exists()
     assert loops_of(folder.folder_of(name)) == []
@@ -267,9 +268,9 @@ def test_a_missing_program_is_named_with_its_package(monkeypatch: pytest.MonkeyP
     _, lab = description.read("storage")
     monkeypatch.setattr(storage, "SUPERUSER_FOLDERS", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
-    assert storage.refusal(lab, rootless=False).startswith("glusterfsd: not found")
+    assert storage.refusal(lab, rootless=False).startswith("glusterfsd: ")
     assert "glusterfs-server" in storage.refusal(lab, rootless=False)
-    assert storage.refusal(lab, rootless=True).startswith("storage: needs root")
+    assert mentions(storage.refusal(lab, rootless=True), "storage: ... root")
     assert storage.refusal(lab.model_copy(update={"storage": None}), rootless=True) == ""
 
 
@@ -283,7 +284,7 @@ def test_without_rights_a_lab_with_storage_is_refused(tmp_path: Path) -> None:
         timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("scope lab: storage: needs root")
+    assert mentions(done.stderr, "scope lab: storage: ... root")
     assert done.stderr.count("\n") == 1
 
 
@@ -292,13 +293,11 @@ def test_the_space_of_a_lab_without_storage_is_refused(tmp_path: Path) -> None:
     state = {"name": "x", "holder": 1, "holder_started": 1, "holder_network": 1, "rootless": False}
     state |= {"hosts": [], "remote_shell": "", "description": lab.model_dump()}
     up = Emulation(tmp_path, emulation.ActiveLab.model_validate(state))
-    with pytest.raises(UsageError, match=r"lab x: has no storage; a \[storage\] table in its file declares one"):
+    with pytest.raises(UsageError, match=r"lab x: .*\[storage\]"):
         storage.spaces(up)
 
 
 def test_options_of_faults_are_checked(tmp_path: Path) -> None:
     refused = answered(tmp_path, "lab", "fault", "nothing", "--host", "a1", "--server-dead")
-    assert refused.refusal().startswith(
-        "scope lab: lab nothing: is not up and cannot be brought up: must be one of"
-    )
+    assert refused.refusal().startswith("scope lab: lab nothing: ")
     assert " grid, " in refused.refusal()

@@ -111,7 +111,7 @@ class Trial:
         launches = (replace(launch, cases=tuple(map(changed, launch.cases))) for launch in plan.launches)
         return replace(plan, launches=tuple(launches))
 
-    def supervise(self, plan: Plan, time_s: float | None = None) -> bool:
+    def supervise(self, plan: Plan) -> bool:
         site = site_of(self.build.mpi, asking.LauncherSettings(), "the test")
         supervisor = Supervisor(
             run=self.run,
@@ -119,7 +119,6 @@ class Trial:
             command=Cluster(site, [this_host()]).start,
             place=self.place,
             limits=self.limits,
-            time_s=time_s,
         )
         return supervisor.supervise(plan, self)
 

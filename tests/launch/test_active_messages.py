@@ -19,6 +19,7 @@ from scope.plan.experiment import LauncherSettings
 from tests.cli.scope_command import samples
 from tests.launch.conftest import SAME_CALLS, SAME_LAUNCHERS, Trial
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
 __all__ = ["cluster"]
@@ -50,7 +51,7 @@ def test_an_mpi_without_libfabric_is_refused(
     launcher.write_text("#!/bin/sh\necho \"    Configure options: '--with-device=ch4:ucx'\"\n")
     launcher.chmod(0o755)
     ucx = embedded.model_copy(update={"name": "mpich", "version": "4.0.2", "launcher": str(launcher)})
-    with pytest.raises(UsageError, match=r"mpich 4\.0\.2 .*without libfabric.*ch4:ucx"):
+    with pytest.raises(UsageError, match=r"mpich 4\.0\.2 .*libfabric.*ch4:ucx"):
         provider_for(ucx)
 
 
@@ -58,7 +59,7 @@ def test_an_mpi_without_libfabric_is_refused(
 def test_every_mpi_with_libfabric_runs_unchanged_and_its_data_are_right(any_trial: Trial) -> None:
     plan = any_trial.plan(*over_active_messages(*CASES))
     if not has_libfabric(any_trial.build.mpi):
-        with pytest.raises(UsageError, match="was built without libfabric"):
+        with pytest.raises(UsageError, match="libfabric"):
             any_trial.supervise(plan)
         return
     assert any_trial.supervise(plan)
@@ -80,7 +81,7 @@ def test_the_provider_is_what_the_messages_take(
             command.arguments, env=variables, capture_output=True, text=True, timeout=PATIENCE_S
         )
     assert ended.returncode != 0
-    assert "FI_SCOPE_WIRE=bluetooth: must be one of automatic, xdp, packet, none" in ended.stderr
+    assert mentions(ended.stderr, "FI_SCOPE_WIRE=bluetooth: ... automatic, xdp, packet, none")
 
 
 def compiled(mpi: MpiInstallation, source: str, folder: Path) -> str:
@@ -117,7 +118,7 @@ def test_a_killed_rank_fails_what_waits_for_it(embedded_build: NativeBuild, dyin
     job = MpiProgram("/bin/sh", ("-c", hiding), 3, "active-messages", oversubscribed=True)
     ended = run_over(embedded_build.mpi, job, None)
     assert ended.returncode != 0
-    assert re.search(r"this host port \d+ process \d+ has ended", ended.stderr)
+    assert re.search(r"port \d+ process \d+", ended.stderr), "the peer that has ended"
 
 
 BUSY = pytest.mark.slow(

@@ -124,7 +124,7 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
 
     assert hosts() == (HostSlots("a", 2), HostSlots("b", 2))
     assert hosts(hosts=["b", "a:1"]) == (HostSlots("b", 2), HostSlots("a", 1))
-    with pytest.raises(UsageError, match=r"launcher\.hosts = c: is no host of job 7; must be one of a, b"):
+    with pytest.raises(UsageError, match=r"launcher\.hosts = c: .*\b7\b.*\ba, b$"):
         hosts(hosts=["a", "c"])
     monkeypatch.setenv(scheduler.END, "1800000000")
     deadline = schedulers.deadline(40)

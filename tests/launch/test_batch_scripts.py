@@ -15,6 +15,7 @@ from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import answered, scope
 from tests.launch import directives
 from tests.launch.played import play
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
 EVERYWHERE = ("#SBATCH ", "#PBS ", "#BSUB ", "#$ ")
@@ -79,17 +80,17 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--dry-run"], "--dry-run: must be given with --submit"),
+        (["--dry-run"], "--dry-run: ... --submit"),
         (["--submit", "--partition", "a b"], '--partition = "a b": '),
         (["--submit", "--nodes", "0"], "--nodes = 0: "),
         (["--submit", "--time-limit", "5"], "--time-limit = 5"),
         (["--submit", "--nodelist", "a;b"], "--nodelist = "),
-        (["--submit", "--scheduler", "slrm"], "did you mean slurm?"),
+        (["--submit", "--scheduler", "slrm"], "slurm?"),
     ],
 )
 def test_wrong_wishes_are_one_line_and_leave_nothing(words: list[str], said: str, tmp_path: Path) -> None:
     answer = answered(tmp_path, "run", *words, "-o", "run")
-    assert said in answer.refusal()
+    assert mentions(answer.refusal(), said)
     assert not (tmp_path / "run").exists()
 
 

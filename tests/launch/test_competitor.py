@@ -122,7 +122,7 @@ def test_what_the_kernel_counts_of_competitors_is_in_the_samples(
     competitors[0].send_signal(signal.SIGCONT)
     with measuring(embedded_build, tmp_path, 6) as launcher:
         launcher.wait(PATIENCE_S)
-    seen = [visit.disturbances for one in context(tmp_path).samples.cases for visit in one.visits]
+    seen = [one.disturbances for one in context(tmp_path).samples.cases]
     assert len(seen) == 6
     assert sum(each.waited_s for each in seen) > 0
     assert sum(each.involuntary_switches.sum for each in seen) > 0
@@ -142,11 +142,10 @@ def test_a_competitor_that_comes_and_goes_is_found_as_another_state(
 
     beside, alone = [], []
     for one in found.samples.cases:
-        for visit in one.visits:
-            assert visit.disturbances is not None
-            assert visit.disturbances.waited_s is not None
-            seen = (visit.disturbances.waited_s / visit.duration_s, visit.disturbances.involuntary_switches.sum)
-            (beside if begin <= visit.started_unix_s <= end - visit.duration_s else alone).append(seen)
+        assert one.disturbances is not None
+        assert one.disturbances.waited_s is not None
+        seen = (one.disturbances.waited_s / one.duration_s, one.disturbances.involuntary_switches.sum)
+        (beside if begin <= one.started_unix_s <= end - one.duration_s else alone).append(seen)
     assert median(share for share, _ in beside) > 0.7, "many processes share the processor"
     assert median(share for share, _ in alone) < median(share for share, _ in beside)
     assert sum(switches > 0 for _, switches in beside) > 0.5 * len(beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,15 +83,13 @@ def test_grid_engine_is_asked_for_everything() -> None:
     assert gridengine.SCHEDULER.directives(small)[4:] == ["#$ -l hostname=a", "#$ -r y", "#$ -V"]
     several = replace(FULL, nodelist=("a", "b"))
     assert "#$ -l hostname=a|b" in gridengine.SCHEDULER.directives(several)
-    with pytest.raises(
-        UsageError, match=r"launcher\.parallel_environment \(--parallel-environment\): must be given"
-    ):
+    with pytest.raises(UsageError, match=r"launcher\.parallel_environment \(--parallel-environment\): "):
         gridengine.SCHEDULER.directives(replace(FULL, parallel_environment=None))
 
 
 @pytest.mark.parametrize("own", [",", ":", "$", "#", '"', "'"])
 def test_grid_engine_would_not_take_every_path_literally(own: str) -> None:
-    with pytest.raises(UsageError, match=r"must not contain \S, which Grid Engine reads as its own"):
+    with pytest.raises(UsageError, match=rf"/runs/a{re.escape(own)}b/output\.txt: .* {re.escape(own)}"):
         gridengine.SCHEDULER.directives(replace(FULL, output=Path(f"/runs/a{own}b/output.txt")))
 
 
@@ -121,7 +120,7 @@ def test_every_lsf_script_is_as_documented_and_asks_for_what_is_wanted() -> None
             **({"W": str(int(one.time_limit_s) // 60)} if one.time_limit_s else {}),
         }
         assert asked == wanted
-    with pytest.raises(UsageError, match=r"/x%J/o: must not contain %J, which LSF replaces in file names"):
+    with pytest.raises(UsageError, match=r"/x%J/o: .*%J"):
         lsf.SCHEDULER.directives(replace(FULL, output=Path("/x%J/o")))
 
 
@@ -150,7 +149,7 @@ def test_the_name_of_a_job_is_one_that_every_batch_system_takes(tmp_path: Path) 
 
 
 def test_an_array_of_jobs_is_no_run() -> None:
-    with pytest.raises(UsageError, match=r"scheduler_arguments = --array=1-3: must not make a job array"):
+    with pytest.raises(UsageError, match=r"scheduler_arguments = --array=1-3: "):
         slurm.SCHEDULER.submit(Path("/x"), replace(FULL, arguments=("--array=1-3",)))
 
 
@@ -169,7 +168,7 @@ def test_a_path_is_one_word_of_one_line(system: str) -> None:
     odd = replace(FULL, output=Path("/runs of/mine/$(id);x/output.txt"))
     assert any(line.endswith("'/runs of/mine/$(id);x/output.txt'") for line in chosen.directives(odd))
     broken = replace(FULL, output=Path("/runs/x\n#SBATCH --wrap=id\n/output.txt"))
-    with pytest.raises(UsageError, match=r"directive .*must have no line breaks"):
+    with pytest.raises(UsageError, match=r"directive .*/runs/x"):
         schedulers.script(chosen, broken, Path("/runs/x"), ["run"])
 
 

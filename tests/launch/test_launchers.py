@@ -157,12 +157,10 @@ def test_a_folder_in_which_no_files_can_be_made_is_refused(
 ) -> None:
     gone = tmp_path / "gone"
     settings = experiment.LauncherSettings(storage=str(gone), mpiexec="true")
-    with pytest.raises(
-        UsageError, match=rf"x: launcher\.storage = {gone}: must be a folder in which you can make"
-    ):
+    with pytest.raises(UsageError, match=rf"x: launcher\.storage = {gone}: "):
         site_of(mpi_of("mpich"), settings, "x")
     monkeypatch.setenv("SCOPE_STORAGE", str(gone))
-    with pytest.raises(UsageError, match=rf"\$SCOPE_STORAGE = {gone}: must be"):
+    with pytest.raises(UsageError, match=rf"\$SCOPE_STORAGE = {gone}: "):
         site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="true"), "x")
 
 
@@ -229,7 +227,7 @@ def test_root_is_allowed_only_to_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_mpi_without_a_launcher_file_names_those_that_have_one() -> None:
-    with pytest.raises(UsageError, match="no launcher for lam; must be one of mpich, mvapich, openmpi"):
+    with pytest.raises(UsageError, match=r"\blam\b.*mpich, mvapich, openmpi"):
         choose(mpi_of("lam"))
 
 
@@ -247,7 +245,7 @@ def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["a:0", "a:-1", "a b", "a:x", "a;reboot", "$(reboot)"])
 def test_a_strange_host_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(UsageError, match="must be a host's name, or name:slots"):
+    with pytest.raises(UsageError, match="name:slots"):
         site_of(mpi_of("mpich"), experiment.LauncherSettings(hosts=[text]), "x")
     (tmp_path / "hosts").write_text(f"a\n{text}\n")
     with pytest.raises(UsageError, match="hosts:2"):
@@ -256,7 +254,7 @@ def test_a_strange_host_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# nobody\n")
-    with pytest.raises(UsageError, match="names no host"):
+    with pytest.raises(UsageError, match=str(tmp_path / "hosts")):
         site_of(mpi_of("mpich"), experiment.LauncherSettings(hostfile=str(tmp_path / "hosts")), "x")
     with pytest.raises(UsageError, match=r"beside launcher\.hosts"):
         site_of(mpi_of("mpich"), experiment.LauncherSettings(hosts=["a"], hostfile="h"), "x")
@@ -264,9 +262,9 @@ def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
 
 def test_a_launcher_that_is_not_there_is_named() -> None:
     nothing = mpi_of("mpich").model_copy(update={"launcher": ""})
-    with pytest.raises(UsageError, match=r"has no mpiexec beside it; name one with launcher\.mpiexec"):
+    with pytest.raises(UsageError, match=r"mpiexec .*launcher\.mpiexec"):
         site_of(nothing, experiment.LauncherSettings(), "x")
-    with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: no such program"):
+    with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: "):
         site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="/nowhere"), "x")
 
 
@@ -309,7 +307,7 @@ def test_a_launcher_that_dies_of_a_closed_pipe_is_started_again(tmp_path: Path) 
     script.chmod(0o755)
     assert run_once_per_host(replace(site("mpich"), mpiexec=str(script)), ["/bin/echo"]).split() == ["hello"]
     script.write_text("#!/bin/sh\nkill -PIPE $$\n")
-    with pytest.raises(ScopeError, match="ended with exit code -13"):
+    with pytest.raises(ScopeError, match="exit code -13"):
         run_once_per_host(replace(site("mpich"), mpiexec=str(script)), ["/bin/echo"])
 
 
@@ -329,10 +327,10 @@ def test_a_launcher_that_says_nothing_is_started_again(monkeypatch: pytest.Monke
     assert run_once_per_host(site("mpich", hosts=HOSTS), ["/bin/echo"], 120) == "hello\n"
     assert limits_s == [60, 120], "the second start has as long as one start would have"
     fates[:] = ["silence", "silence"]
-    with pytest.raises(ScopeError, match="/x/mpiexec: the hosts did not answer within 120 s"):
+    with pytest.raises(ScopeError, match=r"/x/mpiexec: .*\b120 s"):
         run_once_per_host(site("mpich", hosts=HOSTS), ["/bin/echo"], 120)
     fates[:] = ["a word", "hello"]
-    with pytest.raises(ScopeError, match="/x/mpiexec: the hosts did not answer within 120 s"):
+    with pytest.raises(ScopeError, match=r"/x/mpiexec: .*\b120 s"):
         run_once_per_host(site("mpich", hosts=HOSTS), ["/bin/echo"], 120)
     assert fates == ["hello"], "a rank that has begun is not started twice"
 
@@ -370,6 +368,6 @@ def test_settings_of_the_provider_reach_other_hosts(monkeypatch: pytest.MonkeyPa
 
 
 def test_active_messages_between_hosts_need_the_name_of_a_wire() -> None:
-    with pytest.raises(UsageError, match="active-messages: between hosts an Ethernet interface must be named"):
+    with pytest.raises(UsageError, match=r"active-messages: .*Ethernet"):
         messages.check({"tcp", "active-messages"}, site("openmpi", hosts=HOSTS))
     messages.check({"tcp"}, site("openmpi", hosts=HOSTS))

@@ -23,6 +23,7 @@ from scope.machine.machine import MpiInstallation, NativeBuild
 from tests.cli.scope_command import SCOPE, Answer, samples
 from tests.installed_mpi import compile_quickly, quickly_with, scope_of
 from tests.launch.conftest import SAME_LAUNCHERS
+from tests.messages import mentions
 from tests.patience import PATIENCE_S, until
 
 HOSTS = {"scope-a": "10.79.231.1", "scope-b": "10.79.231.2"}
@@ -175,7 +176,7 @@ def test_a_hostfile_fills_the_hosts(
     hosts = [process["host"] for process in opening(tmp_path / "run")["processes"]]
     assert sorted(hosts) == [FIRST, FIRST, SECOND]
     refusal = cluster.run(tmp_path, mpi, "--hosts", f"{FIRST}:2", "--case", "mpi.barrier ranks=5")
-    assert "ranks = 5: must be at most 2" in refusal.errors
+    assert mentions(refusal.errors, "ranks = 5: ... 2")
 
 
 @pytest.mark.slow(

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
 from scope.samples.records import RankState
+from tests.messages import mentions
 from tests.patience import until
 
 PRTE = """--------------------------------------------------------------------------
@@ -47,17 +50,19 @@ MPIDI_UCX_comm_addr_exchange(159).....:  ucx function returned with failed statu
 @pytest.mark.parametrize(
     ("output", "death"),
     [
-        (PRTE, Death("rank 1 on vm (pid 12122) was killed by signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
-        (ORTE, Death("rank 3 on n7 was killed by signal 11 (SIGSEGV)", 3, "n7", None, 11)),
-        (HYDRA, Death("a rank on vm (pid 12241) was killed by signal 9 (SIGKILL)", None, "vm", 12241, 9)),
+        (PRTE, Death("rank 1 on vm (pid 12122) ... signal 9 (SIGKILL)", 1, "vm", 12122, 9)),
+        (ORTE, Death("rank 3 on n7 ... signal 11 (SIGSEGV)", 3, "n7", None, 11)),
+        (HYDRA, Death("rank on vm (pid 12241) ... signal 9 (SIGKILL)", None, "vm", 12241, 9)),
         (STACK, Death("ucx function returned with failed status(Destination is unreachable)")),
         ("scope-measure: /x: No space left on device\n", Death("/x: No space left on device")),
         ("one\ntwo: cannot open shared object\n", Death("two: cannot open shared object")),
-        ("", Death("it printed nothing")),
+        ("", Death("nothing")),
     ],
 )
 def test_last_words_are_understood(output: str, death: Death) -> None:
-    assert diagnose(output) == death
+    found = diagnose(output)
+    assert mentions(found.text, death.text)
+    assert replace(found, text=death.text) == death
 
 
 @pytest.mark.parametrize(
@@ -71,13 +76,11 @@ def test_the_rank_of_the_programs_own_message_is_the_one_that_died(message: str)
 def test_where_nothing_could_be_written_is_said_as_far_as_it_is_known() -> None:
     shared = Death("/dev/shm: No space left on device")
     assert shared.no_room("/run/samples.jsonl", full=False) == shared.text
-    assert shared.no_room("/run/samples.jsonl", full=True) == (
-        "/run/samples.jsonl: cannot be written: No space left on device"
-    )
+    written = shared.no_room("/run/samples.jsonl", full=True)
+    assert mentions(written, "/run/samples.jsonl: ... No space left on device")
+    assert shared.text not in written
     killed = Death("rank 1 was killed by signal 25 (SIGXFSZ)", signal=signal.SIGXFSZ)
-    assert killed.no_room("/run/samples.jsonl", full=False).endswith(
-        "(SIGXFSZ): a limit on file sizes (ulimit -f)"
-    )
+    assert mentions(killed.no_room("/run/samples.jsonl", full=False), f"{killed.text}: ... ulimit -f")
 
 
 def test_a_full_disk_is_told_from_other_deaths() -> None:
@@ -200,10 +203,9 @@ def run(tmp_path: Path) -> RunDirectory:
 
 def sampled(position: int, elapsed_s: list[float]) -> str:
     """Return the record of a case with samples of one rank, four operations per repetition."""
-    series = [{"elapsed_s": [elapsed_s], "operations": 4}]
-    return line(
-        CASE, position=position, series=series, stopped="precision", relative_interval=0.01, duration_s=0.5
-    )
+    series = [{"elapsed_s": [elapsed_s], "operations": 4, "warmup": 1}]
+    median_s = median(elapsed_s) / 4
+    return line(CASE, position=position, series=series, stopped="precision", median_s=median_s, duration_s=0.5)
 
 
 def test_the_journal_reads_on_where_it_was(run: RunDirectory) -> None:
@@ -227,7 +229,7 @@ def test_a_resumed_run_rebuilds_the_journal_from_its_samples(run: RunDirectory) 
     journal = Journal.rebuilt(run)
     assert (journal.statuses, journal.ended) == ({(1, 0): "ok"}, {(1, 1)})
     (seen,) = journal.seen.values()
-    assert (seen.medians_s, seen.durations_s, seen.converged, seen.relative_interval) == ([2.0], [0.5], True, 0.01)
+    assert (seen.medians_s, seen.duration_s, seen.warmup) == ([2.0], 0.5, 1)
     assert run.cut_samples.read_text() == '{"record": "ca\n'
     assert run.journal.read_text().count("\n") == 3
     assert Journal.rebuilt(run) == journal
@@ -256,34 +258,22 @@ def test_a_record_that_a_killed_launch_did_not_enter_is_entered(run: RunDirector
     assert run.journal.read_text().count("\n") == 4
 
 
-def three_visits(number: int) -> Launch:
-    one, other = (PlannedCase(name, {}, {"budget_s": 0.3}) for name in ("b", "c"))
-    return Launch(number, 2, "tcp", Placement(), (one, other) * 3)
+def two_cases(number: int) -> Launch:
+    return Launch(number, 2, "tcp", Placement(), (PlannedCase("b", {}), PlannedCase("c", {})))
 
 
-def test_visits_without_a_record_remain(run: RunDirectory) -> None:
-    run.samples.write_text(line(LAUNCH) + sampled(0, [4.0]) + sampled(2, [4.0]))
+def test_cases_without_a_record_remain(run: RunDirectory) -> None:
+    run.samples.write_text(line(LAUNCH) + sampled(0, [4.0]))
     journal = Journal.rebuilt(run)
-    assert remaining(three_visits(1), journal) == [1, 3, 4, 5]
-    assert unfinished(Plan(1, "baseline", (three_visits(1),)), journal).launches[0].count(range(4)) == 2
-    (seen,) = journal.seen.values()
-    assert (seen.medians_s, seen.durations_s) == ([1.0], [1.0])
+    assert remaining(two_cases(1), journal) == [1]
+    assert remaining(two_cases(2), journal) == [0, 1]
+    (left,) = unfinished(Plan(1, "baseline", (two_cases(1),)), journal).launches
+    assert [case.benchmark for case in left.cases] == ["c"]
 
 
 def test_a_case_that_failed_is_not_visited_again_in_its_launch(run: RunDirectory) -> None:
     run.samples.write_text(line(LAUNCH) + line(CASE, position=0, status="crashed"))
-    journal = Journal.rebuilt(run)
-    assert remaining(three_visits(1), journal) == [1, 3, 5]
-    assert remaining(three_visits(2), journal) == [0, 1, 2, 3, 4, 5]
-
-
-def test_a_case_that_proved_dear_is_visited_once(run: RunDirectory) -> None:
-    dear = sampled(0, [4.0]).replace('"duration_s": 0.5', '"duration_s": 50')
-    run.samples.write_text(line(LAUNCH) + dear + line(LAUNCH, launch=2))
-    journal = Journal.rebuilt(run)
-    assert remaining(three_visits(2), journal) == [0, 1, 3, 5]
-    journal.append(json.loads(sampled(2, [4.0])) | {"launch": 2})
-    assert remaining(three_visits(2), journal) == [1, 3, 5]
+    assert remaining(two_cases(1), Journal.rebuilt(run)) == [1]
 
 
 def test_the_time_of_the_sentinel_is_spent_like_that_of_cases(run: RunDirectory) -> None:
@@ -321,7 +311,7 @@ def test_a_damaged_line_is_left_out_so_that_its_case_is_measured_again(run: RunD
 
 def test_samples_that_cannot_be_written_are_named(run: RunDirectory) -> None:
     run.samples.symlink_to("/dev/full")
-    with pytest.raises(ScopeError, match=r"samples\.jsonl: cannot be written"):
+    with pytest.raises(ScopeError, match=r"samples\.jsonl: .*No space left"):
         Journal(run).append({**CASE, "position": 0})
 
 

@@ -20,6 +20,7 @@ from tests.cli.scope_command import SCOPE, cases, planned, samples, scope
 from tests.installed_mpi import compile_quickly, quickly_with
 from tests.launch import slurm_cluster
 from tests.launch.slurm_cluster import NODES, SlurmCluster
+from tests.messages import mentions
 from tests.patience import PATIENCE_S, until
 
 FIRST, SECOND, _ = NODES
@@ -175,14 +176,13 @@ def test_a_submitted_run_stops_before_its_limit_and_goes_on_in_another_job(
     limits = ["--nodes", "2", "--time-limit", "60", "--time-margin", "57"]
     answer = slurm.scope(tmp_path, *submit(embedded, *limits, *LONG, *LONG_CASE))
     assert answer.code == 124, answer
-    assert "reached its time limit" in answer.errors
-    assert "continue with: scope run --resume run --submit" in answer.errors
+    assert "scope run --resume run --submit" in answer.errors
     said = (run / "job" / "output.txt").read_text()
     assert all(each in said for each in ("57 s", "launcher.time_margin_s", "Slurm job"))
     assert status(run) == "interrupted"
     hosts = {host["name"] for host in json.loads((run / "machine.json").read_text())["hosts"]}
     refused = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--seed", "4")
-    assert "seed must not be given beside it" in refused.refusal()
+    assert mentions(refused.refusal(), "--resume run: ... seed")
     answer = slurm.scope(tmp_path, "run", "--resume", "run", "--submit", "--time-limit", "600")
     assert answer.code == 0, answer
     assert "report.html" in answer.output
@@ -300,12 +300,8 @@ def test_an_interrupted_submission_cancels_its_own_job(
         (["--partition", "closed", "--account", "me"], 2, "sbatch: Invalid account"),
         (["--time-limit", "7200"], 2, "launcher.time_limit_s = 7200: sbatch: Requested time limit is invalid"),
         (["--nodelist", "node1,nowhere"], 2, "launcher.nodelist = node1,nowhere: sbatch: Invalid node name"),
-        (["--partition", "down"], 1, "cannot start (PartitionDown); it was withdrawn"),
-        (
-            ["--scheduler", "pbs"],
-            2,
-            "launcher.scheduler = pbs: Scope writes its scripts but does not submit them",
-        ),
+        (["--partition", "down"], 1, "(PartitionDown)"),
+        (["--scheduler", "pbs"], 2, "launcher.scheduler = pbs: "),
     ],
 )
 def test_what_slurm_refuses_is_one_line(
@@ -329,21 +325,22 @@ def test_a_node_that_is_down_does_not_keep_a_job_waiting(
     finally:
         slurm.slurm("scontrol", "update", f"nodename={FIRST}", "state=resume")
     assert answer.code == 1
-    assert re.search(r"job \d+ cannot start \(.*\); it was withdrawn", answer.errors)
+    assert re.search(r"job \d+ .*\(.+\)", answer.errors), "why it cannot start"
+    assert slurm.queue() == [], "it was withdrawn"
 
 
 def test_without_slurm_or_a_job_one_line_says_what_is_missing(
     embedded: MpiInstallation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with pytest.raises(UsageError, match=r"this is not running inside a slurm job; start scope inside one"):
+    with pytest.raises(UsageError, match="slurm job"):
         site_of(embedded, asking.LauncherSettings(kind="slurm"), "x")
     for command in ("--submit", "--each-host", "--pairs"):
         (tmp_path / command).mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PATH", str(tmp_path))
             answer = scope(tmp_path / command, "run", command)
-        assert "sbatch: no such program on PATH" in answer.refusal()
+        assert mentions(answer.refusal(), "sbatch: ... PATH")
         assert list((tmp_path / command).iterdir()) == []
 
 

@@ -74,7 +74,7 @@ def test_the_interface_is_what_the_mpi_speaks_and_srun_offers(tmp_path: Path) ->
     assert "--mpi=pmi2" in start_command(MpiProgram("p", (), 1), site(srun(tmp_path), "mpich")).arguments
     (old := tmp_path / "old").mkdir()
     program = srun(old, "20.02.7", "none pmi2")
-    with pytest.raises(UsageError, match="offers none, pmi2, but openmpi needs pmix: use --launcher mpiexec"):
+    with pytest.raises(UsageError, match=r"none, pmi2, .*openmpi .*pmix: .*--launcher mpiexec"):
         start_command(MpiProgram("p", (), 1), site(program))
     words = start_command(MpiProgram("p", (), 1), site(program, arguments=("--mpi=pmi2",))).arguments
     assert [word for word in words if word.startswith("--mpi")] == ["--mpi=pmi2"]

@@ -47,7 +47,7 @@ def test_frames_and_datagrams_cross_the_cable_and_memory_does_not(
     for case in cases:
         local = case["parameters"]["protocol"] in ("unix", "shm", "cma")
         assert case["status"] == ("unavailable" if local else "ok"), case["reason"]
-        assert not local or "on different hosts" in case["reason"]
+        assert bool(case["reason"]) == local
     assert len(cases) == 16
 
 

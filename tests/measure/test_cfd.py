@@ -10,6 +10,7 @@ import pytest
 
 from tests.measure.conftest import Ended, Measure
 from tests.measure.plain_flow import velocity_error
+from tests.messages import mentions
 
 NAME = "application.cfd"
 EXCHANGES = ("blocking", "overlapped", "shared_memory")
@@ -91,18 +92,18 @@ def test_an_altered_value_fails_its_case(fault: str, rank: int, measure: Measure
     ended = measure(2, [f"{NAME} n=8 steps=2 case={case}" for case in CASES], SCOPE_FAULT=f"{fault}:{NAME}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(CASES)
-    assert all(f"rank {rank} on " in case.reason and "on one process" in case.reason for case in ended.cases)
+    assert all(mentions(case.reason, f"rank {rank} on ... one process") for case in ended.cases)
 
 
 def test_grids_that_do_not_fit_are_refused_in_one_line(measure: Measure) -> None:
     lines = {
-        "n=9": "n=9: must be even, for cells of two colors",
-        "n=8 case=cavity depth=3": "depth=3: must be even",
-        "n=12 depth=6": "depth=6: must be 0 or n for case=beltrami",
-        "n=4": "4 x 4 x 4 cells: every one of 6 processes needs a layer of them",
+        "n=9": "n=9: ... even",
+        "n=8 case=cavity depth=3": "depth=3: ... even",
+        "n=12 depth=6": "depth=6: ... 0 or n ... case=beltrami",
+        "n=4": "4 x 4 x 4 cells: ... 6 processes",
     }
     ended = measure(6, [f"{NAME} {line}" for line in lines])
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["unavailable"] * len(lines)
     for case, reason in zip(ended.cases, lines.values(), strict=True):
-        assert reason in case.reason
+        assert mentions(case.reason, reason)

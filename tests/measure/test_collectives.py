@@ -14,6 +14,7 @@ from scope.machine.machine import NativeBuild
 from scope.samples.records import CaseRecord
 from tests.installed_mpi import NAMES, under_every_mpi
 from tests.measure.conftest import Ended, Measure
+from tests.messages import mentions
 
 ROOTED = ["broadcast", "scatter", "scatterv", "gather", "gatherv"]
 MOVEMENTS = [*ROOTED, "allgather", "allgatherv", "alltoall", "alltoallv"]
@@ -98,7 +99,7 @@ def test_every_collective_is_right_under_every_other_mpi(build: NativeBuild, mea
     assert ended.cases
     for case in ended.cases:
         if case.status == "unavailable":
-            assert "has no persistent collectives" in case.reason
+            assert "persistent" in case.reason
             assert not build.mpi.version.startswith("4.1"), "Open MPI 4.1 has them as extensions"
         elif is_stale(case, build):
             assert case.status in ("ok", "failed")
@@ -124,7 +125,7 @@ def test_a_group_of_one_rank_sends_nothing_and_ranks_that_fill_no_groups_are_ref
     alone, refused = measure(3, ["mpi.alltoall group_ranks=1", "mpi.alltoall group_ranks=2"]).cases
     assert (alone.status, alone.work and alone.work.bytes) == ("ok", 0)
     assert refused.status == "unavailable"
-    assert refused.reason.endswith(": group_ranks=2: must divide the number of ranks, 3")
+    assert mentions(refused.reason, ": group_ranks=2: ... 3")
 
 
 @pytest.mark.parametrize(("fault", "root"), [("wrong-result", 0), ("corrupt-payload", -1)])
@@ -144,7 +145,7 @@ def test_groups_call_in_every_way(measure: Measure) -> None:
     plan += ["mpi.broadcast group_ranks=2 cache=cold", "mpi.gather group_ranks=2 root=2"]
     *others, refused = measure(6, plan).cases
     assert [case.reason for case in others if case.status != "ok" and "persistent" not in case.reason] == []
-    assert refused.reason.endswith("root=2: must be below the number of ranks that call together, 2")
+    assert mentions(refused.reason, "root=2: ... 2")
 
 
 @under_every_mpi("test_other_mpis.py calls seven collectives of all kinds")
@@ -205,7 +206,7 @@ def test_a_barrier_that_does_not_wait_is_noticed(
     plan = [f"mpi.barrier call={call}" for call in CALLS]
     ended = measure(2, plan, LD_PRELOAD=str(library))
     assert [case.status for case in ended.cases] == ["ok", "failed", "failed", "failed"], ended.errors
-    assert "this rank left the barrier" in ended.cases[1].reason
+    assert "left the barrier" in ended.cases[1].reason
 
 
 def test_what_hides_behind_a_computation_is_observed_by_overlapped_calls_alone(measure: Measure) -> None:
@@ -227,19 +228,19 @@ def test_what_hides_behind_a_computation_is_observed_by_overlapped_calls_alone(m
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("mpi.reduce message_bytes=1001", "message_bytes=1001: must be a multiple of 8, the size of an element"),
-        ("mpi.reduce message_bytes=1001 operator=lor", "must be a multiple of 4"),
-        ("mpi.broadcast root=2", "root=2: must be below the number of ranks that call together, 2"),
-        (f"mpi.broadcast message_bytes={3 << 30}", "the large-count calls of MPI 4, which this MPI library lacks"),
-        (f"mpi.gatherv message_bytes={3 << 29}", "counts up to 3221225472 need the large-count calls"),
-        (f"mpi.allreduce message_bytes={1 << 40}", "need the large-count calls"),
+        ("mpi.reduce message_bytes=1001", "message_bytes=1001: ... 8"),
+        ("mpi.reduce message_bytes=1001 operator=lor", "message_bytes=1001: ... 4"),
+        ("mpi.broadcast root=2", "root=2: ... 2"),
+        (f"mpi.broadcast message_bytes={3 << 30}", "large-count calls of MPI 4"),
+        (f"mpi.gatherv message_bytes={3 << 29}", "3221225472 ... large-count calls"),
+        (f"mpi.allreduce message_bytes={1 << 40}", "large-count calls"),
     ],
 )
 def test_what_does_not_fit_is_unavailable_with_its_reason(line: str, reason: str, measure: Measure) -> None:
     ended = measure(2, [line])
     assert ended.code == 0
     assert [case.status for case in ended.cases] == ["unavailable"]
-    assert reason in ended.cases[0].reason
+    assert mentions(ended.cases[0].reason, reason)
 
 
 def test_buffers_that_the_host_cannot_hold_are_unavailable(measure: Measure) -> None:

@@ -7,6 +7,7 @@ import pytest
 from scope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 NAME = "algorithm.linpack"
 BROADCASTS = ["ring_modified", "ring", "binomial", "long"]
@@ -61,11 +62,11 @@ def test_what_does_not_fit_is_refused(measure: Measure) -> None:
     ended = measure(2, [f"{NAME} n=400000", f"{NAME} grid_columns=3"])
     assert ended.code == 0, ended.errors
     assert [case.status for case in ended.cases] == ["unavailable"] * 2
-    assert "MB of memory on this host; available:" in ended.cases[0].reason
-    assert "1 x 2 would work" in ended.cases[1].reason
+    assert mentions(ended.cases[0].reason, "MB of memory ... MB")
+    assert "1 x 2" in ended.cases[1].reason, "what would work"
     refused = measure(1, [f"{NAME} n=0"])
     assert refused.code == 2
-    assert "n=0: must be an integer from 1" in refused.errors
+    assert mentions(refused.errors, "n=0: ... 1")
 
 
 def test_the_parts_and_the_residual_are_observed(measure: Measure) -> None:

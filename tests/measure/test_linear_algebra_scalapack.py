@@ -8,6 +8,7 @@ from scope.build import registry, scalapack
 from scope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 SOLVERS = ("lu", "cholesky", "qr", "inverse", "symmetric_eigen", "pdgemm")
 DENSE = [f"algorithm.scalapack_{name}" for name in SOLVERS]
@@ -57,18 +58,18 @@ def test_every_grid_of_four_and_ill_conditioned_matrices(measure: Measure) -> No
 
 def test_what_does_not_fit_is_refused_in_a_sentence(measure: Measure) -> None:
     cases = {
-        "algorithm.scalapack_lu grid_rows=3": "a grid of 3 x any does not fit 2 processes: 1 x 2 would work",
-        "algorithm.scalapack_lu grid_rows=2 grid_columns=2": "a grid of 2 x 2 does not fit 2 processes",
-        "algorithm.scalapack_qr n=400000": "MB of memory on this host; available:",
-        "algorithm.scalapack_band_lu n=20 band=10": "n=42 would work",
-        "algorithm.scalapack_band_lu n=5 band=5": "band=5: must be less than n=5",
-        "algorithm.scalapack_symmetric_eigen n=32 block=32": "block=31 would work",
+        "algorithm.scalapack_lu grid_rows=3": "3 x any ... 2 processes: 1 x 2",
+        "algorithm.scalapack_lu grid_rows=2 grid_columns=2": "2 x 2 ... 2 processes",
+        "algorithm.scalapack_qr n=400000": "MB of memory ... MB",
+        "algorithm.scalapack_band_lu n=20 band=10": "n=42",
+        "algorithm.scalapack_band_lu n=5 band=5": "band=5: ... n=5",
+        "algorithm.scalapack_symmetric_eigen n=32 block=32": "block=31",
     }
     ended = measure(2, list(cases))
     assert ended.code == 0, ended.errors
     for case, (line, reason) in zip(ended.cases, cases.items(), strict=True):
         assert case.status == "unavailable", line
-        assert reason in case.reason
+        assert mentions(case.reason, reason)
 
 
 @pytest.mark.parametrize("ranks", [1, 4])

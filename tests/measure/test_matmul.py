@@ -9,6 +9,7 @@ import pytest
 from scope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 GRIDS = ["algorithm.matmul_striped", "algorithm.matmul_cannon"]
 REPETITIONS = "sampling.budget_s=600 sampling.precision=0 sampling.maximum_repetitions=20"
@@ -59,7 +60,7 @@ def test_a_wrong_product_fails_its_case(name: str, measure: Measure) -> None:
     ended = measure(4, [*cases, "mpi.barrier"], SCOPE_FAULT=f"wrong-result:{name}")
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(VARIANTS) + ["ok"]
-    assert all("of the product is wrong" in case.reason for case in ended.cases[:-1])
+    assert all("product" in case.reason for case in ended.cases[:-1])
 
 
 def test_phases_add_up_to_the_total_on_every_rank(measure: Measure) -> None:
@@ -82,7 +83,7 @@ def test_a_grid_that_does_not_fit_is_told(measure: Measure) -> None:
     assert ended.code == 0
     assert {case.status for case in ended.cases} == {"unavailable"}
     for case in ended.cases:
-        assert "grid_rows=4: must divide 6 processes, or be 0 for the squarest grid" in case.reason
+        assert mentions(case.reason, "grid_rows=4: ... 6 processes")
 
 
 def test_memory_that_is_not_there_is_refused_before_it_is_asked_for(measure: Measure) -> None:
@@ -93,8 +94,7 @@ def test_memory_that_is_not_there_is_refused_before_it_is_asked_for(measure: Mea
     assert ended.code == 0
     assert {case.status for case in ended.cases} == {"unavailable"}
     for case in ended.cases:
-        assert "the buffers need " in case.reason
-        assert "MB of memory on this host; available:" in case.reason
+        assert mentions(case.reason, "buffers ... MB of memory ... MB")
 
 
 STRASSEN = [
@@ -123,10 +123,10 @@ def test_a_wrong_quarter_fails_its_case(fault: str, measure: Measure) -> None:
     ended = measure(7, [f"{line} n=31" for line in lines], SCOPE_FAULT=f"{fault}:algorithm.matmul_strassen")
     assert ended.code == 1
     assert {case.status for case in ended.cases} == {"failed"}
-    assert all("of the product is wrong" in case.reason for case in ended.cases)
+    assert all("product" in case.reason for case in ended.cases)
 
 
 def test_strassen_on_other_numbers_is_refused(measure: Measure) -> None:
     ended = measure(2, ["algorithm.matmul_strassen"])
     assert ended.code == 2
-    assert "algorithm.matmul_strassen on ranks=2: must be 1 or 7" in ended.errors
+    assert mentions(ended.errors, "algorithm.matmul_strassen on ranks=2: ... 1 or 7")

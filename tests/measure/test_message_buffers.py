@@ -10,6 +10,7 @@ import pytest
 
 from scope.machine.machine import NativeBuild
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 PAGE = 4096
 SAMPLING = "sampling.budget_s=600 sampling.minimum_span_s=0 sampling.precision=0 sampling.maximum_repetitions=12"
@@ -106,8 +107,8 @@ def test_layouts_that_are_impossible_are_refused(measure: Measure) -> None:
         "mpi.broadcast call=persistent rotation=2",
     ]
     reduction, persistent = measure(2, plan).cases
-    assert "offset_bytes=3: must be a multiple of 8" in reduction.reason
-    assert "rotation: must be 1 with call=persistent" in persistent.reason
+    assert mentions(reduction.reason, "offset_bytes=3: ... 8")
+    assert mentions(persistent.reason, "rotation: ... 1 ... call=persistent")
     assert {reduction.status, persistent.status} == {"unavailable"}
 
 

@@ -155,8 +155,8 @@ double MPI_Wtime(void) { static double now = 1e6; return now -= 1e-6; }
 @pytest.mark.parametrize(
     ("case", "ranks", "complaint"),
     [
-        ("mpi.barrier", 2, "this rank left the barrier"),
-        ("node.timer clock=mpi_wtime", 1, "pairs of reads ran backwards"),
+        ("mpi.barrier", 2, "left the barrier"),
+        ("node.timer clock=mpi_wtime", 1, "backwards"),
     ],
 )
 def test_a_library_that_does_not_keep_its_word_is_caught(

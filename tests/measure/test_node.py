@@ -9,6 +9,7 @@ import pytest
 from scope.machine import processors
 from scope.samples.records import CaseRecord
 from tests.measure.conftest import Ended, Measure
+from tests.messages import mentions
 
 LAPACK = ("lu", "cholesky", "qr", "eigenvalues", "singular_values", "gesv", "posv", "gels")
 LOOPS = [f"node.livermore kernel={kernel} span={span}" for kernel in range(1, 25) for span in ("long", "short")]
@@ -89,10 +90,10 @@ def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        ("node.lapack threads=4000", "threads=4000: this rank may use"),
-        ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes must be at least block_bytes"),
-        ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "must be a multiple of 4096 B"),
-        ("node.disk file_bytes=17592186044416", "cannot allocate 17592186044416 B"),
+        ("node.lapack threads=4000", "threads=4000: "),
+        ("node.disk file_bytes=10 block_bytes=100 cache=cached", "file_bytes ... block_bytes"),
+        ("node.disk file_bytes=8192 block_bytes=100 cache=direct", "4096 B"),
+        ("node.disk file_bytes=17592186044416", "17592186044416 B"),
     ],
 )
 @pytest.mark.usefixtures("scratch")
@@ -100,7 +101,7 @@ def test_what_the_disk_cannot_do_is_said(case: str, reason: str, measure: Measur
     ended = measure(1, [case])
     assert ended.code == 0, ended.errors
     assert only_case(ended).status == "unavailable"
-    assert reason in only_case(ended).reason
+    assert mentions(only_case(ended).reason, reason)
 
 
 def test_memory_is_no_disk(measure: Measure) -> None:
@@ -112,14 +113,14 @@ def test_memory_is_no_disk(measure: Measure) -> None:
     ]
     disk, cached = measure(1, lines, SCOPE_SCRATCH="/dev/shm").cases
     assert disk.status == "unavailable"
-    assert "/dev/shm is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk" in disk.reason
+    assert mentions(disk.reason, "/dev/shm ... tmpfs ... SCOPE_SCRATCH")
     assert cached.status == "ok"
 
 
 def test_a_folder_that_is_not_there_is_named(measure: Measure, tmp_path: Path) -> None:
     case = only_case(measure(1, ["node.disk"], SCOPE_SCRATCH=str(tmp_path / "gone")))
     assert case.status == "unavailable"
-    assert "gone: cannot create a file: No such file" in case.reason
+    assert mentions(case.reason, "gone: ... No such file")
 
 
 def test_nothing_stays_on_the_disk(measure: Measure, scratch: Path) -> None:

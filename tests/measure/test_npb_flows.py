@@ -10,6 +10,7 @@ import pytest
 
 from scope.samples.records import CaseRecord
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 FLOWS = [f"application.npb_{flow}" for flow in ("lu", "sp", "bt")]
 SWEEPS = {"application.npb_sp": (100, 22, 10), "application.npb_bt": (60, 30, 5)}
@@ -73,15 +74,12 @@ def test_a_wrong_result_fails_every_flow(measure: Measure) -> None:
     faults = " ".join(f"wrong-result:{name}" for name in FLOWS)
     ended = measure(1, [f"{name} {ONCE}" for name in FLOWS], SCOPE_FAULT=faults)
     assert [case.status for case in ended.cases] == ["failed"] * len(FLOWS)
-    assert all("of class S is" in case.reason and "must be" in case.reason for case in ended.cases)
+    assert all("class S" in case.reason for case in ended.cases)
 
 
 def test_counts_that_do_not_fit_are_refused_with_the_nearest_that_do(measure: Measure) -> None:
     cases = measure(7, [f"{name} {ONCE}" for name in FLOWS]).cases
     assert [case.status for case in cases] == ["unavailable"] * len(FLOWS)
-    nearest = {case.benchmark: case.reason.rpartition("7 were given: ")[2] for case in cases}
-    assert nearest == {
-        "application.npb_lu": "6 or 8 would work",
-        "application.npb_sp": "6 or 9 would work",
-        "application.npb_bt": "6 or 9 would work",
-    }
+    nearest = {"application.npb_lu": "6 or 8", "application.npb_sp": "6 or 9", "application.npb_bt": "6 or 9"}
+    assert {case.benchmark for case in cases} == set(nearest)
+    assert all(mentions(case.reason, f"7 ... {nearest[case.benchmark]}") for case in cases)

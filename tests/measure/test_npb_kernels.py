@@ -9,6 +9,7 @@ from math import ceil, log2
 import pytest
 
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 KERNELS = [f"application.npb_{kernel}" for kernel in ("ep", "is", "cg", "mg", "ft")]
 SENDING = [name for name in KERNELS if not name.endswith("_ep")]
@@ -71,12 +72,12 @@ def test_a_wrong_result_fails_every_kernel(measure: Measure) -> None:
     ended = measure(2, [f"{name} {ONCE}" for name in KERNELS], SCOPE_FAULT=faults)
     assert ended.code == 1
     assert [case.status for case in ended.cases] == ["failed"] * len(KERNELS)
-    assert all("rank 0 on " in case.reason and "must be" in case.reason for case in ended.cases)
-    assert "pairs in annulus 4 of class S" in ended.cases[0].reason
+    assert all("rank 0 on " in case.reason for case in ended.cases)
+    assert mentions(ended.cases[0].reason, "annulus 4 ... class S")
 
 
 def test_a_count_that_leaves_a_process_without_points_is_refused_with_the_nearest(measure: Measure) -> None:
     # 17 layers of 32 points would be thinner than two.
     (case,) = measure(17, [f"application.npb_mg {ONCE}"]).cases
     assert case.status == "unavailable"
-    assert "17 were given: 16 or 18 would work" in case.reason
+    assert mentions(case.reason, "17 ... 16 or 18")

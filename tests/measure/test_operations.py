@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 STRIPES = [
     f"operation.{name} layout={layout} buffers={memory} n={size}"
@@ -71,16 +72,16 @@ def test_one_wrong_element_fails_the_case(case: str, fault: str, rank: int, meas
     [
         (
             "operation.shift direction=columns",
-            "direction=columns: a grid of 1 x 3 processes has no neighbors there",
+            "direction=columns: ... 1 x 3",
         ),
-        ("operation.shift grid_rows=2", "grid_rows=2: must divide 3 processes, or be 0 for the squarest grid"),
-        ("operation.shift grid_rows=9", "grid_rows=9: must divide 3 processes, or be 0 for the squarest grid"),
+        ("operation.shift grid_rows=2", "grid_rows=2: ... 3 processes"),
+        ("operation.shift grid_rows=9", "grid_rows=9: ... 3 processes"),
     ],
 )
 def test_a_grid_without_neighbors_is_said(case: str, reason: str, measure: Measure) -> None:
     ended = measure(3, [case])
     assert (ended.code, ended.cases[0].status) == (0, "unavailable")
-    assert reason in ended.cases[0].reason
+    assert mentions(ended.cases[0].reason, reason)
 
 
 def test_memory_that_does_not_suffice_is_refused_with_both_amounts(measure: Measure) -> None:
@@ -91,4 +92,4 @@ def test_memory_that_does_not_suffice_is_refused_with_both_amounts(measure: Meas
         pytest.skip("this host has room for it")
     ended = measure(16, ["operation.shift n=16384"])
     assert ended.cases[0].status == "unavailable"
-    assert "the buffers need 68719 MB of memory on this host; available: " in ended.cases[0].reason
+    assert mentions(ended.cases[0].reason, "68719 MB of memory ... MB")

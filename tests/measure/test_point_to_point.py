@@ -8,6 +8,7 @@ from scope.machine.machine import NativeBuild
 from scope.samples.records import CaseRecord
 from tests.installed_mpi import NAMES, under_every_mpi
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 PAIR = [
     *(
@@ -132,7 +133,7 @@ def test_patterns_of_many_ranks_are_right(ranks: int, measure: Measure) -> None:
     others = {2: ["mpi.message_rate window=7 message_bytes=9"], 5: CONGESTED}
     ended = measure(ranks, [*MANY, *others.get(ranks, [])])
     assert ended.code == 0, ended.errors
-    assert {reason for _, reason in statuses(ended.cases) if "no two of the 2 ranks" not in reason} == set()
+    assert {reason for _, reason in statuses(ended.cases) if "2 ranks" not in reason} == set()
 
 
 def test_neighbors_on_grids_are_right(measure: Measure) -> None:
@@ -147,7 +148,7 @@ def test_neighbors_on_grids_are_right(measure: Measure) -> None:
         assert not statuses(ended.cases)
         assert {case.work and case.work.messages for case in ended.cases} == {2 * dimensions * ranks}
     [refused] = measure(3, ["mpi.neighbor_exchange dimensions=2"]).cases
-    assert refused.reason.endswith("3 ranks make no grid with two ranks or more along each dimension")
+    assert mentions(refused.reason, "3 ranks ... grid")
 
 
 def test_all_rounds_hold_every_pair_once(measure: Measure) -> None:
@@ -212,15 +213,15 @@ def test_wrong_data_that_rank_0_fetched_are_noticed(measure: Measure) -> None:
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        ("mpi.datatypes message_bytes=1001 block_bytes=10", "must be a multiple of the block"),
-        ("mpi.one_sided operation=accumulate message_bytes=1004", "must be a multiple of 8"),
-        ("mpi.bandwidth mode=buffered message_bytes=1000000000", "MPI_Buffer_attach takes at most 2^31-1"),
-        ("mpi.threads threads=1000", "needs 2000 processors on this host"),
+        ("mpi.datatypes message_bytes=1001 block_bytes=10", "message_bytes=1001 ... block"),
+        ("mpi.one_sided operation=accumulate message_bytes=1004", "message_bytes=1004 ... 8"),
+        ("mpi.bandwidth mode=buffered message_bytes=1000000000", "MPI_Buffer_attach ... 2^31-1"),
+        ("mpi.threads threads=1000", "2000 processors"),
         ("mpi.latency message_bytes=2200000000", "large-count calls of MPI 4"),
-        ("mpi.latency counts=large", "counts=large needs the large-count calls of MPI 4"),
-        ("mpi.overheads mode=ready receive=blocking", "a receive must be posted before its message is sent"),
-        ("mpi.partitioned partitions=3 message_bytes=100", "must be a multiple of partitions=3"),
-        ("mpi.pairs round=2", "no two of the 2 ranks form a pair"),
+        ("mpi.latency counts=large", "counts=large ... MPI 4"),
+        ("mpi.overheads mode=ready receive=blocking", "receive"),
+        ("mpi.partitioned partitions=3 message_bytes=100", "partitions=3"),
+        ("mpi.pairs round=2", "2 ranks"),
     ],
 )
 def test_what_cannot_be_is_unavailable_with_the_reason(case: str, reason: str, measure: Measure) -> None:
@@ -228,7 +229,7 @@ def test_what_cannot_be_is_unavailable_with_the_reason(case: str, reason: str, m
     assert ended.code == 0, ended.errors
     first, second = ended.cases
     assert first.status == "unavailable"
-    assert reason in first.reason
+    assert mentions(first.reason, reason)
     assert second.status == "ok"
 
 
@@ -249,7 +250,7 @@ def test_children_answer_or_the_library_says_no(build: NativeBuild, measure: Mea
     ended = measure(1, ["mpi.spawn children=1"], native=build)
     (case,) = ended.cases
     if case.status == "unavailable":
-        assert "cannot start 1 more processes" in case.reason
+        assert "1 more process" in case.reason
     else:
         assert case.status == "ok", case.reason
         assert ended.code == 0, ended.errors

@@ -162,10 +162,11 @@ def test_the_sentinel_is_measured_between_cases(measure: Measure, ranks: int) ->
     assert moments == sorted(moments)
     for one in found:
         assert one.ranks_kept == list(range(ranks))
-        assert len(one.arithmetic_s) == len(one.memory_s) == ranks
-        assert min(*one.arithmetic_s, *one.memory_s) > 0
+        kept = (one.arithmetic_s, one.throughput_s, one.bandwidth_s, one.memory_s)
+        assert [len(times_s) for times_s in kept] == [ranks] * 4
+        assert min(map(min, kept)) > 0
         assert (one.ping_pong_s is not None) == (ranks > 1)
-        assert one.duration_s >= one.arithmetic_s[0] + one.memory_s[0]
+        assert one.duration_s >= sum(times_s[0] for times_s in kept)
 
 
 def test_ranks_that_share_processors_have_no_sentinel(measure: Measure) -> None:
@@ -176,7 +177,10 @@ def test_ranks_that_share_processors_have_no_sentinel(measure: Measure) -> None:
 
 def test_the_journal_has_a_short_line_for_every_record(measure: Measure, tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
-    plan = ["mpi.barrier case.position=4", f"node.stream array_bytes={2**40}"]
+    plan = [
+        "mpi.barrier case.position=4 sampling.synchronization=dissemination",
+        f"node.stream array_bytes={2**40}",
+    ]
     ended = measure(2, plan, f"--journal={journal}", "--launch=3", "--attempt=2", "--transport=tcp")
     records = [json.loads(line) for line in journal.read_text().splitlines()]
     start = {"launch": 3, "attempt": 2}
@@ -194,8 +198,21 @@ def test_the_journal_has_a_short_line_for_every_record(measure: Measure, tmp_pat
         "ranks": 2,
         "status": "ok",
         "stopped": case.stopped,
-        "relative_interval": case.relative_interval,
         "duration_s": pytest.approx(case.duration_s, rel=1e-6),
-        "median_s": pytest.approx(median(series.elapsed_s[0][series.warmup :]) / series.operations, rel=1e-6),
+        "median_s": pytest.approx(case.median_s, rel=1e-6),
+        "warmup": series.warmup,
     }
-    assert (stream["status"], stream["relative_interval"], stream["median_s"]) == ("unavailable", None, None)
+    assert (stream["status"], stream["median_s"], stream["warmup"]) == ("unavailable", None, 0)
+
+
+def test_the_median_of_a_collective_is_from_the_first_entry_to_the_last_exit(measure: Measure) -> None:
+    (case,) = measure(2, ["mpi.barrier sampling.synchronization=dissemination"]).cases
+    series = case.series[0]
+    assert series.entry_s is not None
+    spans_s = [
+        max(entry + elapsed for entry, elapsed in ranks) - min(entry for entry, _ in ranks)
+        for ranks in zip(*map(zip, series.entry_s, series.elapsed_s), strict=True)
+    ]
+    counted = series.valid or [True] * len(spans_s)
+    results_s = [span for span, counts in list(zip(spans_s, counted, strict=True))[series.warmup :] if counts]
+    assert case.median_s == pytest.approx(median(results_s) / series.operations, rel=1e-6)

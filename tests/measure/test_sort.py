@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from tests.measure.conftest import Measure
+from tests.messages import mentions
 
 NAME = "algorithm.sort_psrs"
 VARIANTS = ("plain", "tuned")
@@ -57,4 +58,4 @@ def test_an_altered_item_fails_its_case(fault: str, rank: int, measure: Measure)
 def test_integers_that_should_be_nan_are_refused(measure: Measure) -> None:
     (case,) = measure(2, [f"{NAME} key_type=integer input=with_nan"]).cases
     assert case.status == "unavailable"
-    assert "integers have no NaN" in case.reason
+    assert mentions(case.reason, "integers ... NaN")

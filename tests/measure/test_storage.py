@@ -18,6 +18,7 @@ from scope.launch.site import start_command
 from scope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Ended, Measure
+from tests.messages import mentions
 from tests.patience import PATIENCE_S, until
 
 SMALL = "file_bytes=200000 transfer_bytes=16384"
@@ -171,7 +172,7 @@ def test_stale_data_are_named(measure: Measure, wrong_disk: str) -> None:
     ended = measure(2, plan, LD_PRELOAD=wrong_disk, WRONG_DISK="unwritten:13")
     assert [case.status for case in ended.cases] == ["failed", "failed"]
     for case in ended.cases:
-        assert "is stale: as it was written 1 repetition before" in case.reason
+        assert "1 repetition before" in case.reason
 
 
 def test_a_disk_that_gets_full_fails_its_case_alone(measure: Measure, wrong_disk: str, storage: Path) -> None:
@@ -189,15 +190,15 @@ def test_a_disk_that_gets_full_fails_its_case_alone(measure: Measure, wrong_disk
 @pytest.mark.parametrize(
     ("case", "reason"),
     [
-        ("file_bytes=10 transfer_bytes=100", "file_bytes must be at least transfer_bytes"),
-        ("file_bytes=17592186044416", r"the files need 35184372088832 B, and \d+ B are free"),
+        ("file_bytes=10 transfer_bytes=100", "file_bytes .*transfer_bytes"),
+        ("file_bytes=17592186044416", r"\b35184372088832 B.* \d+ B"),
         ("file=per_process layout=strided", "layout=strided needs file=shared"),
-        ("layout=strided block_bytes=1000 transfer_bytes=300", "block_bytes must be a multiple of transfer_bytes"),
-        ("access=collective", "access=collective is of MPI-IO and has no meaning with interface=posix"),
-        ("aggregators=1", "aggregators is a hint for MPI-IO"),
+        ("layout=strided block_bytes=1000 transfer_bytes=300", "block_bytes .*transfer_bytes"),
+        ("access=collective", "access=collective .*interface=posix"),
+        ("aggregators=1", "aggregators .*MPI-IO"),
         ("cache=direct interface=mpiio", "cache=direct needs interface=posix"),
-        ("cache=direct transfer_bytes=1000", "transfer_bytes must be a multiple of 4096 B"),
-        ("interface=mpiio pointer=shared", "layout must be strided"),
+        ("cache=direct transfer_bytes=1000", "transfer_bytes .*4096 B"),
+        ("interface=mpiio pointer=shared", "layout .*strided"),
     ],
 )
 def test_what_cannot_be_is_said(case: str, reason: str, measure: Measure, storage: Path) -> None:
@@ -215,14 +216,14 @@ def test_memory_is_left_by_no_cache(measure: Measure) -> None:
         1, [f"storage.read {SMALL}", f"storage.read {SMALL} cache=cached"], SCOPE_STORAGE="/dev/shm"
     ).cases
     assert dropped.status == "unavailable"
-    assert "/dev/shm, cache=dropped: is in memory (tmpfs)" in dropped.reason
+    assert mentions(dropped.reason, "/dev/shm, cache=dropped: ... tmpfs")
     assert cached.status == "ok"
 
 
 def test_a_folder_that_is_not_there_is_named(measure: Measure, tmp_path: Path) -> None:
     (case,) = measure(2, [f"storage.write {SMALL}"], SCOPE_STORAGE=str(tmp_path / "gone")).cases
     assert case.status == "unavailable"
-    assert "gone: cannot make a folder: No such file" in case.reason
+    assert mentions(case.reason, "gone: ... No such file")
 
 
 @pytest.fixture

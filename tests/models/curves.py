@@ -46,7 +46,6 @@ def summary(
             "reason": "",
             "work": Work(bytes=work_bytes, flops=0.0, messages=1.0),
             "invalid_share": 0.0,
-            "converged_share": 1.0,
             **describe(list(times), numbers=numbers).as_dict(),
         }
     )

@@ -9,6 +9,7 @@ from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.draws import draws
+from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary
 
 
@@ -47,17 +48,22 @@ def test_a_bus_is_told_from_a_tree() -> None:
     assert values["t_p_s"].value == pytest.approx(3e-6, rel=0.05)
 
 
+def untold(fit: Fit) -> list[list[str]]:
+    """Costs that the data cannot determine, each with what it cannot be told from."""
+    return [re.findall(r"\b(?:t_\w+|0)\b", text) for text in fit.left_out]
+
+
 def test_a_cost_that_is_not_there_is_said_to_be_untold() -> None:
     (chosen, *_), _ = result(barrier(lambda p: 2e-6 + 3e-6 * ceil(log2(p)), [2, 4, 8, 16, 32], 33))
     assert "t_init_s" not in {p.name for p in chosen.parameters}
-    assert chosen.left_out == ["t_init_s: the data cannot tell it from 0"]
+    assert untold(chosen) == [["t_init_s", "0"]]
 
 
 def test_costs_that_three_counts_cannot_tell_apart_are_not_fitted() -> None:
     fits, _ = result(barrier(tree, [2, 4, 8], 34))
     chosen = next(fit for fit in fits if fit.model == "logarithmic_collective")
     assert {p.name for p in chosen.parameters} == {"t_oc_s", "t_s_s"}
-    assert chosen.left_out == ["t_init_s: the data cannot tell it from 0"]
+    assert untold(chosen) == [["t_init_s", "0"]]
 
 
 def test_one_count_is_no_curve_and_an_empty_broadcast_no_point() -> None:
@@ -71,21 +77,21 @@ def test_one_count_is_no_curve_and_an_empty_broadcast_no_point() -> None:
     ]
     _, not_fitted = result(points)
     (reason,) = {r.reason for r in not_fitted if r.model == "hockney"}
-    assert re.findall(r"\d+", reason) == ["2", "3"], "sizes here, and sizes that it needs"
+    assert numbers(reason) == [2, 3], "sizes here, and sizes that it needs"
 
 
 def test_two_counts_make_no_model_and_say_so() -> None:
     fits, not_fitted = result(barrier(tree, [2, 4], 35))
     assert fits == []
     (reason,) = {r.reason for r in not_fitted}
-    assert re.findall(r"\d+", reason) == ["2", "3"], "counts here, and counts that it needs"
+    assert numbers(reason) == [2, 3], "counts here, and counts that it needs"
 
 
 def test_a_cost_that_would_be_negative_is_left_out_and_the_rest_describes_nothing() -> None:
     fits, _ = result(barrier(lambda p: 50e-6 / p, [2, 4, 8, 16], 36))
+    assert {fit.model for fit in fits} == {"linear_collective", "logarithmic_collective"}
     assert not any(fit.chosen for fit in fits)
-    reasons = {fit.model: fit.reason.partition(":")[0] for fit in fits}
-    assert reasons == dict.fromkeys(["linear_collective", "logarithmic_collective"], "no model describes the data")
+    assert all(re.search(r"\d %", fit.reason) for fit in fits), "how far the points lie away"
 
 
 def test_a_law_survives_that_the_cost_of_the_call_is_lost_in_the_noise() -> None:
@@ -129,8 +135,9 @@ def test_a_bus_broadcast_over_sizes_and_processes() -> None:
 
 def test_an_essential_cost_that_would_be_negative_rejects_the_model() -> None:
     fits, _ = result(broadcast(lambda n, p: (5e-6 - n * 3e-12) * ceil(log2(p)), 41))
-    reasons = {fit.model: fit.reason for fit in joint(fits)}
-    assert reasons["logarithmic_broadcast"] == "it would need a negative cost"
+    (rejected,) = [fit for fit in joint(fits) if fit.model == "logarithmic_broadcast"]
+    assert any(parameter.value < 0 for parameter in rejected.parameters)
+    assert "negative" in rejected.reason
 
 
 @pytest.mark.simulation
@@ -196,7 +203,8 @@ def test_computing_in_a_reduction_cannot_be_told_from_sending() -> None:
     assert chosen.model == "logarithmic_reduce"
     values = {p.name: p for p in chosen.parameters}
     assert values["t_w_s_per_byte"].value == pytest.approx(1 / 2e9 + 1 / 8e9, rel=0.03)
-    assert any(text.startswith("t_op_s_per_byte: the data cannot tell it from") for text in chosen.left_out)
+    (apart,) = [others for name, *others in untold(chosen) if name == "t_op_s_per_byte"]
+    assert "t_w_s_per_byte" in apart
     assert "logarithmic_broadcast" not in {fit.model for fit in fits}
 
 

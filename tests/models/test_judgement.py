@@ -17,6 +17,7 @@ from scope.models.published.reference import Reference, load, names
 from scope.models.published.statement import Reading, Statement
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
+from tests.messages import numbers
 from tests.models.curves import measured, summary
 
 START_S, RATE = 500e-6, 1e6
@@ -134,7 +135,7 @@ def test_a_printed_quotient_and_its_factor() -> None:
 def test_what_was_not_measured_says_why() -> None:
     row = judged(Statement(where="7.4", of="elsewhere", over="standard", above=1), ping_pong(1.0))
     assert (row.measured, row.holds, row.origin) == (None, "", "published")
-    assert row.remark == "not measured here: no lab here"
+    assert "no lab here" in row.remark
     assert tally([row]).not_judged == 1
 
 
@@ -168,16 +169,17 @@ def test_figures_of_another_network_than_the_declared_one_are_not_judged() -> No
 def test_a_run_without_any_figure_is_not_judged() -> None:
     known = KnownValues(READINGS, {"": ObservedRun(measured([]), [], 1e7)}, {})
     (row,) = compared([Statement(where="7.5", of="standard", over="longest", above=1)], known)
-    assert (row.measured, row.holds, row.remark) == (None, "", "not measured here")
+    assert (row.measured, row.holds) == (None, "")
+    assert row.remark
 
 
 def test_values_are_combined_launch_by_launch() -> None:
     given = {"read": "quotient", "of": ["synchronous", "standard"]}
     drift = [1.0, 2.0, 4.0]
-    numbers = (1, 2, 3)
+    each = (1, 2, 3)
     made = [
-        *ping_pong(*drift, numbers=numbers),
-        *ping_pong(*(1.5 * each for each in drift), mode="synchronous", numbers=numbers),
+        *ping_pong(*drift, numbers=each),
+        *ping_pong(*(1.5 * each for each in drift), mode="synchronous", numbers=each),
     ]
     row = judged(
         Statement(where="6.2", of="slower", above=1.4, below=1.6), made, slower=Reading.model_validate(given)
@@ -202,7 +204,8 @@ def test_combinations(read: str, truth: float) -> None:
     both = Reading.model_validate({"read": read, "of": ["synchronous", "standard"]})
     assert judged(Statement(where="", of="both", unit="s"), made, both=both).measured == pytest.approx(truth)
     alone = judged(Statement(where="", of="both", above=1), made[:1], both=both)
-    assert (alone.measured, alone.holds, alone.remark) == (None, "", "not measured here"), "a part lacks"
+    assert (alone.measured, alone.holds) == (None, ""), "a part lacks"
+    assert alone.remark
 
 
 def test_an_unnamed_combination_of_nothing_is_no_value() -> None:
@@ -238,7 +241,7 @@ def cannon(ranks: int, **more: object) -> Reading:
 def test_the_published_size_goes_before_its_counterpart() -> None:
     statement = Statement(where="G.1", of="nine", unit="s", published=31.1)
     row = judged(statement, of_ranks((240, 9, 2.0)), nine=cannon(9))
-    assert (row.measured, row.remark, row.size, row.ranks) == (2.0, "n = 240 here", 240, 9)
+    assert (row.measured, numbers(row.remark), row.size, row.ranks) == (2.0, [240], 240, 9)
     row = judged(statement, of_ranks((240, 9, 2.0), (840, 9, 30.0)), nine=cannon(9))
     assert (row.measured, row.remark, row.size) == (30.0, "", 840)
 
@@ -247,7 +250,7 @@ def test_fewer_ranks_stand_for_the_published_ones() -> None:
     statement = Statement(where="G.1", of="most", unit="s", published=31.1)
     made = of_ranks((240, 1, 9.0), (240, 4, 3.0), (240, 16, 1.0))
     row = judged(statement, made, most=cannon(9, fewer_ranks=True))
-    assert (row.measured, row.ranks, row.remark) == (3.0, 4, "n = 240 here; ranks = 4 here")
+    assert (row.measured, row.ranks, numbers(row.remark)) == (3.0, 4, [240, 4])
     each = judged(statement, made, most=cannon(9, fewer_ranks=True, per_rank=True))
     assert each.measured == pytest.approx(0.75)
     assert judged(statement, made[:1], most=cannon(9, fewer_ranks=True)).measured is None, "one is not several"
@@ -269,7 +272,7 @@ def test_a_bound_is_a_number_or_another_reading() -> None:
 
 
 def test_an_unknown_figure_is_named() -> None:
-    with pytest.raises(UsageError, match="'slow': unknown value; must be one of: standard"):
+    with pytest.raises(UsageError, match=r"'slow': .*standard"):
         judged(Statement(where="", of="slow"), ping_pong(1.0))
 
 

@@ -10,6 +10,7 @@ from scope.models.fitting.model import fit_all
 from scope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.draws import draws
+from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary
 
 SIZES = [0, 8, 64, 256, 1024, 2048, 4096, 16384, 65536, 262144, 1048576]
@@ -77,7 +78,8 @@ def test_exact_data_give_the_exact_parameters() -> None:
     assert [parameter.name for parameter in fit.parameters] == ["L_s", "o_s_s", "o_r_s", "g_s", "G_s_per_byte"]
     for parameter in fit.parameters:
         assert parameter.value == pytest.approx(TRUTH[parameter.name], rel=1e-4)
-    assert fit.notes == ["o_s, o_r and L hold up to 4 KiB"]
+    (note,) = fit.notes
+    assert all(re.search(rf"\b{name}\b", note) for name in ("o_s", "o_r", "L", "4 KiB"))
     assert (fit.metric, fit.definition, fit.low, fit.high) == ("gap_s", "observed", 0, 1048576)
 
 
@@ -102,7 +104,7 @@ def test_a_way_that_the_overheads_hide_is_not_given(way_s: float) -> None:
     fit = fitted(overheads(np.random.default_rng(33), way_s=way_s))
     assert isinstance(fit, Fit)
     assert "L_s" not in {parameter.name for parameter in fit.parameters}
-    assert any(text.startswith("L_s: the wire time cannot be separated") for text in fit.left_out)
+    assert any(text.startswith("L_s: ") for text in fit.left_out)
 
 
 def test_a_gap_that_does_not_grow_has_no_slope() -> None:
@@ -115,7 +117,7 @@ def test_a_gap_that_does_not_grow_has_no_slope() -> None:
 def test_two_sizes_are_too_few() -> None:
     result = fitted(overheads(np.random.default_rng(35), sizes=[8, 1024]))
     assert isinstance(result, NotFitted)
-    assert re.findall(r"\d+", result.reason) == ["2", "3"], "sizes here, and sizes that it needs"
+    assert numbers(result.reason) == [2, 3], "sizes here, and sizes that it needs"
 
 
 def test_no_other_model_is_fitted_to_what_was_observed() -> None:

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from itertools import combinations
 
@@ -166,7 +167,8 @@ def test_the_data_choose_and_the_rejected_is_kept() -> None:
     fits, _ = fit_all(measured(points))
     assert [(fit.model, fit.chosen) for fit in fits] == [("piecewise_hockney", True), ("hockney", False)]
     assert "BIC" in fits[0].reason
-    assert "higher than that of piecewise_hockney" in fits[1].reason
+    assert "BIC" in fits[1].reason
+    assert "piecewise_hockney" in fits[1].reason
 
 
 def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
@@ -174,7 +176,8 @@ def test_a_straight_line_chooses_hockney_and_says_why_it_is_one() -> None:
     points = [summary(noisy(random, eager(n)), message_bytes=n) for n in SIZES]
     fits, not_fitted = fit_all(measured(points))
     assert [(fit.model, fit.chosen) for fit in fits] == [("hockney", True)]
-    assert [result.reason for result in not_fitted] == ["one segment describes the data: this is Hockney's model"]
+    assert [result.model for result in not_fitted] == ["piecewise_hockney"]
+    assert "Hockney" in not_fitted[0].reason
 
 
 @pytest.mark.simulation
@@ -201,4 +204,4 @@ def test_what_no_model_describes_is_not_chosen() -> None:
     ]
     fits, _ = fit_all(measured(wild))
     assert not any(fit.chosen for fit in fits)
-    assert any("no model describes the data" in fit.reason for fit in fits)
+    assert any(re.search(r"\d %", fit.reason) for fit in fits), "how far the points lie away"

@@ -127,13 +127,13 @@ def test_without_a_ping_pong_nothing_is_predicted() -> None:
     found = only([s for s in cannon_run() if s.benchmark != "mpi.latency"])
     assert [point.ranks for point in found.points] == [1] * 4
     assert found.median_error is None
-    assert "mpi.latency was not measured inside a host" in found.reason
+    assert "mpi.latency" in found.reason
 
 
 def test_without_one_process_nothing_is_predicted() -> None:
     found = only([s for s in cannon_run() if s.ranks > 1])
     assert found.points == []
-    assert "was not measured on one process" in found.reason
+    assert "algorithm.matmul_cannon" in found.reason
 
 
 def test_crowded_points_are_shown_and_not_counted() -> None:
@@ -148,7 +148,7 @@ def test_crowded_points_are_shown_and_not_counted() -> None:
 
 def test_a_grid_that_does_not_exist_is_refused() -> None:
     mine = predictor("algorithm.matmul_cannon", cannon_run())
-    with pytest.raises(UsageError, match="rows=3 does not divide 4 processes"):
+    with pytest.raises(UsageError, match=r"grid_rows=3\b.*\b4\b"):
         mine.point(Problem(240, 4, {"variant": "plain", "grid_rows": 3}))
 
 

@@ -15,6 +15,7 @@ from scope.models.prediction.costs.steps import Collective, Messages, NeighborEx
 from scope.models.prediction.prediction import all_costs, predictions
 from scope.statistics.summary import Summary
 from tests.declared import catalog
+from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary
 from tests.models.known_costs import LAUNCHES, SIZES, message, only, phases, ping_pong, predictor, striped
 
@@ -127,7 +128,7 @@ def test_a_sort_counts_its_merge_at_the_plain_sorts_rate() -> None:
 
 def test_strassen_has_seven_processes_or_one() -> None:
     costs = all_costs(catalog())["algorithm.matmul_strassen"]
-    assert costs.refuses(Problem(256, 4, {})) == "4 processes: must be 1 or 7"
+    assert numbers(costs.refuses(Problem(256, 4, {}))) == [4, 1, 7], "found, and allowed"
     steps = [
         step for step in costs.steps(Problem(256, 7, {"schedule": "rescheduled"})) if isinstance(step, Messages)
     ]
@@ -247,5 +248,5 @@ def test_a_climate_model_is_predicted_on_every_grid() -> None:
     assert found[4].communicate_s.value < found[2].communicate_s.value < found[1].communicate_s.value
     for one in found.values():
         assert 0.03 / 4 <= one.compute_s.value * 1.01 < 0.03 / 3
-    with pytest.raises(UsageError, match="grid_rows=3 does not divide 4 processes"):
+    with pytest.raises(UsageError, match=r"grid_rows=3\b.*\b4\b"):
         model.point(Problem(42, 4, given | {"grid_rows": 3}))

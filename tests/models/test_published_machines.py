@@ -32,7 +32,7 @@ def test_figures_are_those_that_are_printed() -> None:
     assert param["application.npb_lu class=B ranks=8"] == 801.42
     # Table G.1: 840 points on 16 processes.
     assert 13.0 in [one.value for one in named("sgi-o2").figures if one.ranks == 16]
-    with pytest.raises(UsageError, match="cray: unknown machine; known: beowulf-gamma, grid, sp2"):
+    with pytest.raises(UsageError, match=r"cray: .*: beowulf-gamma, grid, sp2"):
         named("cray")
 
 

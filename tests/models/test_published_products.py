@@ -12,7 +12,7 @@ from scope.models.published.observed import counted
 from scope.models.published.overview import ComparedValue
 from scope.models.published.reference import load
 from scope.samples.records import LaunchRecord
-from scope.samples.samples import CaseSamples, Samples, Times, Visit
+from scope.samples.samples import CaseSamples, Samples, Times
 from scope.statistics.summary import Summary
 from scope.topology.declared import declared
 from tests.models.curves import noisy, summary
@@ -44,7 +44,6 @@ def times(observed: dict[str, list[float]]) -> Times:
         synchronization="dissemination",
         operations=np.ones(count, dtype=np.int64),
         warmup=np.arange(count) < 1,
-        visit=np.zeros(count, dtype=np.int64),
         ranks_kept=np.arange(2),
         elapsed_s=np.ones((2, count)),
         entry_s=None,
@@ -60,11 +59,12 @@ def case_of(one: Summary, observed: dict[str, list[float]]) -> CaseSamples:
         origin=one.origin,
         launch=1,
         attempt=1,
-        visits=[Visit(0, 0.0, 1.0)],
+        position=0,
+        started_unix_s=0.0,
+        duration_s=1.0,
+        disturbances=None,
         status="ok",
         reason="",
-        stopped="budget",
-        relative_interval=None,
         verification=None,
         work=None,
         times=[times(observed)] if observed else [],

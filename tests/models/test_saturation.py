@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from scope.models.scaling.saturation import Saturation, saturations
 from scope.statistics.summary import Summary
 from tests.declared import catalog
+from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary
 
 BENCHMARK = "storage.write"
@@ -57,17 +59,19 @@ def test_without_a_shared_part_there_is_no_limit() -> None:
     one = only(clients(lambda p: p * 100e6))
     assert one.saturated_bytes_per_s is None
     assert one.enough_ranks is None
-    assert "no saturation within reach" in one.reason
+    assert one.alone_bytes_per_s is not None, "the law holds"
+    assert one.reason
 
 
 def test_bandwidth_that_falls_is_no_such_law() -> None:
     one = only(clients(lambda p: 1e9 / p**2))
     assert one.alone_bytes_per_s is None
-    assert "does not describe" in one.reason
+    assert re.search(r"\d %", one.reason), "how far the points lie away"
 
 
 def test_two_numbers_of_processes_are_too_few() -> None:
-    assert "at least 3 are needed" in only(clients(served, (1, 2))).reason
+    reason = only(clients(served, (1, 2))).reason
+    assert numbers(reason) == [2, 3], "numbers here, and numbers that it needs"
     assert saturations(measured(clients(served, (2,)))) == []
 
 

@@ -142,7 +142,7 @@ def test_a_stripped_program_has_the_same_functions_without_names(
 def test_a_signal_that_the_program_uses_stays_its_own(run: Run, embedded: MpiInstallation, program: Path) -> None:
     ended = run(embedded, 1, "1", "20", "own", program=program, SCOPE_MONITOR_OPTIONS=OPTIONS)
     assert (ended.code, ended.output) == (0, "1 signal\n")
-    assert "the program uses SIGPROF itself; its computation is not sampled" in ended.errors
+    assert "SIGPROF" in ended.errors
     assert len(ended.profiles[0].tables["samples"]) == 0
 
 

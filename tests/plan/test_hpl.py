@@ -8,6 +8,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.plan import experiment, hpl
+from tests.messages import mentions
 
 # The example that comes with HPL 2.3, with other numbers.
 EXAMPLE = """HPLinpack benchmark input file
@@ -67,20 +68,20 @@ def test_each_grid_is_a_case_with_all_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("0 1          BCASTs", "2 1          BCASTs", "BCASTs = 2: algorithm.linpack has no such way"),
-        ("1            DEPTHs", "3            DEPTHs", "DEPTHs = 3: algorithm.linpack has no such way"),
-        ("0            PMAP", "1            PMAP", "PMAP = 1: must be 0, processes along rows, on 2 x 2"),
-        ("2000 4000 0  Ns", "2000         Ns", "line 6: must begin with 3 numbers, as HPL 2.3 reads it"),
-        ("2000 4000 0  Ns", "0 0 0        Ns", "Ns: one must be more than 0"),
-        ("1 2          Ps", "0 2          Ps", "a grid of 0 x 4: must be at least 1 x 1"),
-        ("2            # of NBs", "-1           # of NBs", "line 7: -1 values of NBs: must be at least 1"),
-        (EXAMPLE[EXAMPLE.index("1            # of lookahead") :], "", "line 24: must begin with a number"),
+        ("0 1          BCASTs", "2 1          BCASTs", "BCASTs = 2: algorithm.linpack"),
+        ("1            DEPTHs", "3            DEPTHs", "DEPTHs = 3: algorithm.linpack"),
+        ("0            PMAP", "1            PMAP", "PMAP = 1: ... 0, ... 2 x 2"),
+        ("2000 4000 0  Ns", "2000         Ns", "line 6: ... 3 "),
+        ("2000 4000 0  Ns", "0 0 0        Ns", "Ns: ... 0"),
+        ("1 2          Ps", "0 2          Ps", "grid of 0 x 4: ... 1 x 1"),
+        ("2            # of NBs", "-1           # of NBs", "line 7: -1 ... NBs: ... 1"),
+        (EXAMPLE[EXAMPLE.index("1            # of lookahead") :], "", "line 24: "),
     ],
 )
 def test_what_it_cannot_mean_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as refused:
         hpl.read(changed(tmp_path, old, new))
-    assert message in str(refused.value)
+    assert mentions(str(refused.value), message)
     assert "HPL.dat" in str(refused.value)
 
 

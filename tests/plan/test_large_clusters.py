@@ -38,7 +38,7 @@ def test_what_random_pairs_cost_and_find_is_told_before_they_are_measured(tmp_pa
     (line,) = foretold(plan, catalog(), None)
     for part in ("10000 ranks", "96 rounds", "1.0 %", "32 hosts", "100 %"):
         assert part in line
-    assert re.search(r"at most [\d.]+ min of sampling", line)
+    assert re.search(r"\b[\d.]+ min\b", line)
     written = tmp_path / "topology.toml"
     written.write_text(
         'format = 1\norigin = "measured"\n[[group]]\nname = "all"\nlevel = "cluster"\nlatency_s = 1e-6\n'
@@ -52,5 +52,5 @@ def test_what_random_pairs_cost_and_find_is_told_before_they_are_measured(tmp_pa
 def test_a_number_of_hosts_is_a_range(word: str) -> None:
     source = sweep.Source("here", person=True)
     benchmark = next(one for one in catalog() if one.name == "mpi.pairs")
-    with pytest.raises(UsageError, match=r"hosts = .*: must be a range of numbers: 2..256, ..256 or 257.."):
+    with pytest.raises(UsageError, match=r"hosts = .*: .*2\.\.256, \.\.256 or 257\.\."):
         list(sweep.expand({"hosts": [word]}, benchmark, Place((2,)), "core", source))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -13,10 +12,12 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.ranks import Ranks
 from scope.errors import UsageError
 from scope.plan import plan as planning
+from scope.plan.case import Key
 from scope.plan.experiment import Experiment, resolve
 from scope.plan.place import Place
 from scope.plan.placement import Placement
-from scope.plan.plan import Plan
+from scope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
+from tests.messages import numbers
 from tests.plan.conftest import describe
 
 
@@ -61,18 +62,18 @@ def test_the_baseline_is_the_same_whatever_the_slots(benchmarks: Catalog) -> Non
     # Too few slots leave cases out; nothing takes their place.
     assert lines(2) == {line for line in lines(4) if not line.startswith("4 ")}
     left_out = [each for each in make(benchmarks, slots=2).skipped if each.resource]
-    assert [(each.benchmark, each.resource, each.reason) for each in left_out] == [
-        ("algorithm.cannon", "slots", "needs 4 slots, here are 2"),
-        ("mpi.barrier", "slots", "needs 4 slots, here are 2"),
+    assert [(each.benchmark, each.resource, numbers(each.reason)) for each in left_out] == [
+        ("algorithm.cannon", "slots", [4, 2]),
+        ("mpi.barrier", "slots", [4, 2]),
     ]
-    assert "# left out: needs 4 slots, here are 2: 2\n" in planning.write(make(benchmarks, slots=2))
+    assert f"# left out: {left_out[0].reason}: 2\n" in planning.write(make(benchmarks, slots=2))
 
 
 def test_the_fewest_ranks_of_a_benchmark_run_on_a_single_processor(benchmarks: Catalog) -> None:
     plan = make(benchmarks, slots=1)
     batches = {(launch.ranks, str(launch.placement)) for launch in plan.launches}
     assert batches == {(1, "core"), (2, "none")}
-    assert {each.reason for each in plan.skipped if each.resource} == {"needs 4 slots, here is 1"}
+    assert {tuple(numbers(each.reason)) for each in plan.skipped if each.resource} == {(4, 1)}
 
 
 def test_each_round_holds_each_batch_once(benchmarks: Catalog) -> None:
@@ -96,20 +97,18 @@ def test_a_drawn_seed_is_kept(benchmarks: Catalog) -> None:
 
 def test_what_cannot_run_is_skipped_with_the_reason(benchmarks: Catalog) -> None:
     plan = make(benchmarks, module="standard")
-    reasons = {(skip.benchmark, skip.case): skip.reason for skip in plan.skipped}
-    assert reasons == {
-        ("algorithm.cannon", "ranks=4 transport=default"): "needs 4 slots, here are 2",
-        ("mpi.gone", "ranks=2 transport=default"): "needs a library",
-        ("mpi.barrier", "ranks=4 transport=default"): "needs 4 slots, here are 2",
-        ("mpi.barrier", "ranks=16 transport=default"): "needs 16 slots, here are 2",
+    assert {(skip.benchmark, skip.case): numbers(skip.reason) for skip in plan.skipped} == {
+        ("algorithm.cannon", "ranks=4 transport=default"): [4, 2],
+        ("mpi.gone", "ranks=2 transport=default"): [],
+        ("mpi.barrier", "ranks=4 transport=default"): [4, 2],
+        ("mpi.barrier", "ranks=16 transport=default"): [16, 2],
     }
+    assert "needs a library" in {skip.reason for skip in plan.skipped}, "the program's own words"
 
 
 def test_more_ranks_than_slots_are_refused_when_a_person_asks(benchmarks: Catalog) -> None:
     asked = [{"benchmark": "mpi.barrier", "ranks": 8}]
-    with pytest.raises(
-        UsageError, match=r"case\[0\]: ranks = 8: must be at most 2, the slots here; --oversubscribe"
-    ):
+    with pytest.raises(UsageError, match=r"case\[0\]: ranks = 8: .*\b2\b.*--oversubscribe"):
         make(benchmarks, case=asked)
     plan = make(benchmarks, case=asked, **{"launcher.oversubscribe": True})
     assert {launch.batch for launch in plan.launches} == {(8, "default", Placement("none"))}
@@ -133,7 +132,7 @@ def test_transports_of_the_command_line_are_those_of_the_cases_that_name_none(be
     assert {launch.transport for launch in nodes} == {"default"}, "no message of MPI is measured"
     swept = make(benchmarks, transport=chosen, only=["mpi.barrier"], launches=1).launches
     assert {launch.transport for launch in swept} == set(chosen)
-    with pytest.raises(UsageError, match="transport = carrier-pigeon: must be one of"):
+    with pytest.raises(UsageError, match=r"transport = carrier-pigeon: .*\btcp\b"):
         make(benchmarks, transport=["carrier-pigeon"], only=["mpi.barrier"])
 
 
@@ -166,9 +165,9 @@ def test_only_chooses_by_pattern(benchmarks: Catalog) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"case": [{"benchmark": "mpi.latncy"}]}, ["benchmark = mpi.latncy", "did you mean mpi.latency?"]),
-        ({"only": ["mpi.barier"]}, ["only = mpi.barier", "did you mean mpi.barrier?"]),
-        ({"only": ["mpi.gone"]}, ["nothing to run", "needs a library"]),
+        ({"case": [{"benchmark": "mpi.latncy"}]}, ["benchmark = mpi.latncy", "mpi.latency?"]),
+        ({"only": ["mpi.barier"]}, ["only = mpi.barier", "mpi.barrier?"]),
+        ({"only": ["mpi.gone"]}, ["needs a library"]),
     ],
 )
 def test_a_wrong_benchmark_is_named(benchmarks: Catalog, options: dict[str, object], words: list[str]) -> None:
@@ -179,17 +178,17 @@ def test_a_wrong_benchmark_is_named(benchmarks: Catalog, options: dict[str, obje
 
 
 def test_a_product_that_no_run_could_finish_is_refused(benchmarks: Catalog) -> None:
-    with pytest.raises(UsageError, match=r"over 1000 cases with 1000 visits each.*must be at most 1000000 visits"):
+    with pytest.raises(UsageError, match=r"\b1000 cases .*\b1000 launches .*\b1000000 visits"):
         make(benchmarks, launches=1000, case=case(message_bytes="0..4000"))
 
 
-def test_the_time_is_divided(benchmarks: Catalog) -> None:
-    for time_s in (60.0, 90.0, 120.0):
-        plan = make(benchmarks, time_s=time_s)
-        assert planning.expected_s(plan) == pytest.approx(time_s, rel=0.02)
-    shortest = make(benchmarks, time_s=1).launches
-    budgets = [launch.budget_s(case) for launch in shortest for case in launch.positions]
-    assert budgets == pytest.approx([planning.SHORTEST_BUDGET_S] * len(budgets), rel=0.01)
+def test_the_first_visit_is_long_and_later_ones_are_short(benchmarks: Catalog) -> None:
+    seen: set[Key] = set()
+    for launch in make(benchmarks, launches=3).launches:
+        for planned in launch.cases:
+            usual = LATER_VISIT if launch.key(planned) in seen else FIRST_VISIT
+            assert usual.items() <= planned.sampling.items()
+            seen.add(launch.key(planned))
 
 
 def test_an_asked_budget_is_kept(benchmarks: Catalog) -> None:
@@ -198,30 +197,12 @@ def test_an_asked_budget_is_kept(benchmarks: Catalog) -> None:
     assert "sampling.precision=0.05 sampling.budget_s=0.4" in line
 
 
-def test_launches_visit_each_case_several_times_in_different_orders(benchmarks: Catalog) -> None:
+def test_launches_have_the_same_cases_in_different_orders(benchmarks: Catalog) -> None:
     plan = make(benchmarks, launches=3)
     launches = [launch for launch in plan.launches if launch.batch == (2, "default", Placement("core"))]
-    first, *later = launches
-    assert {len(positions) for positions in first.positions.values()} == {1}
-    for launch in later:
-        count = len(first.cases)
-        passes = [launch.cases[start : start + count] for start in range(0, len(launch.cases), count)]
-        assert len(passes) == planning.VISITS
-        keys = [[launch.key(case) for case in each] for each in passes]
-        assert all(sorted(map(str, each)) == sorted(map(str, keys[0])) for each in keys)
-        assert len({tuple(each) for each in keys}) > 1
-        assert launch.count(range(len(launch.cases))) == count
-        for case in launch.positions:
-            assert launch.budget_s(case) == pytest.approx(first.budget_s(case), rel=0.01)
-
-
-def test_cases_asked_for_one_by_one_are_visited_once_unless_more_is_asked(benchmarks: Catalog) -> None:
-    plan = make(benchmarks, launches=3, case=case(message_bytes=[0, 8]))
-    assert [len(launch.cases) for launch in plan.launches] == [2, 2, 2]
-    plan = make(benchmarks, launches=2, case=case(message_bytes=[0, 8]), **{"sampling.visits": 4})
-    assert [len(launch.cases) for launch in plan.launches] == [8, 8]
-    assert "visits" not in planning.write(plan)
-    assert "visits" not in planning.write(make(benchmarks, only=["mpi.barrier"], **{"sampling.visits": 1}))
+    orders = [tuple(map(launch.key, launch.cases)) for launch in launches]
+    assert len({frozenset(order) for order in orders}) == 1
+    assert len(set(orders)) > 1
 
 
 def test_a_plan_is_read_back_as_written(benchmarks: Catalog, tmp_path: Path) -> None:
@@ -234,7 +215,7 @@ def test_a_plan_is_read_back_as_written(benchmarks: Catalog, tmp_path: Path) -> 
 def test_a_plan_that_was_cut_is_noticed(benchmarks: Catalog, tmp_path: Path) -> None:
     lines = planning.write(make(benchmarks, launches=2)).splitlines(keepends=True)
     (tmp_path / "plan.txt").write_text("".join(lines[:-1]))
-    with pytest.raises(UsageError, match=r"plan\.txt: has launches=\d+ cases=\d+: must have launches="):
+    with pytest.raises(UsageError, match=r"plan\.txt: .*launches=\d+ cases=\d+: .*launches="):
         planning.read(tmp_path / "plan.txt")
 
 
@@ -251,7 +232,7 @@ def test_an_attempt_keeps_the_positions(benchmarks: Catalog) -> None:
     ("text", "words"),
     [
         ("", ["plan.txt:1", "# scope plan"]),
-        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9", "must be 2"]),
+        ("# scope plan format=9 seed=1 module=baseline\n", ["plan.txt:1", "format = 9: ", " 2"]),
         ("# scope plan format=2 seed=1 module=baseline\nmpi.latency a=1\n", ["plan.txt:2", "launch N ranks=R"]),
         (
             "# scope plan format=2 seed=1 module=x\nlaunch 1 ranks=2 transport=default placement=core\nx y\n",
@@ -268,7 +249,8 @@ def test_a_damaged_plan_is_refused_by_line(tmp_path: Path, text: str, words: lis
 
 
 def test_the_default_experiment_is_the_baseline() -> None:
-    assert (Experiment().module, Experiment().launches) == ("baseline", 6)
+    assert Experiment().module == "baseline"
+    assert planning.launches_of(Experiment()) == 6
 
 
 def test_ranks_replace_those_of_the_sweeps(benchmarks: Catalog) -> None:
@@ -279,7 +261,7 @@ def test_ranks_replace_those_of_the_sweeps(benchmarks: Catalog) -> None:
     }
     # What fits neither number is left out and says why.
     assert any(each.benchmark == "algorithm.cannon" and "square" in each.reason for each in plan.skipped)
-    with pytest.raises(UsageError, match="must be at most 2, the slots here"):
+    with pytest.raises(UsageError, match=r"ranks = 3: .*\b2\b"):
         make(benchmarks, slots=2, ranks=[3])
 
 
@@ -320,7 +302,7 @@ def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: Catalog) -> None:
     plan = make(benchmarks, launches=1, case=asked)
     assert [str(launch.placement) for launch in plan.launches] == ["core"]
     (skipped,) = plan.skipped
-    assert re.findall(r"\d+", skipped.reason) == ["2", "1"], "hosts that it needs, and hosts here"
+    assert numbers(skipped.reason) == [2, 1], "hosts that it needs, and hosts here"
     experiment = resolve(None, {"seed": 7, "launches": 1, "case": asked})
     on_two = planning.make(experiment, benchmarks, Place((2, 2)), "here")
     assert {str(launch.placement) for launch in on_two.launches} == {"core", "node"}
@@ -329,7 +311,7 @@ def test_one_rank_on_each_host_needs_as_many_hosts(benchmarks: Catalog) -> None:
 def test_more_ranks_on_a_host_than_slots_are_a_wish(benchmarks: Catalog) -> None:
     place = Place((1, 1), crowded=True)
     asked = {"seed": 7, "launches": 1, "only": ["mpi.latency"], "launcher.ranks_per_host": 2}
-    with pytest.raises(UsageError, match=r"^here: launcher\.ranks_per_host = 2: must be at most 1, "):
+    with pytest.raises(UsageError, match=r"^here: launcher\.ranks_per_host = 2: .*\b1\b"):
         planning.make(resolve(None, asked), benchmarks, place, "here")
     allowed = planning.make(resolve(None, {**asked, "launcher.oversubscribe": True}), benchmarks, place, "here")
     assert {(launch.ranks, launch.placement.kind) for launch in allowed.launches} == {(2, "none")}

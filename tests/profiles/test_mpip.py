@@ -11,6 +11,7 @@ from scope.cli import dispatch
 from scope.errors import ScopeError
 from scope.profiles import mpip
 from scope.profiles.merged import PROFILE, read
+from tests.messages import mentions
 
 RULE = "-" * 75
 REPORT = f"""\
@@ -107,15 +108,15 @@ def test_a_report_without_call_sites_has_the_processes(report: Path) -> None:
     report.write_text(REPORT[: REPORT.index("@--- Callsite Time")])
     found = mpip.read(report)
     assert (len(found.processes), found.calls) == (2, [])
-    assert "has no times of call sites" in found.warnings[0]
+    assert mentions(found.warnings[0], f"{report}: ... call sites")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no report of mpiP"),
-        ("@ mpiP\n@ Command : x\n", "has no table of times"),
-        (REPORT.replace("9.5 ", "much "), "cannot be understood"),
+        ("", "mpiP"),
+        ("@ mpiP\n@ Command : x\n", "table of times"),
+        (REPORT.replace("9.5 ", "much "), "much"),
     ],
 )
 def test_what_is_none_is_refused(report: Path, text: str, said: str) -> None:
@@ -133,7 +134,7 @@ def test_a_report_may_lack_its_start(
     monkeypatch.chdir(tmp_path)
     assert dispatch("import", [str(report), "-o", "run"]) == 0, capsys.readouterr().err
     assert json.loads((tmp_path / "run" / "monitor.json").read_text())["started_unix_s"] is None
-    assert "time not recorded" in (tmp_path / "run" / "report.html").read_text()
+    assert "not recorded" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_it_becomes_a_run_like_any_other(

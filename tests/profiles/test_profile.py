@@ -8,6 +8,7 @@ import pytest
 
 from scope.errors import ScopeError
 from scope.profiles import profile
+from tests.messages import mentions
 from tests.profiles import synthetic
 
 
@@ -78,18 +79,17 @@ def test_a_cut_file_gives_what_is_left(path: Path) -> None:
     one = profile.read(changed(path, data))
     assert len(one.tables["calls"]) == 2
     assert len(one.tables["partners"]) == 0
-    assert "ends in the table calls" in one.warnings[0]
-    assert "3 of 512 rows left" in one.warnings[0]
+    assert mentions(one.warnings[0], "table calls, ... 3 of 512 rows")
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "is no profile"),
-        (b"\x7fELF and more", "is no profile"),
-        (b"scope-profile 2\n", "is of version 2: this version of Scope reads version 1"),
-        (b"scope-profile 1\nrank 0\n", "its header has no line 'ranks'"),
-        (b"scope-profile 1\nrank zero\n", "its header cannot be understood"),
+        (b"", "'scope-profile'"),
+        (b"\x7fELF and more", "'scope-profile'"),
+        (b"scope-profile 2\n", r"version 2: .*\b1$"),
+        (b"scope-profile 1\nrank 0\n", "header .*'ranks'"),
+        (b"scope-profile 1\nrank zero\n", "header"),
     ],
 )
 def test_a_file_that_is_none_is_said_to_be_none(tmp_path: Path, data: bytes, said: str) -> None:
@@ -98,7 +98,7 @@ def test_a_file_that_is_none_is_said_to_be_none(tmp_path: Path, data: bytes, sai
 
 
 def test_a_file_that_ends_before_its_tables_and_a_missing_one_are_refused(path: Path) -> None:
-    with pytest.raises(ScopeError, match="before anything was counted"):
+    with pytest.raises(ScopeError, match=r"\b65536\b"):
         profile.read(changed(path, path.read_bytes()[:65536]))
     with pytest.raises(ScopeError, match="No such file"):
         profile.read(path.with_name("absent.profile"))

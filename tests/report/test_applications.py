@@ -19,6 +19,7 @@ from scope.report.run.contents import Contents
 from scope.report.run.figures import computation, side_by_side
 from scope.statistics.estimate import Estimate
 from tests.declared import catalog
+from tests.messages import mentions
 from tests.models.curves import noisy, summary
 
 NAME = "application.npb_lu"
@@ -64,7 +65,7 @@ def contents(golden_run: Path) -> Contents:
 
 def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zero(contents: Contents) -> None:
     (figure,) = computation.figures(contents, NAME)
-    assert figure.title == "Computation and communication, class A"
+    assert figure.title.endswith(", class A")
     traces = {trace["name"]: trace for trace in figure.traces}
     assert list(traces) == ["compute", "communicate", "a0 / p"], "nobody waited, and one process sends nothing"
     assert (traces["compute"]["x"], traces["compute"]["y"]) == ([1, 2, 4], [8, 4, 2])
@@ -72,7 +73,7 @@ def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zer
     assert (traces["a0 / p"]["x"], traces["a0 / p"]["y"]) == ([1, 4], [8, 2])
     assert "8.00 s [7.90, 8.10]" in figure.caption
     assert [row[0] for row in figure.table.rows] == ["NAS LU, class A"] * 3
-    assert figure.table.rows[2][1] == "4 (more processes than processors)"
+    assert mentions(figure.table.rows[2][1], "4 ( ... processors)")
 
 
 def test_every_count_has_its_row_in_the_terminal(contents: Contents) -> None:
@@ -80,15 +81,13 @@ def test_every_count_has_its_row_in_the_terminal(contents: Contents) -> None:
     static = applications.characterisation(found, contents.catalog)
     assert [(row[1], row[5]) for row in static.rows] == [("S", "1"), ("A", "1"), ("A", "2"), ("A", "4")]
     assert applications.drawn(static).row_count == 4
-    assert (
-        applications.laws(found, contents.catalog)[0] == "NAS LU, class S: no law of computation: 1 process count."
-    )
+    assert mentions(applications.laws(found, contents.catalog)[0], f"NAS LU, class S: ... {found[0].reason}")
 
 
 def test_a_run_without_applications_says_so(golden_run: Path) -> None:
-    with pytest.raises(UsageError, match="has no application with a result"):
+    with pytest.raises(UsageError, match=rf"--applications: {golden_run} "):
         show.command(golden_run, [], applications=True)
-    with pytest.raises(UsageError, match="takes no patterns"):
+    with pytest.raises(UsageError, match="mpi: --applications "):
         show.command(golden_run, ["mpi"], applications=True)
 
 

@@ -44,7 +44,6 @@ def test_a_matrix_shows_every_pair_and_its_table_too(golden_run):
         [abs(i - j) if i != j else None for j in range(5)] for i in range(5)
     ]
     assert figure.table.rows[4] == ["node4", "4.00 µs", "3.00 µs", "2.00 µs", "1.00 µs", ""]
-    assert "No process or pair stands out" in figure.caption
     assert figure.layout["shapes"] == []
 
 
@@ -127,8 +126,8 @@ def test_a_run_of_many_hosts_is_told_by_kinds_of_hosts(tmp_path):
     told = text[text.index('id="provenance"') :]
     assert told[: told.index("<script")].count("node02") < 10, "hosts are not listed one by one"
     # The map of the hosts names each where a pointer is over it.
-    assert "Messages of 1 B, all pairs of a round at once between every two switches" in text
-    assert "96 random rounds in 1 launch measured" in text
+    assert "Messages of 1 B, all pairs of a round" in text
+    assert "96 random rounds in 1 launch" in text
     assert f"{16 * hosts} ranks" in text
 
 

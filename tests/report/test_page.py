@@ -20,6 +20,8 @@ from scope.report.run.figures.curves import certain_breaks
 from scope.report.run.rows import COLUMNS, FIGURE
 from scope.rundirectory import RunDirectory
 from tests import golden_run as golden
+from tests.golden_truth import WRONG_DATA
+from tests.messages import mentions
 from tests.report import browser
 
 ORDER = ["ladder", "findings", "trust", "speedups", "collectives",
@@ -65,7 +67,9 @@ def test_the_ladder_shows_what_each_layer_keeps(text, golden_run):
     rungs = [rung for ladder in said.models.ladders for rung in ladder.rungs]
     assert drawn.count('class="rung ') == len(rungs)
     assert drawn.count('class="bar"') == sum(rung.value is not None for rung in rungs)
-    assert "the kernel does not know the rate of this link" in html.unescape(drawn)
+    without = [rung.reason for rung in rungs if rung.value is None]
+    assert without
+    assert all(reason and reason in html.unescape(drawn) for reason in without)
 
 
 def test_every_finding_is_there_worst_first(text, golden_run):
@@ -133,7 +137,7 @@ def test_a_failed_case_is_in_no_figure_and_is_named(text):
     drawn = browser.figures(text)["mpi.broadcast-time_s-0"]["data"]
     sixteen = next(one for one in drawn if one["name"] == "16 ranks" and one["meta"]["role"] == "points")  # type: ignore[index]
     assert 1048576 not in sixteen["x"]  # type: ignore[operator]
-    assert "byte 4096 is 17, must be 99" in text
+    assert WRONG_DATA in text
 
 
 def test_all_modes_definitions_phases_and_caches_are_shown(text):
@@ -176,7 +180,7 @@ def test_provenance_names_what_is_needed_to_repeat(text):
     for word in ("Golden Processor", "openmpi 5.0.11", "g++ 12.2.0", "-O2", "seed = 20001", "0123456789abcdef",
                  "scope run --module baseline", "Open MPI v5.0.11", "8.00 ns"):  # fmt: skip
         assert word in part, word
-    assert "32 ranks, but this machine has 16 cores" in part
+    assert mentions(part, "32 ranks, ... 16 cores")
 
 
 LAB = {
@@ -227,8 +231,9 @@ def test_a_cut_line_and_an_interrupted_run_are_said(golden_copy):
     (golden_copy / "run.json").write_text(json.dumps(run | {"status": "interrupted", "finished_unix_s": None}))
     analyze(golden_copy)
     text = page.render(golden_copy)
-    assert "This run is interrupted" in text
-    assert "The last line of samples.jsonl is cut" in text
+    status, cut, *_ = re.findall(r'<p class="alert">(.*?)</p>', text)
+    assert "interrupted" in status
+    assert "samples.jsonl" in cut
 
 
 @pytest.mark.parametrize(
@@ -253,7 +258,7 @@ def test_a_run_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UsageError, match="nowhere: missing"):
         page.write(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="file: not a directory"):
+    with pytest.raises(UsageError, match="file: "):
         page.write(tmp_path / "file")
 
 

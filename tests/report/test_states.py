@@ -68,8 +68,7 @@ def test_the_strip_shows_states_launches_and_the_sentinel(changed: Path, text: s
     assert kinds.count("slow-state") == 1
     assert kinds.count("launch") > golden.LAUNCHES
     trust = text[text.index('id="trust"') : text.index("</section>", text.index('id="trust"'))]
-    assert '<details class="further" open><summary>The course of the run' in trust
-    assert 'id="machine-states"' in trust
+    assert '<details class="further" open>' in trust[: trust.index('id="machine-states"')]
 
 
 @pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")

@@ -24,6 +24,8 @@ from scope.report.terminal.listing import listing, rows
 from scope.rundirectory import RunDirectory
 from scope.statistics.summarise import read_summaries
 from tests.declared import catalog
+from tests.golden_truth import WRONG_DATA
+from tests.messages import mentions
 
 KEYS = {
     *(
@@ -79,7 +81,7 @@ def test_findings_are_worst_first_and_the_rest_is_counted(golden_run):
     every = contents.read(golden_run).findings
     findings = [one for one in every if one.about == "cluster"]
     lines = said(golden_run)
-    assert any(line.startswith("How far to trust this run: ") for line in lines) == (len(findings) < len(every))
+    assert any(" trust " in line for line in lines) == (len(findings) < len(every))
     start = next(index for index, line in enumerate(lines) if "worst first" in line)
     block = lines[start + 1 : next(at for at in range(start, len(lines)) if lines[at] == "")]
     assert len(block) <= 15
@@ -99,7 +101,7 @@ def test_many_findings_of_one_kind_are_told_once(golden_run):
     kinds = [one.model_copy(update={"title": f"kind {index}", "code": f"kind-{index}"}) for index in range(40)]
     lines = [line.plain for line in verdict.verdict(replace(known, findings=[*many, *kinds]))]
     assert sum("number" in line for line in lines) == 1
-    assert any("number 0 (and 59 more of this kind)" in line for line in lines)
+    assert any(mentions(line, "number 0 ... 59 more") for line in lines)
     told = sum(line.split()[1:2] == ["kind"] for line in lines)
     assert any(f"and {40 - told} more findings" in line for line in lines)
     assert len(lines) <= 50
@@ -155,7 +157,7 @@ def test_a_pipe_gets_whole_lines(golden_run):
     assert "…" not in text
     assert "\x1b" not in text
     assert "mpi.barrier" in text
-    assert "no result: failed: rank 7 on node1: byte 4096 is 17, must be 99" in text
+    assert f"failed: {WRONG_DATA}" in text
 
 
 def test_a_case_can_be_measured_again_as_it_is_printed(golden_run):

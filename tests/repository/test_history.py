@@ -21,6 +21,7 @@ from scope.repository.entry import Figure
 from scope.repository.index import Course
 from scope.statistics.change_points import LEVEL, change_points, fewest_runs
 from tests.cli.scope_command import answered
+from tests.messages import mentions
 
 RUNS = 24
 CHANGED = 15
@@ -77,9 +78,9 @@ def test_a_change_is_found_with_what_changed_there(kept: Repository) -> None:
 def test_a_choice_of_benchmarks_and_runs(kept: Repository) -> None:
     assert history(kept, "giza", ["mpi.barrier"]).events == []
     assert history(kept, "giza", ["mpi.latency"], most=RUNS - CHANGED).events == []
-    with pytest.raises(UsageError, match="no figures of node of the cluster giza"):
+    with pytest.raises(UsageError, match=r"\bnode\b.*\bgiza"):
         history(kept, "giza", ["node"])
-    with pytest.raises(UsageError, match="no figures of the cluster memphis"):
+    with pytest.raises(UsageError, match="memphis"):
         history(kept, "memphis", [])
 
 
@@ -89,9 +90,10 @@ def test_the_command_says_so_and_ends_with_1(kept: Repository, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "6 worse, 0 better" in printed
     assert "kernel: 6.1.0 -> 6.1.90" in printed
-    assert "False alarms to expect among 10 figures" in printed
+    assert "10 figures" in printed.splitlines()[-1], "among which false alarms are to be expected"
     assert answer(["history", "mpi.barrier", "--fail-on-regression", "0", *place]) == 0
-    assert "No figure changed its level" in capsys.readouterr().out
+    told = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert len(told) == 3, "how many figures there are, that none changed, and the false alarms"
     assert answer(["history", "--most", "4", *place]) == 0
     assert f"from {fewest_runs()} runs on" in capsys.readouterr().out
     assert answer(["history", "--json", *place]) == 0
@@ -239,4 +241,4 @@ def test_the_controls_never_changed_and_are_of_several_benchmarks(kept: Reposito
 @pytest.mark.mpi
 def test_another_machine_confirms_nothing(kept: Repository, tmp_path: Path) -> None:
     told = answered(tmp_path, "history", "--in", str(kept.folder.path), "--confirm")
-    assert "--confirm: this machine is not the cluster giza" in told.refusal()
+    assert mentions(told.refusal(), "--confirm: ... giza")

@@ -107,7 +107,7 @@ def test_a_server_answers_as_a_file_does_and_takes_several_writers(
     assert again == on_server
     assert repository.verify() == []
     other = Repository(tmp_path / "other", make=True)
-    with pytest.raises(ScopeError, match="has the index of another repository"):
+    with pytest.raises(ScopeError, match=r"\bindex of another\b"):
         other.rebuild(address)
     repository.rebuild(SQLITE)
     assert answers(repository) == on_server
@@ -128,11 +128,11 @@ def test_no_password_is_taken_or_kept(
         "mysql://db/scope",
         "dbname=scope",
     ):
-        with pytest.raises(UsageError, match=r"address of the index: must (be|have no)") as refused:
+        with pytest.raises(UsageError, match="address of the index: ") as refused:
             repository.rebuild(wrong)
         assert PASSWORD not in str(refused.value)
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    with pytest.raises(UsageError, match="PGPASSWORD: must not be set") as refused:
+    with pytest.raises(UsageError, match="PGPASSWORD: ") as refused:
         repository.rebuild(address)
     assert PASSWORD not in str(refused.value)
     monkeypatch.delenv("PGPASSWORD")

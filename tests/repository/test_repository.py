@@ -22,6 +22,7 @@ from scope.repository.entry import cluster_name, fingerprint
 from scope.repository.index import Choice
 from scope.rundirectory import RunDirectory, read_json, size_of
 from tests.cli.scope_command import SCOPE
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 
 
@@ -149,7 +150,7 @@ def test_damage_is_named_and_never_used(
         (victim.id, True),
         (cut.id, True),
     }
-    with pytest.raises(UsageError, match="has changed since it was added"):
+    with pytest.raises(UsageError, match=rf"{victim.id}.* checksum"):
         repository.file(victim.id)
     assert {one.id for one in repository.rebuild()} == {victim.id, cut.id}
     assert names(repository) == [other.name]
@@ -163,7 +164,8 @@ def test_a_run_of_another_name_is_refused(repository: Repository, runs: list[Pat
     shutil.copy(repository.folder.run(one.id), repository.folder.run(two.id))
     shutil.copy(repository.folder.notes_file(one.id), repository.folder.notes_file(two.id))
     (problem,) = repository.rebuild()
-    assert "holds another run" in problem.what
+    assert problem.id == two.id
+    assert "another run" in problem.what
 
 
 def test_a_bomb_is_refused(
@@ -173,10 +175,10 @@ def test_a_bomb_is_refused(
     bomb = tmp_path / "bomb.zip.xz"
     bomb.write_bytes(lzma.compress(bytes(1 << 24)))
     assert answer(["show", str(bomb)]) == 2
-    assert "must be at most" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, f"{bomb}: ... 0.0 GB")
     bomb.write_bytes(lzma.compress(b"no archive")[:-4])
     assert answer(["show", str(bomb)]) == 2
-    assert "ends too early" in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, f"{bomb}: ... early")
 
 
 def test_writers_wait_for_each_other(repository: Repository, runs: list[Path]) -> None:
@@ -225,11 +227,11 @@ def test_runs_travel_between_repositories(repository: Repository, runs: list[Pat
     assert there.named(one).notes.tags == ["newer"]
     assert (repository.verify(), there.verify()) == ([], [])
     damaged = repository.named("latest").id
-    with pytest.raises(ScopeError, match="no repository"):
+    with pytest.raises(ScopeError, match="nowhere"):
         repository.pull(str(tmp_path / "nowhere"))
     repository.remove([damaged])
     there.folder.run(damaged).write_bytes(b"x")
-    with pytest.raises(ScopeError, match="has changed since it was added"):
+    with pytest.raises(ScopeError, match=f"{damaged}.* checksum"):
         repository.pull(str(other))
     assert damaged not in repository.folder.ids()
 
@@ -260,7 +262,7 @@ def test_what_is_no_repository_is_left_alone(tmp_path: Path, golden_run: Path) -
 def test_a_run_that_has_not_ended_is_not_kept(repository: Repository, runs: list[Path]) -> None:
     record = json.loads((runs[0] / "run.json").read_text())
     (runs[0] / "run.json").write_text(json.dumps(record | {"status": "running", "finished_unix_s": None}))
-    with pytest.raises(UsageError, match="has not ended"):
+    with pytest.raises(UsageError, match=str(runs[0])):
         repository.add(runs[:1])
     assert repository.folder.ids() == set()
 
@@ -268,9 +270,9 @@ def test_a_run_that_has_not_ended_is_not_kept(repository: Repository, runs: list
 @pytest.mark.parametrize(
     ("remarks", "said"),
     [
-        ({"tags": ["../../x"]}, "tag = ../../x: must begin with a letter or digit"),
-        ({"note": "a\nb"}, "note = a\nb: must have no line breaks"),
-        ({"cluster": "\x1b[2J"}, "cluster = \x1b[2J: must have no line breaks or control characters"),
+        ({"tags": ["../../x"]}, "tag = ../../x: "),
+        ({"note": "a\nb"}, "note = a\nb: "),
+        ({"cluster": "\x1b[2J"}, "cluster = \x1b[2J: "),
     ],
 )
 def test_remarks_that_could_mislead_are_refused(

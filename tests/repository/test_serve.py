@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from scope.engine.web.runs_in_progress import RunsInProgress
 from scope.engine.web.uploads import MOST_WAITING, FullError, Upload
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, answered
+from tests.messages import mentions
 from tests.patience import PATIENCE_S
 from tests.report import browser
 from tests.repository.test_repository import variant
@@ -207,7 +209,7 @@ def test_a_browser_shows_the_run_in_progress(served: Served, golden_run: Path) -
         relay.shutdown()
     shutil.rmtree(runs)
     assert ">begun</h2>" in seen
-    assert "visits to cases, 1 of" in seen
+    assert re.search(r"\b1 of \d", seen), "visits to cases"
     assert "now: " in seen
 
 
@@ -287,27 +289,27 @@ def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
 def test_too_large_and_too_many_uploads_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scope.engine.web.uploads.MOST_BYTES", 10)
     upload = Upload.begin(tmp_path / "sent")
-    with pytest.raises(FullError, match="must have at most"):
+    with pytest.raises(FullError, match="MiB"):
         upload.add(b"eleven bytes")
     upload.drop()
     assert list((tmp_path / "sent").iterdir()) == []
     for number in range(MOST_WAITING):
         (tmp_path / "sent" / f"{number}.zip").touch()
-    with pytest.raises(FullError, match="wait to be looked at"):
+    with pytest.raises(FullError, match=f"^{MOST_WAITING} runs"):
         Upload.begin(tmp_path / "sent")
 
 
 def test_uploads_are_taken_only_where_they_are_asked_for(served: Served, tmp_path: Path) -> None:
     with running(tmp_path, served.repository) as other:
         status, said = other.ask("/runs", body=b"run")
-    assert (status, "no uploads: scope serve --uploads DIR takes them" in said) == (403, True)
+    assert (status, "scope serve --uploads" in said) == (403, True)
 
 
 @pytest.mark.parametrize(
     ("words", "token", "said"),
     [
-        (["--host", "192.0.2.1"], TOKEN, "192.0.2.1:8080: cannot listen"),
-        (["--port", "0"], "short", "SCOPE_TOKEN: must have at least 16 printable ASCII characters"),
+        (["--host", "192.0.2.1"], TOKEN, "192.0.2.1:8080: "),
+        (["--port", "0"], "short", "SCOPE_TOKEN: ... 16 ... ASCII"),
     ],
 )
 def test_what_cannot_be_served_is_one_line(
@@ -315,4 +317,4 @@ def test_what_cannot_be_served_is_one_line(
 ) -> None:
     monkeypatch.setenv("SCOPE_TOKEN", token)
     told = answered(tmp_path, "serve", "--in", str(served.repository.folder.path), *words)
-    assert (told.output, told.errors.count("\n"), said in told.errors) == ("", 1, True), told
+    assert (told.output, told.errors.count("\n"), mentions(told.errors, said)) == ("", 1, True), told

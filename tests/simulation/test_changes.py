@@ -72,11 +72,11 @@ def test_more_hosts_are_like_the_first() -> None:
 @pytest.mark.parametrize(
     ("platform", "settings", "hosts", "words"),
     [
-        (made(ONE), {"link.speed": 1.0}, None, "unknown key; must be one of link.port.bandwidth"),
-        (made(ONE), {"link.trunk.bandwidth": 1e9}, None, "no such link"),
-        (made(ALL, *GROUPS), {}, 64, "must be one"),
-        (made(ONE), {}, 1, "must be from 2"),
-        (Platform("measured", [Node("a1", 1, SPEED)], None, None, None), {}, 4, "has one host"),
+        (made(ONE), {"link.speed": 1.0}, None, r"link\.speed.* link\.port\.bandwidth"),
+        (made(ONE), {"link.trunk.bandwidth": 1e9}, None, r"link\.trunk\.bandwidth"),
+        (made(ALL, *GROUPS), {}, 64, "--hosts 64: .*one"),
+        (made(ONE), {}, 1, r"--hosts 1: .*\b2\b"),
+        (Platform("measured", [Node("a1", 1, SPEED)], None, None, None), {}, 4, "--hosts 4: .*one host"),
         (Platform("measured", [Node("a1", 1, SPEED)], None, None, None), {"link.latency": 2.0}, None, "one host"),
     ],
 )

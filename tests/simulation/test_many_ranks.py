@@ -134,7 +134,7 @@ def test_routines_that_simgrid_lacks_are_refused(simulated: NativeBuild, tmp_pat
     done, refused = [record for record in records if record["record"] == "case"]
     assert done["status"] == "ok"
     assert refused["status"] == "unavailable"
-    assert "SimGrid has no MPI_Neighbor_alltoall" in refused["reason"]
+    assert "MPI_Neighbor_alltoall" in refused["reason"]
 
 
 def traffic(build: NativeBuild, folder: Path, ranks: int, cases: Sequence[str]) -> Traffic:
@@ -316,15 +316,15 @@ def test_a_program_of_ones_own_is_timed_and_its_failures_are_named(tmp_path: Pat
 
     # 100 times at least one way from one host to another, of 50 us; more levels of a tree take longer.
     assert 100 * 50e-6 < time_s(2) < time_s(8)
-    with pytest.raises(ScopeError, match="own exit on 2 simulated ranks: ended with exit code"):
+    with pytest.raises(ScopeError, match=r"own exit .*\b2\b.*: .*exit code [1-9]"):
         time_s(2, "exit")
-    with pytest.raises(ScopeError, match="its ranks wait for each other for ever"):
+    with pytest.raises(ScopeError, match=r"own wait .*\b2\b.*: .*wait"):
         time_s(2, "wait")
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
-    [([], "must name a program"), (["nosuch"], "no such program"), (["/bin/sh"], "must be compiled with smpicc")],
+    [([], "program"), (["nosuch"], "nosuch"), (["/bin/sh"], "/bin/sh.*smpicc")],
 )
 def test_what_smpi_cannot_load_is_refused(words: list[str], complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):

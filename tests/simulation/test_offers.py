@@ -12,23 +12,25 @@ from scope.engine import simulate
 from scope.engine.results import Run
 from scope.engine.simulation_request import SimulateOptions
 from scope.errors import UsageError
+from scope.report.run.simulation_tables import OFFERS
 from scope.simulation import offers
 from scope.simulation.gains import gains
 from scope.statistics.summary import Summary
+from tests.messages import mentions
 
 ONE = '[[offer]]\nname = "{}"\ncost = 10.0\nset = {{ "host.speed" = {} }}\n'
 
 REFUSED = {
-    "": "offer: missing",
+    "": "offer: ",
     "offer = []": "offer",
-    '[[offer]]\nname = "a"\ncost = 1.0\n': "a: changes nothing; must have set, hosts or topology",
+    '[[offer]]\nname = "a"\ncost = 1.0\n': "a: ... set, hosts or topology",
     '[[offer]]\nname = "../a"\ncost = 1.0\nhosts = 4\n': "offer.0.name",
-    '[[offer]]\nname = "a"\ncost = 0.0\nhosts = 4\n': "offer.0.cost = 0.0: must be greater than 0",
+    '[[offer]]\nname = "a"\ncost = 0.0\nhosts = 4\n': "offer.0.cost = 0.0: ... 0",
     '[[offer]]\nname = "a"\ncost = inf\nhosts = 4\n': "offer.0.cost",
     '[[offer]]\nname = "a"\ncost = 1.0\nhosts = true\n': "offer.0.hosts = true",
     '[[offer]]\nname = "a"\ncost = 1.0\nset = { "host.speed" = -1.0 }\n': "offer.0.set.host.speed = -1.0",
-    '[[offer]]\nname = "a"\ncost = 1.0\nhost = 4\n': "offer.0.host = 4: this key is not known",
-    ONE.format("a", 2.0) + ONE.format("a", 3.0): "offer.name = a: must be the name of one offer only",
+    '[[offer]]\nname = "a"\ncost = 1.0\nhost = 4\n': "offer.0.host = 4: ",
+    ONE.format("a", 2.0) + ONE.format("a", 3.0): "offer.name = a: ",
 }
 
 
@@ -39,7 +41,7 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -
     with pytest.raises(UsageError) as refused:
         offers.read(file)
     assert str(refused.value).startswith(f"{file}: ")
-    assert said in str(refused.value)
+    assert mentions(str(refused.value), said)
     assert "\n" not in str(refused.value)
 
 
@@ -49,7 +51,7 @@ def test_an_offer_that_the_platform_cannot_have_is_named_before_anything_is_comp
     monkeypatch.setattr(simulate, "native_program", lambda _: pytest.fail("compiled before all offers were read"))
     file = tmp_path / "offers.toml"
     file.write_text(ONE.format("faster", 2.0) + '[[offer]]\nname = "more"\ncost = 1.0\nhosts = 4\n')
-    with pytest.raises(UsageError, match=r"offers\.toml: offer more: --hosts 4: the run has one host"):
+    with pytest.raises(UsageError, match=r"offers\.toml: .*more: --hosts 4: "):
         engine.simulated(golden_run, file, SimulateOptions(output=tmp_path / "made"))
     assert not (tmp_path / "made").exists()
 
@@ -93,4 +95,4 @@ def test_offers_are_simulated_beside_one_simulation_of_the_platform_as_it_was_me
     ]
     first, second = ((one.directory.unchanged / "samples.jsonl").read_bytes() for one in made)
     assert first == second
-    assert "The offers side by side" in (made[0].directory.path / "report.html").read_text()
+    assert OFFERS in (made[0].directory.path / "report.html").read_text()

@@ -11,17 +11,17 @@ import pytest
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.samples.records import SentinelRecord
-from scope.samples.samples import CaseSamples, Floats, Samples, Times, Visit
+from scope.samples.samples import CaseSamples, Floats, Samples, Times
 from scope.statistics.course import course_of
 from scope.statistics.modality import between_modes
 from tests.draws import draws
 
-CASES, LAUNCHES, VISITS, REPETITIONS = 30, 6, 3, 8
+CASES, LAUNCHES, REPETITIONS = 30, 18, 8
 VISIT_S = 0.05
 SENTINEL_S = 0.2
 """From one measurement of the sentinel to the next."""
 BEGIN_S = 1_763_712_000.0
-LENGTH_S = CASES * LAUNCHES * VISITS * VISIT_S
+LENGTH_S = CASES * LAUNCHES * VISIT_S
 
 Machine = Callable[[float], float]
 """The factor of the machine at a time since the begin of the run."""
@@ -46,14 +46,12 @@ def run(
     for launch in range(1, LAUNCHES * 2 + 1):
         common = correlation * common + launch_spread * random.normal()
         own = [number for number in range(CASES) if number % 2 == launch % 2]
-        visits: dict[int, list[tuple[Visit, Floats]]] = {number: [] for number in own}
-        for position, number in enumerate(each for _ in range(VISITS) for each in random.permutation(own)):
+        for position, number in enumerate(random.permutation(own)):
             speed = machine(now_s) if number < concerned * CASES else 1.0
             factor = np.exp(common + launch_spread * random.normal()) * speed
             times = typical[number] * factor * np.exp(noise[number] * random.standard_t(3, REPETITIONS))
-            visits[number].append((Visit(position, BEGIN_S + now_s, 0.8 * VISIT_S), times))
+            cases.append(case_of(int(number), launch, position, BEGIN_S + now_s, times))
             now_s += VISIT_S
-        cases += [case_of(number, launch, taken) for number, taken in visits.items()]
     return Samples(launches=[], ends=[], cases=cases)
 
 
@@ -80,14 +78,12 @@ def with_sentinel(
     return replace(samples, sentinels=found)
 
 
-def case_of(number: int, launch: int, taken: list[tuple[Visit, Floats]]) -> CaseSamples:
-    seconds = np.concatenate([times for _, times in taken])
+def case_of(number: int, launch: int, position: int, started_unix_s: float, seconds: Floats) -> CaseSamples:
     series = Times(
         cadence="isolated",
         synchronization="none",
         operations=np.ones(seconds.size, dtype=np.int64),
         warmup=np.zeros(seconds.size, dtype=np.bool_),
-        visit=np.repeat(np.arange(len(taken)), REPETITIONS),
         ranks_kept=np.arange(1),
         elapsed_s=seconds[None, :],
         entry_s=None,
@@ -108,11 +104,12 @@ def case_of(number: int, launch: int, taken: list[tuple[Visit, Floats]]) -> Case
         origin="measured",
         launch=launch,
         attempt=1,
-        visits=[visit for visit, _ in taken],
+        position=position,
+        started_unix_s=started_unix_s,
+        duration_s=0.8 * VISIT_S,
+        disturbances=None,
         status="ok",
         reason="",
-        stopped="budget",
-        relative_interval=None,
         verification=None,
         work=None,
         times=[series],
@@ -175,9 +172,7 @@ def test_every_visit_is_attributed_to_its_state() -> None:
         course = course_of(samples)
         assert (course.shown_by == "cases") == shown_by_cases
         right = [
-            state == (machine(visit.started_unix_s - BEGIN_S) > 1)
-            for case in samples.cases
-            for visit, state in zip(case.visits, course.states_of(case), strict=True)
+            course.state_during(visit) == (machine(visit.started_unix_s - BEGIN_S) > 1) for visit in samples.cases
         ]
         assert np.mean(right) > 0.95
 

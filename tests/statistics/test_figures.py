@@ -17,11 +17,22 @@ def test_six_launches_are_the_unit() -> None:
 
 
 def test_a_visit_with_more_repetitions_counts_no_more_than_another() -> None:
-    values = np.concatenate([np.full(10, 1.0), np.full(10, 1.1), np.full(200, 2.0)])
-    visit = np.repeat([0, 1, 2], [10, 10, 200])
-    figures = describe([values] * 6, visits=[visit] * 6)
-    assert figures.launch_medians == (1.1,) * 6
-    assert figures.median == 1.1
+    figures = describe([*(np.full(10, 1.0 + 0.01 * number) for number in range(6)), np.full(200, 2.0)])
+    assert figures.median == 1.03
+
+
+def test_where_states_matter_the_interval_reaches_over_all_of_them() -> None:
+    times = [np.array([1.0 + 0.01 * number]) for number in range(8)]
+    alone = describe(times, states=[0] * 8)
+    assert (alone.ci_low, alone.ci_high) == (1.0, 1.07)
+    mixed = describe([*times, np.array([2.0])], states=[0] * 8 + [1])
+    assert mixed.ci_low is not None
+    assert mixed.ci_high is not None
+    assert mixed.ci_low <= 1.0
+    assert 2.0 < mixed.ci_high < 2.2
+    assert mixed.state_medians == (pytest.approx(1.035), 2.0)
+    alike = describe([*times, np.array([1.08])], states=[0] * 8 + [1])
+    assert alike.ci_high == 1.07
 
 
 def test_fewer_launches_are_pooled_and_say_so() -> None:

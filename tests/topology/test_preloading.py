@@ -62,9 +62,9 @@ def test_the_algorithm_of_a_sample_is_the_one_that_ran(
 @pytest.mark.parametrize(
     ("transport", "host", "complaint"),
     [
-        ("collectives.broadcast.flat_binomial", "here", "all 2 ranks are on {here}, where MPI itself is used"),
-        ("collectives", "elsewhere", 'host "{here}" is in no group'),
-        ("collectives.broadcast.quick", "here", "must be on at least 2 hosts"),
+        ("collectives.broadcast.flat_binomial", "here", "2 ranks are on {here}"),
+        ("collectives", "elsewhere", 'host "{here}"'),
+        ("collectives.broadcast.quick", "here", "2 hosts"),
         ("collectives.brodcast.flat_binomial", "here", "OPERATION brodcast: allowed: broadcast, "),
     ],
 )
@@ -83,9 +83,11 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
 
 def test_a_topology_is_needed_and_must_be_there(embedded_build: NativeBuild, tmp_path: Path) -> None:
     words = ["--case", CASE.format(ranks=2, transport="collectives")]
-    assert "transport = collectives: needs a topology" in answered(tmp_path, "run", *BRIEF, *words).refusal()
+    unnamed = answered(tmp_path, "run", *BRIEF, *words).refusal()
+    assert "transport = collectives: " in unnamed
+    assert "--topology FILE" in unnamed
     missing = answered(tmp_path, "run", *BRIEF, *words, "--topology", "nowhere").refusal()
-    assert "launcher.topology = nowhere: no such file" in missing
+    assert "launcher.topology = nowhere: " in missing
     misspelt = answered(tmp_path, "run", *BRIEF, "--case", "mpi.broadcast transport=collective").refusal()
-    assert "must be one of default, tcp, active-messages, " in misspelt
-    assert "did you mean collectives?" in misspelt
+    assert "default, tcp, active-messages, " in misspelt
+    assert "collectives?" in misspelt

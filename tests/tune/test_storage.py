@@ -18,6 +18,7 @@ from scope.tune.storage.prediction import calibration, fitted
 from scope.tune.storage.record import Settings, StorageTuning
 from scope.tune.storage.search import concluded, first_cases, predicted
 from tests.cli.scope_command import scope
+from tests.messages import mentions
 from tests.models.curves import noisy, summary
 
 MIB = 1 << 20
@@ -107,22 +108,22 @@ def test_two_numbers_of_processes_say_nothing_of_others() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--direction", "both"], "--direction both: must be write or read"),
-        (["--file", "many"], "--file many: must be shared or per_process"),
-        (["--file-bytes", "1"], "--file-bytes 1: must be from 64 KiB"),
-        (["--ranks", "2,x"], "--ranks x: must be an integer"),
-        (["--ranks", "0"], "--ranks 0: must be numbers from 1"),
-        (["--launches", "0"], "--launches 0: must be from 1"),
+        (["--direction", "both"], "--direction both: ... write ... read"),
+        (["--file", "many"], "--file many: ... shared ... per_process"),
+        (["--file-bytes", "1"], "--file-bytes 1: ... 64 KiB"),
+        (["--ranks", "2,x"], "--ranks x: "),
+        (["--ranks", "0"], "--ranks 0: ... 1"),
+        (["--launches", "0"], "--launches 0: ... 1"),
     ],
 )
 def test_nonsense_is_refused(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["tune", "storage", *words]) == 2
-    assert says in capsys.readouterr().err
+    assert mentions(capsys.readouterr().err, says)
 
 
 def test_what_is_not_tuned_is_said_to_be_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["tune", "cannon"]) == 2
-    assert "No such command 'cannon'" in capsys.readouterr().err
+    assert "'cannon'" in capsys.readouterr().err
 
 
 @pytest.mark.mpi
@@ -137,5 +138,5 @@ def test_a_real_search(tmp_path: Path) -> None:
     assert all(trial["measured_bytes_per_s"]["value"] > 0 for trial in record["trials"])
     assert record["predicted"][0]["bytes_per_s"] >= record["predicted"][-1]["bytes_per_s"] > 0
     assert "storage.write" in (tmp_path / "here" / "best.toml").read_text()
-    assert "Bandwidth of each way" in (tmp_path / "here" / "report.html").read_text()
+    assert '"tuning-storage"' in (tmp_path / "here" / "report.html").read_text()
     assert not list(tmp_path.glob("scope-storage-*"))

@@ -54,6 +54,8 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
     policy.minimum_repetitions = static_cast<int>(number(key, value, 1, 1e7));
   } else if (key == "sampling.maximum_repetitions") {
     policy.maximum_repetitions = static_cast<int>(number(key, value, 1, 1e7));
+  } else if (key == "sampling.warmup") {
+    policy.warmup = static_cast<int>(number(key, value, 0, 1e7));
   } else if (key == "sampling.minimum_span_s") {
     policy.minimum_span_s = number(key, value, 0, 1e6);
   } else if (key == "sampling.complete") {
@@ -64,7 +66,7 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
     throw std::invalid_argument(
         "unknown key " + key + "=" + value +
         ": must be case.position, sampling.budget_s, sampling.precision, sampling.minimum_repetitions, "
-        "sampling.maximum_repetitions, sampling.minimum_span_s, sampling.complete or "
+        "sampling.maximum_repetitions, sampling.warmup, sampling.minimum_span_s, sampling.complete or "
         "sampling.synchronization");
   }
 }

@@ -226,6 +226,7 @@ void write_outcome(Json& json, const Outcome& outcome, const Declaration& declar
   write_disturbances(json, outcome.disturbances, world);
   json.member("stopped", outcome.stopped);
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
+  if (outcome.median_s) json.member("median_s", *outcome.median_s);
   if (!outcome.settings.empty()) write_settings(json, outcome.settings);
   json.key("series");
   json.array();
@@ -265,16 +266,6 @@ void write_identity(Json& json, const PlannedCase& item, int ranks) {
 void write_or_null(Json& json, const char* name, const std::optional<double>& number) {
   json.key(name);
   number ? json.value(*number) : json.null();
-}
-
-// Time of one operation on this rank, without warm-up, in the first series; none where nothing was measured.
-std::optional<double> median_s(const Outcome& outcome) {
-  if (outcome.series.empty()) return std::nullopt;
-  const Series& series = outcome.series.front();
-  std::vector<double> times(series.elapsed_s.begin() + std::min<std::ptrdiff_t>(series.warmup, series.size()),
-                            series.elapsed_s.end());
-  if (times.empty()) return std::nullopt;
-  return median(times) / static_cast<double>(series.operations);
 }
 
 }  // namespace
@@ -411,9 +402,9 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   write_identity(entry, item, world_.size());
   entry.member("status", result.status);
   entry.member("stopped", result.outcome.stopped);
-  write_or_null(entry, "relative_interval", result.outcome.relative_interval);
   entry.member("duration_s", result.duration_s);
-  write_or_null(entry, "median_s", median_s(result.outcome));
+  write_or_null(entry, "median_s", result.outcome.median_s);
+  entry.member("warmup", result.outcome.series.empty() ? 0 : result.outcome.series.front().warmup);
   entry.end();
   write_journal(entry);
 }
@@ -431,6 +422,8 @@ void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& time
   json.member("duration_s", times.duration_s);
   json.member("ranks_kept", kept);
   json.member("arithmetic_s", of_kept(times.arithmetic_s));
+  json.member("throughput_s", of_kept(times.throughput_s));
+  json.member("bandwidth_s", of_kept(times.bandwidth_s));
   json.member("memory_s", of_kept(times.memory_s));
   if (times.ping_pong_s) json.member("ping_pong_s", *times.ping_pong_s);
   json.end();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <thread>
 
 #include "memory/cache_lines.hpp"
@@ -40,6 +41,8 @@ constexpr double tolerated_skew = 0.1;
 // With filling and verifying, a case lasts at most so many budgets, unless it has too few repetitions by then.
 constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
+// A smaller budget than this does not end a case that has too few repetitions.
+constexpr double budget_of_few_s = 0.05;
 // Loops of operations back to back may take as long as the budget, or this.
 constexpr double shortest_budget_of_loops_s = 0.1;
 // From here on a few operations feel how their ranks began. Shorter ones would lose more by receiving into more places
@@ -418,9 +421,15 @@ class Sampling {
   std::vector<double> counted() const {
     const std::vector<double> all_s = counted_times();
     std::vector<double> times_s;
-    std::copy_if(all_s.begin() + warmup_of(all_s), all_s.end(), std::back_inserter(times_s),
+    std::copy_if(all_s.begin() + warmup_among(all_s), all_s.end(), std::back_inserter(times_s),
                  [](double time_s) { return !std::isnan(time_s); });
     return times_s;
+  }
+
+  // How much of the headline series is warm-up: at least one repetition counts.
+  int warmup_among(std::span<const double> times_s) const {
+    if (!policy_.warmup) return warmup_of(times_s);
+    return std::clamp(*policy_.warmup, 0, std::max(0, static_cast<int>(times_s.size()) - 1));
   }
 
   // The root says for all ranks how much of each series is warm-up.
@@ -428,10 +437,13 @@ class Sampling {
     const std::vector<double> times_s = counted_times();
     for (auto& series : outcome_.series) {
       const bool headline = &series == &outcome_.series.front() && times_s.size() == series.size();
-      series.warmup = warmup_of(headline ? times_s : series.elapsed_s);
+      series.warmup = headline ? warmup_among(times_s) : warmup_of(series.elapsed_s);
       for (std::size_t i = 0; headline && i < times_s.size(); ++i) series.late[i] = std::isnan(times_s[i]);
       MPI_Bcast(&series.warmup, 1, MPI_INT, 0, setting_.world.handle());
     }
+    const std::vector<double> results_s = counted();
+    if (!results_s.empty())
+      outcome_.median_s = median(results_s) / static_cast<double>(outcome_.series.front().operations);
   }
 
   // The size of the first group of a simulation, whose very first repetition counts among the most: none where that
@@ -441,7 +453,7 @@ class Sampling {
     int size = 0;
     if (policy_.budget_s > 0 && elapsed_s >= policy_.budget_s) {
       outcome_.stopped = "budget";
-    } else if (done >= static_cast<std::size_t>(policy_.maximum_repetitions)) {
+    } else if (done >= most_repetitions()) {
       outcome_.stopped = "repetitions";
     } else {
       size = group_size(done);
@@ -450,13 +462,20 @@ class Sampling {
     return size;
   }
 
+  // Warm-up that is known beforehand comes on top.
+  std::size_t most_repetitions() const { return policy_.maximum_repetitions + policy_.warmup.value_or(0); }
+
   int group_size(std::size_t done) const {
+    const auto within = [this](double time_s) {
+      return static_cast<int>(std::min(time_s / std::max(repetition_s_, 1e-9), 1e6));
+    };
     // As many as may suffice, then as many again: each decision costs the ranks a collective operation.
-    const int fewest = policy_.minimum_repetitions + 1 - static_cast<int>(done);
-    const int useful = done < 2 ? fewest : static_cast<int>(done);
-    const int affordable = static_cast<int>(std::min(group_s / std::max(repetition_s_, 1e-9), 1e6));
+    const int fewest = policy_.minimum_repetitions + policy_.warmup.value_or(1) - static_cast<int>(done);
+    const int again = done < 2 ? fewest : static_cast<int>(done);
+    const int useful = policy_.warmup ? std::max(fewest, within(policy_.budget_s)) : again;
+    const int affordable = within(group_s);
     const int size = std::clamp(std::min({useful, affordable, largest_group}), 1, largest_group);
-    return std::min(size, policy_.maximum_repetitions - static_cast<int>(done));
+    return std::min(size, static_cast<int>(most_repetitions()) - static_cast<int>(done));
   }
 
   // The size of the next group, or 0 when the case is finished. The root decides for all.
@@ -471,10 +490,10 @@ class Sampling {
       const bool long_enough = spent_s >= std::min(policy_.minimum_span_s, policy_.budget_s);
       if (times_s.size() >= minimum && long_enough && interval <= policy_.precision) {
         outcome_.stopped = "precision";
-      } else if (spent_s >= policy_.budget_s ||
+      } else if (spent_s >= std::max(policy_.budget_s, times_s.size() >= minimum ? 0 : budget_of_few_s) ||
                  (times_s.size() >= minimum && elapsed_s >= longest_stay * policy_.budget_s)) {
         outcome_.stopped = "budget";
-      } else if (outcome_.series.front().size() >= static_cast<std::size_t>(policy_.maximum_repetitions)) {
+      } else if (outcome_.series.front().size() >= most_repetitions()) {
         outcome_.stopped = "repetitions";
       } else {
         next = std::max(1, group_size(outcome_.series.front().size()));

@@ -15,7 +15,8 @@ namespace scope {
 
 struct SamplingPolicy {
   double budget_s = 0.5;
-  double precision = 0.02;  // target half width of the median's 95 % interval over the median
+  std::optional<int> warmup;  // repetitions that an earlier launch found to be warm-up; none: found here
+  double precision = 0.02;    // target half width of the median's 95 % interval over the median
   int minimum_repetitions = 10;
   int maximum_repetitions = 1000;
   // A burst of a millisecond says little of the next second: precision alone does not end a case before.
@@ -56,6 +57,7 @@ struct Outcome {
   Disturbances disturbances;  // of this rank, from before the first repetition to after the last
   std::string stopped;
   std::optional<double> relative_interval;
+  std::optional<double> median_s;         // of one operation under the benchmark's definition; on the root
   std::vector<ControlVariable> settings;  // granted by a library to this case
 };
 

@@ -1,8 +1,11 @@
 #include "sampling/sentinel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
+
+#include "memory/cache_lines.hpp"
 
 namespace scope {
 namespace {
@@ -12,6 +15,9 @@ constexpr double sentinel_share = 0.02;
 constexpr double longest_pause_s = 1;
 // About 5 ms: a process that competes for the processor takes its turn within that time.
 constexpr std::int64_t sentinel_steps = 3 << 20;
+// About 1 ms. Enough independent sums to keep all floating-point units of a processor busy, few enough for registers.
+constexpr int throughput_steps = 1 << 18;
+constexpr std::size_t independent_sums = 16;
 // Larger than second-level caches, small beside the last level.
 constexpr std::size_t chain_bytes = 4 << 20;
 constexpr std::size_t chain_line_bytes = 64;
@@ -46,6 +52,8 @@ std::optional<SentinelTimes> Sentinel::measure_if_due() {
   const Ticks start = setting_.ticks.now();
   SentinelTimes times{};
   times.arithmetic_s = arithmetic();
+  times.throughput_s = throughput();
+  times.bandwidth_s = bandwidth();
   times.memory_s = memory();
   times.ping_pong_s = ping_pong();
   times.duration_s = seconds_since(start);
@@ -68,13 +76,29 @@ double Sentinel::arithmetic() {
   return seconds_since(start);
 }
 
-double Sentinel::memory() {
-  // Whatever the case before left in the caches, the buffer is there now.
+double Sentinel::throughput() {
+  std::array<double, independent_sums> sums{};
+  const Ticks start = setting_.ticks.now();
+  for (int step = 0; step < throughput_steps; ++step) {
+    for (double& sum : sums) sum = sum * 0.5 + 1.0;
+  }
+  computed_ = std::accumulate(sums.begin(), sums.end(), 0.0);
+  return seconds_since(start);
+}
+
+double Sentinel::bandwidth() {
+  flush_from_caches({buffer_.data(), chain_bytes});
+  const Ticks start = setting_.ticks.now();
   std::uintptr_t sum = 0;
   for (std::size_t i = 0; i < chain_bytes; i += chain_line_bytes) {
     sum += reinterpret_cast<std::uintptr_t>(*reinterpret_cast<void**>(buffer_.data() + i));
   }
   seen_ = sum;
+  return seconds_since(start);
+}
+
+// The buffer has just been read.
+double Sentinel::memory() {
   void** position = position_;
   const Ticks start = setting_.ticks.now();
   for (int i = 0; i < chain_loads; ++i) position = static_cast<void**>(*position);

@@ -17,6 +17,8 @@ namespace scope {
 // What the sentinel took on this rank.
 struct SentinelTimes {
   double arithmetic_s;                // dependent operations in registers
+  double throughput_s;                // independent multiply-adds in registers
+  double bandwidth_s;                 // reading memory that is in no cache
   double memory_s;                    // dependent loads from a buffer beyond the second-level cache
   std::optional<double> ping_pong_s;  // rank 0 with the next rank of its host; none on all others
   double duration_s;                  // everything, preparation included
@@ -34,6 +36,8 @@ class Sentinel {
  private:
   bool due() const;
   double arithmetic();
+  double throughput();
+  double bandwidth();
   double memory();
   std::optional<double> ping_pong() const;
   double seconds_since(Ticks start) const { return setting_.ticks.seconds(setting_.ticks.now() - start); }
@@ -47,6 +51,7 @@ class Sentinel {
   double least_s_ = 0;  // that it took so far
   double last_s_ = 0;   // 0 before the first time
   volatile std::uintptr_t seen_ = 0;
+  volatile double computed_ = 0;
 };
 
 }  // namespace scope

@@ -120,8 +120,8 @@ def _progress(run: RunDirectory) -> str:
     if not run.plan.exists():
         return "nothing was measured"
     plan = planning.read(run.plan)
-    total = sum(len(launch.positions) for launch in plan.launches)
-    left = sum(len(launch.positions) for launch in unfinished(plan, Journal.read_only(run)).launches)
+    total = sum(len(launch.cases) for launch in plan.launches)
+    left = sum(len(launch.cases) for launch in unfinished(plan, Journal.read_only(run)).launches)
     return f"{total - left} of {total} cases have their records"
 
 

@@ -14,14 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from scope.checksum import check, with_checksum
 from scope.errors import ScopeError, UsageError
-from scope.plan.budget import Seen, SeenVisit
 from scope.plan.case import Key, key
 from scope.plan.placement import Placement
+from scope.plan.seen import Seen, SeenVisit
 from scope.rundirectory import RunDirectory
 
 FAILURES = {"failed", "timeout", "crashed"}
@@ -153,13 +152,11 @@ class Journal:
             self.fatal[case] = f"{status} in launch {attempt[0]}"
         elif status == "ok" and entry.get("stopped"):
             median_s = entry.get("median_s")
-            visit = SeenVisit(
+            self.seen.setdefault(case, Seen()).visits[attempt[0]] = SeenVisit(
                 duration_s=float(entry["duration_s"]),
                 median_s=None if median_s is None else float(median_s),
-                relative_interval=entry.get("relative_interval"),
-                converged=entry["stopped"] != "budget",
+                warmup=int(entry["warmup"]),
             )
-            self.seen.setdefault(case, Seen()).add(attempt[0], visit)
 
 
 def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
@@ -191,17 +188,10 @@ def _entry(record: Mapping[str, Any]) -> dict[str, Any]:
         "record": "case",
         **{name: record[name] for name in CASE_KEYS},
         "stopped": record.get("stopped"),
-        "relative_interval": record.get("relative_interval"),
         "duration_s": record.get("duration_s"),
-        "median_s": _median_s(record.get("series") or []),
+        "median_s": record.get("median_s"),
+        "warmup": series[0]["warmup"] if (series := record.get("series")) else 0,
     }
-
-
-def _median_s(series: list[Mapping[str, Any]]) -> float | None:
-    """Return the median time of one operation on the first rank that was kept."""
-    if not series or not series[0]["elapsed_s"] or not series[0]["elapsed_s"][0]:
-        return None
-    return float(median(series[0]["elapsed_s"][0])) / float(series[0]["operations"])
 
 
 def _parsed(path: Path, line: bytes) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -29,9 +30,8 @@ from scope.launch.schedulers import Deadline
 from scope.launch.supervision.journal import Journal, unwritable
 from scope.launch.supervision.progress import Watch
 from scope.launch.supervision.rank_states import RankState, missing_ranks, rank_states
-from scope.plan import budget
 from scope.plan import plan as planning
-from scope.plan.case import Batch, Key
+from scope.plan.case import Batch
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
@@ -43,9 +43,8 @@ PROGRESS_S = 0.5
 FRUITLESS_ATTEMPTS = 3
 MOST_HANGS = 2
 """Of a benchmark, after which its other cases are not tried."""
-GRACE = 1.5
-GRACE_S = 60.0
-"""So many times the time of a run, and so much longer, until it ends whatever hangs."""
+APART_S = 1.0
+"""Visits to a case that are closer than this have 37 % of their deviations in common, others 4 to 9 %."""
 SMALLEST_ROOM_BYTES = 64 * 1024
 SUFFICIENT_FILE_BYTES = 64 * 1024**2
 """Open MPI 5 needs files of 16 MiB (btl_sm_segment_size), other installations may be configured to need more."""
@@ -109,8 +108,6 @@ class Supervisor:
     command: Callable[[MpiProgram, Placement], Command]
     place: Place
     limits: Limits
-    time_s: float | None = None
-    """Of the whole plan, redistributed before every launch; None: every case has the budget of the plan."""
     origin: str = "measured"
     deadline: Deadline | None = None
     job_end_s: float = 0.0
@@ -121,9 +118,8 @@ class Supervisor:
     """Set by another thread, to which interrupts come, it ends the run as an interrupt would."""
     journal: Journal = field(init=False)
     _listener: Listener = field(init=False)
-    _end_s: float = float("inf")
-    _budgets_s: dict[Key, float] = field(default_factory=dict)
-    """The last budget of each case, of all visits of a launch."""
+    _began_s: dict[Batch, float] = field(default_factory=dict)
+    """When the last launch of each batch began."""
     _unstartable: set[Batch] = field(default_factory=set)
     """Batches whose launch did not start at all."""
 
@@ -137,7 +133,6 @@ class Supervisor:
         the disk is full; the run directory is valid and resumable after either.
         """
         self._listener = listener
-        self._end_s = self._latest_end_s(plan)
         try:
             for launch in plan.launches:
                 self._run_launch(plan, launch)
@@ -152,13 +147,6 @@ class Supervisor:
         """The time that all cases and launches so far took, in s."""
         return self.journal.spent_s + planning.START_S * len(self.journal.opened)
 
-    def _latest_end_s(self, plan: Plan) -> float:
-        """Return when no further attempt begins (time.monotonic): hangs must not multiply the time of a run."""
-        if self.time_s is None:
-            return float("inf")
-        starts_s = planning.START_S * len(self.unfinished(plan).launches)
-        return time.monotonic() + GRACE * self.time_s + starts_s + GRACE_S
-
     def unfinished(self, plan: Plan) -> Plan:
         """Return the plan of the visits that remain."""
         return unfinished(plan, self.journal)
@@ -167,26 +155,28 @@ class Supervisor:
         """Return the positions of a launch that remain to be visited."""
         return remaining(launch, self.journal)
 
-    def _with_time(self, plan: Plan, launch: Launch) -> Launch:
-        """Return the launch with the budgets that the records so far suggest."""
+    def _with_warmup(self, launch: Launch) -> Launch:
+        """Return the launch with the warm-up that the first visits to its cases had."""
         self.journal.read()
-        if self.time_s is None:
-            return budget.with_budgets(launch, {}, self.journal.seen)
-        to_come = [each for each in plan.launches if each.number >= launch.number]
-        budgets = budget.divided(to_come, self.journal.seen, self._budgets_s, self.time_s - self.spent_s)
-        self._budgets_s |= {case: budgets.get(case, launch.budget_s(case)) for case in launch.positions}
-        return budget.with_budgets(launch, budgets, self.journal.seen)
+
+        def learned(case: PlannedCase) -> PlannedCase:
+            seen = self.journal.seen.get(launch.key(case))
+            return case if seen is None else replace(case, sampling={**case.sampling, "warmup": seen.warmup})
+
+        return replace(launch, cases=tuple(map(learned, launch.cases)))
+
+    def _keep_apart(self, batch: Batch) -> None:
+        """Wait until the last launch of a batch is far enough away for visits that are independent of its own."""
+        while (left_s := self._began_s.get(batch, -inf) + APART_S - time.monotonic()) > 0:
+            self._stop_if_asked()
+            time.sleep(min(left_s, POLL_S))
+        self._began_s[batch] = time.monotonic()
 
     def _run_launch(self, plan: Plan, launch: Launch) -> None:
         fruitless = FRUITLESS_ATTEMPTS - 1 if launch.batch in self._unstartable else 0
         attempt = self._next_attempt(launch)
         self._skip_fatal_cases(launch, attempt)
         while todo := self.remaining(launch):
-            if time.monotonic() > self._end_s:
-                logger.info(
-                    "launch %d is left out: the time of the run is over; --resume measures it", launch.number
-                )
-                return
             ending = self._attempt(plan, launch, attempt, todo)
             self._raise_if_final(ending, begun=(launch.number, attempt) in self.journal.opened)
             left = [position for position in todo if (launch.number, position) not in self.journal.statuses]
@@ -205,13 +195,14 @@ class Supervisor:
     def _attempt(self, plan: Plan, launch: Launch, attempt: int, todo: list[int]) -> Ending:
         """Start the native program for these cases and watch it until it has ended; complete the journal."""
         self._stop_if_asked()
+        self._keep_apart(launch.batch)
         samples_bytes = self.run.samples.stat().st_size if self.run.samples.exists() else 0
         folder = self.run.launch(launch.number, attempt)
         folder.mkdir(parents=True)
-        write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_time(plan, launch), todo))
+        write_text(folder / "plan.txt", planning.write_attempt(plan, self._with_warmup(launch), todo))
         progress = folder / "progress"
         command = self.command(self._program(launch, attempt, folder, progress), launch.placement)
-        self._listener.launch_started(launch, attempt, launch.count(todo))
+        self._listener.launch_started(launch, attempt, len(todo))
         watch = Watch(progress)
         kills = kills_for_lack_of_memory()
         with launch_environment(command.environment) as variables:
@@ -381,15 +372,14 @@ class Supervisor:
 
     def _skip_fatal_cases(self, launch: Launch, attempt: int) -> None:
         """Record as unavailable the cases that ended an earlier launch, and those of benchmarks that hang."""
-        todo = set(self.remaining(launch))
-        for case, positions in launch.positions.items():
-            left = [position for position in positions if position in todo]
-            hangs = self.journal.hangs[launch.cases[positions[0]].benchmark]
-            if left and (earlier := self.journal.fatal.get(case)):
-                self._record(launch, attempt, left[0], "unavailable", f"not repeated: {earlier}", None)
-            elif left and hangs >= MOST_HANGS:
+        for position in self.remaining(launch):
+            case = launch.cases[position]
+            hangs = self.journal.hangs[case.benchmark]
+            if earlier := self.journal.fatal.get(launch.key(case)):
+                self._record(launch, attempt, position, "unavailable", f"not repeated: {earlier}", None)
+            elif hangs >= MOST_HANGS:
                 reason = f"not tried: {hangs} cases of this benchmark did not end"
-                self._record(launch, attempt, left[0], "unavailable", reason, None)
+                self._record(launch, attempt, position, "unavailable", reason, None)
 
     def _program(self, launch: Launch, attempt: int, folder: Path, progress: Path) -> MpiProgram:
         return MpiProgram(
@@ -425,19 +415,5 @@ def unfinished(plan: Plan, journal: Journal) -> Plan:
 
 
 def remaining(launch: Launch, journal: Journal) -> list[int]:
-    """Return the positions of a launch that remain to be visited.
-
-    They have no record yet. A case that failed in this launch is not visited again, and a case for which one visit
-    is enough only once.
-    """
-    left: list[int] = []
-    for case, positions in launch.positions.items():
-        statuses = [journal.statuses.get((launch.number, position)) for position in positions]
-        done = [status for status in statuses if status is not None]
-        if any(status != "ok" for status in done):
-            continue
-        open_positions = [position for position, status in zip(positions, statuses, strict=True) if status is None]
-        if budget.one_visit_is_enough(journal.seen.get(case), launch, case):
-            open_positions = [] if done else open_positions[:1]
-        left += open_positions
-    return sorted(left)
+    """Return the positions of a launch that remain to be visited: those that have no record yet."""
+    return [at for at in range(len(launch.cases)) if (launch.number, at) not in journal.statuses]

@@ -110,6 +110,7 @@ def compared(statements: Iterable[Statement], known: KnownValues) -> list[Compar
 def _compared(one: Statement, known: KnownValues) -> ComparedValue:
     found, predicted = known.quotient(one.of, one.over), _predicted(one, known)
     values = [known.read(name) for name in one.names]
+    most = max(values, key=lambda value: value.ranks)
     printed = [f"published at {name} = {value}" for name, value in one.published_at.items()]
     other = known.incomparable(one) if found else ""
     if found:
@@ -125,8 +126,8 @@ def _compared(one: Statement, known: KnownValues) -> ComparedValue:
         unit=one.kind,
         limit=_limit(one, known),
         origin=_origin(found, predicted, frozenset().union(*(value.origins for value in values))),
-        size=values[-1].size,
-        ranks=values[-1].ranks,
+        size=most.size,
+        ranks=most.ranks,
         remark="; ".join(filter(None, dict.fromkeys([one.remark, *printed, *about, other]))),
         where=one.where,
         says=says(one),

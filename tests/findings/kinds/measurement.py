@@ -68,7 +68,9 @@ def without_failures(context: Context) -> Context:
 
 
 def tight(context: Context) -> Context:
-    return replace(context, summaries=[s.model_copy(update={"converged_share": 0.5}) for s in context.summaries])
+    return replace(
+        context, summaries=[s.model_copy(update={"relative_interval": 0.05}) for s in context.summaries]
+    )
 
 
 def below_minimum(context: Context) -> Context:
@@ -116,7 +118,7 @@ def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0, faults: i
                 waited_s=amount * waited_s,
                 steal_s=amount * steal_s,
             )
-            return replace(case, visits=[replace(visit, disturbances=counts) for visit in case.visits])
+            return replace(case, duration_s=0.1, disturbances=counts)
 
         return with_samples(context, cases=[seen(n, case) for n, case in enumerate(context.samples.cases)])
 

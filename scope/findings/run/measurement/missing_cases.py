@@ -32,7 +32,7 @@ def _not_reached(context: Context) -> tuple[list[str], int]:
     if context.plan is None:
         return [], 0
     seen = {(one.launch, one.case.key) for one in context.samples.cases}
-    planned = [(launch.number, key) for launch in context.plan.launches for key in launch.positions]
+    planned = [(launch.number, key) for launch in context.plan.launches for key in map(launch.key, launch.cases)]
     return [key[0] for number, key in planned if (number, key) not in seen], len(planned)
 
 

@@ -1,4 +1,4 @@
-"""Cases whose median never reached the target precision."""
+"""Cases whose intervals are wide."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from scope.findings.run.context import Context, one_of_each_case
 from scope.findings.run.measurement import machine_states
 
 WIDE = 0.1
-"""Half width of the final interval over the median above which a figure cannot be trusted."""
+"""Half width of the interval over the median above which a figure cannot be trusted."""
 
 
 def find(context: Context) -> list[Finding]:
-    """Find cases that reached the target precision in no launch; one finding for all of them."""
-    # Nothing was to converge in a mix of jobs, nor in what another program printed.
+    """Find cases whose interval over the launches is wide, or that have none; one finding for all of them."""
+    # Nothing was repeated in a mix of jobs, nor in what another program printed.
     sampled = [one for one in context.headlines if context.catalog[one.benchmark].native]
     measured = [one for one in sampled if one.origin != "imported"]
     cases = [one for one in one_of_each_case(measured) if not one.dimensionless]
-    noisy = [one for one in cases if one.converged_share == 0]
+    noisy = [one for one in cases if one.relative_interval is None or one.relative_interval > WIDE]
     if not noisy:
         return []
     worst = sorted(noisy, key=lambda s: -(s.relative_interval or float("inf")))
     wide = worst[0].relative_interval
-    spread = f"up to ±{units.share(wide)} over all launches" if wide is not None else "some have no interval"
+    spread = f"up to ±{units.share(wide)}" if wide is not None else "some have none"
     return [
         Finding(
             code="noisy-case",
             about="measurement",
             cause=machine_states.cause_of(noisy),
-            severity="warning" if wide is None or wide > WIDE else "information",
-            title=f"{len(noisy)} of {len(cases)} cases did not reach the target precision ({spread})",
+            severity="warning",
+            title=f"{len(noisy)} of {len(cases)} cases have intervals over ±{units.share(WIDE)} ({spread})",
             where={"benchmark": worst[0].benchmark, "cases": len(noisy)},
             evidence=[
                 Evidence(
@@ -38,7 +38,7 @@ def find(context: Context) -> list[Finding]:
                 )
                 for s in worst[:10]
             ],
-            advice="Allow more time (`scope run --time SECONDS` or `--budget SECONDS`) and more launches "
-            "(`--launches`), and look for other processes on the machine.",
+            advice="Ask for more launches (`scope run --launches NUMBER`), and look for other processes on the "
+            "machine.",
         )
     ]

@@ -10,7 +10,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.run.context import Context
 from scope.findings.run.measurement import machine_states
 from scope.samples.records import Disturbances
-from scope.samples.samples import CaseSamples, Visit
+from scope.samples.samples import CaseSamples
 
 WAITED = 0.1
 """Share of a visit that a rank waited for its processor: daemons and Scope's own supervisor need less."""
@@ -68,20 +68,20 @@ def find(context: Context) -> list[Finding]:
     Ranks that share processors tell nothing.
     """
     cases = [one for one in context.samples.cases if one.ok and not context.shares_processors(one.case)]
-    seen = [(one, visit) for one in cases for visit in one.visits if visit.disturbances is not None]
+    seen = [one for one in cases if one.disturbances is not None]
     return [finding for taker in TAKERS for finding in _taken(context, seen, taker)]
 
 
-def _taken(context: Context, seen: list[tuple[CaseSamples, Visit]], taker: Taker) -> list[Finding]:
+def _taken(context: Context, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
     processors = max((host.processor.threads for host in context.machine.hosts), default=1)
     lost = [
         seconds
         if visit.disturbances
         and (seconds := taker.lost_s(visit.disturbances) or 0.0) >= taker.least(visit.duration_s, processors)
         else 0.0
-        for _, visit in seen
+        for visit in seen
     ]
-    taken = [(one, seconds) for (one, _), seconds in zip(seen, lost, strict=True) if seconds]
+    taken = [(one, seconds) for one, seconds in zip(seen, lost, strict=True) if seconds]
     explains = _explains_a_state(context, seen, lost)
     if len(taken) <= (TOLERATED_IN_A_STATE if explains else TOLERATED) * len(seen):
         return []
@@ -96,7 +96,7 @@ def _taken(context: Context, seen: list[tuple[CaseSamples, Visit]], taker: Taker
             cause=machine_states.CAUSE if explains else "",
             severity="warning",
             title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the visits to cases, in "
-            f"{len(launches)} of {len({one.launch for one, _ in seen})} launches",
+            f"{len(launches)} of {len({one.launch for one in seen})} launches",
             where={"cases": len(worst), "launches": len(launches)},
             evidence=[
                 Evidence(what=f"{taker.what} during a visit to {label}", value=seconds, unit="s")
@@ -107,11 +107,11 @@ def _taken(context: Context, seen: list[tuple[CaseSamples, Visit]], taker: Taker
     ]
 
 
-def _explains_a_state(context: Context, seen: list[tuple[CaseSamples, Visit]], lost: list[float]) -> bool:
+def _explains_a_state(context: Context, seen: list[CaseSamples], lost: list[float]) -> bool:
     """Return whether visits in the slow state are disturbed much more often than those in the fast one."""
     if len(context.course.states) < 2:
         return False
-    states = [context.course.state_during(visit) for _, visit in seen]
+    states = [context.course.state_during(visit) for visit in seen]
     fast, slow = (
         [seconds > 0 for seconds, state in zip(lost, states, strict=True) if state == wanted] for wanted in (0, 1)
     )

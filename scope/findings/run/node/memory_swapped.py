@@ -64,7 +64,7 @@ def swapped(context: Context) -> dict[Key, Swapping]:
 
 
 def _swapping(cases: Iterable[CaseSamples]) -> Swapping | None:
-    visits = [visit for case in cases for visit in case.visits if visit.disturbances is not None]
+    visits = [visit for visit in cases if visit.disturbances is not None]
     faults = [visit.disturbances.major_faults.sum if visit.disturbances else 0 for visit in visits]
     many = [
         count >= FEWEST_FAULTS and count >= FAULTS_PER_S * visit.duration_s
