@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope import units
-from scope.cli.options import Json, Transport
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen
 
 if TYPE_CHECKING:
     from scope.lab.description import Lab
@@ -98,16 +101,22 @@ def storage(name: Name, json: Json = False) -> None:
         print(f"{row.what:<6}  {row.host}: {space if row.total_bytes else 'does not answer'}{dead}")
 
 
+@takes(given=chosen(Experiment, "transport"))
 def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
-    transport: Transport = None,
+    *,
+    given: Given,
 ) -> None:
     """Run a command on a host of a lab."""
     from scope.engine import lab
 
-    raise typer.Exit(lab.run_on_host(*lab.over_transport(lab.find(name), host, words, transport or "default")))
+    raise typer.Exit(
+        lab.run_on_host(
+            *lab.over_transport(lab.find(name), host, words, ",".join(given.get("transport", ["default"])))
+        )
+    )
 
 
 def within(

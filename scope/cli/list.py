@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scope.cli.options import Json, Mpi
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from scope.catalog.benchmark import Benchmark
 
 
+@takes(given=chosen(Experiment, "mpi"))
 def command(
     patterns: Annotated[
         list[str] | None, typer.Argument(metavar="PATTERN", help="Benchmarks: mpi, 'mpi.*' or mpi.latency.")
@@ -21,7 +25,8 @@ def command(
     module: Annotated[
         str | None, typer.Option(help="Only what this module runs: baseline, standard or advanced.")
     ] = None,
-    mpi: Mpi = None,
+    *,
+    given: Given,
     json: Json = False,
 ) -> None:
     """List the benchmarks, the module that runs each, and why one is not available."""
@@ -29,7 +34,7 @@ def command(
     from scope.cli.output import print_json
     from scope.engine import benchmarks
 
-    listed = benchmarks.select(patterns or [], module, mpi)
+    listed = benchmarks.select(patterns or [], module, given.get("mpi"))
     if json:
         print_json([_object(each) for each in listed.benchmarks])
     else:

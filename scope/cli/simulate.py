@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output, RunFolder
+from scope.cli.settings import Given, takes
+from scope.settings.simulation import SimulationSettings
+from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from scope.engine.simulate import Simulated
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from scope.statistics.summary import Summary
 
 
+@takes(limits=declared(SimulationSettings))
 def command(
     run: RunFolder,
     patterns: Annotated[
@@ -76,13 +80,8 @@ def command(
             " exceed the memory; their data are not verified.",
         ),
     ] = False,
-    memory: Annotated[
-        str | None,
-        typer.Option(metavar="BYTES", help="Memory for the simulation: 8Gi; default: most of what is free."),
-    ] = None,
-    case_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds after which a case, or the program, ends.")
-    ] = 120,
+    *,
+    limits: Given,
     every: Annotated[bool, typer.Option("--all", help="Show the error of every case.")] = False,
     output: Output = None,
     json: Json = False,
@@ -99,6 +98,7 @@ def command(
     from scope.engine import simulate
     from scope.engine.simulation_request import SimulateOptions
 
+    asked = SimulationSettings(**limits)
     changes = _changes(choose or [])
     if offers is not None:
         given = {"--set": choose, "--hosts": hosts, "--topology": topology, "--cost": cost, "--program": program}
@@ -115,8 +115,8 @@ def command(
         collectives=collectives,
         program=_words(program),
         share_memory=share_memory,
-        memory_bytes=None if memory is None else _bytes(memory),
-        case_limit_s=case_limit,
+        memory_bytes=asked.memory_bytes,
+        limit_s=asked.limit_s,
         output=output,
         command=sys.argv,
     )
@@ -204,20 +204,6 @@ def _changes(words: list[str]) -> dict[str, float]:
             raise UsageError(f"--set {word}: {key} is given twice")
         found[key] = value
     return found
-
-
-def _bytes(text: str) -> float:
-    """Read an amount of memory; UsageError for what is none."""
-    from scope import units
-    from scope.errors import UsageError
-
-    try:
-        count = units.parsed(text)
-    except ValueError as error:
-        raise UsageError(f"--memory {text}: {error}") from error
-    if count <= 0:
-        raise UsageError(f"--memory {text}: must be more than 0 bytes")
-    return count
 
 
 def _check_cost(cost: float, changed: bool) -> None:

@@ -13,8 +13,9 @@ from scope.engine.results import Run
 from scope.errors import InterruptedRunError, ScopeError, UsageError
 from scope.models.published.judgement import Observed
 from scope.models.published.place import Place
-from scope.plan.experiment import Experiment, write
+from scope.plan.experiment import write
 from scope.rundirectory import RunDirectory, write_json, write_text
+from scope.settings.experiment import Experiment
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.catalog.catalog import Catalog, Settings
-from scope.engine.options import case_limit
 from scope.engine.results import Run
 from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import Machine, NativeBuild
@@ -52,7 +51,7 @@ class SimulateOptions:
     their own have no room; nothing is verified."""
     memory_bytes: float | None = None
     """Of all launches that run at a time; None: most of what is free on this machine."""
-    case_limit_s: float = 120.0
+    limit_s: float = 120.0
     """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
     command: Sequence[str] = field(default=(), compare=False)
@@ -64,9 +63,8 @@ class SimulateOptions:
 
     @property
     def limits(self) -> Limits:
-        """The time limits of a launch; UsageError where the limit of a case is not possible."""
-        limit_s = case_limit(self.case_limit_s)
-        return Limits(start_s=limit_s, case_s=limit_s, end_s=END_S)
+        """The time limits of a launch."""
+        return Limits(start_s=self.limit_s, case_s=self.limit_s, end_s=END_S)
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def test_words_are_filled_in() -> None:
             | {"transport": "active-messages"},
             "transport = active-messages: the ranks of a command that is not monitored cannot be told",
         ),
-        ({"launcher": {"hosts": [""]}}, 'launcher.hosts.0 = "": must not be empty'),
+        ({"launcher": {"hosts": [""]}}, 'launcher.hosts[0] = "": must be a host\'s name'),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:

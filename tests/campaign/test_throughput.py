@@ -41,7 +41,7 @@ def test_a_mix_is_interrupted_resumed_and_shown(tmp_path: Path) -> None:
     assert "continue with: scope throughput --resume out" in errors
     assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "interrupted"
     assert (
-        "must not be given beside --resume"
+        "the run keeps its settings; seed must not be given"
         in answered(tmp_path, "throughput", "--resume", "out", "--seed", "1").refusal()
     )
 

@@ -19,7 +19,7 @@ from scope.engine.own_command import Ended
 from scope.errors import ScopeError
 from scope.models.published.place import Place, Scale
 from scope.models.published.reference import names
-from scope.plan.experiment import Experiment
+from scope.settings.experiment import Experiment
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
 ROW = {

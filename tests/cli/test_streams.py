@@ -136,7 +136,7 @@ def circle(folder: Path) -> list[str]:
         (lambda _: ["show", "."], ".: is not a run directory: it has no run.json; must be a run directory"),
         (lambda _: ["run", "--hosts", ""], "scope: --hosts: must not be followed by an empty value"),
         (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: must not be followed by an empty value"),
-        (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: must not be followed by an empty value"),
+        (lambda _: ["soak", "--time", "", "--", "true"], "scope: --time: must not be followed by an empty value"),
         (lambda _: ["compare", "", ""], "scope: compare: must not be followed by an empty value"),
         (
             lambda _: ["list", "nosuch", "--mpi", "embedded"],

@@ -27,8 +27,6 @@ from scope.simulation.start import FEW_RANKS, algorithms
     ("options", "words"),
     [
         (SimulateOptions(collectives="mpi"), "--collectives mpi: must be one of openmpi, mpich"),
-        (SimulateOptions(case_limit_s=-3), "--case-limit -3: must be more than 0 seconds"),
-        (SimulateOptions(case_limit_s=float("nan")), "--case-limit nan: must be more than 0 seconds"),
         (SimulateOptions(only=["mpi.alltoall"]), "no result of mpi.alltoall of several ranks"),
         (SimulateOptions(changes={"link.speed": 2.0}), "--set link.speed=2: unknown key"),
         (SimulateOptions(hosts=64), "--hosts 64: the run has one host"),

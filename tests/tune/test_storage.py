@@ -107,12 +107,12 @@ def test_two_numbers_of_processes_say_nothing_of_others() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--direction", "both"], "--direction both: must be write or read"),
-        (["--file", "many"], "--file many: must be shared or per_process"),
-        (["--file-bytes", "1"], "--file-bytes 1: must be from 64 KiB"),
-        (["--ranks", "2,x"], "--ranks x: must be an integer"),
-        (["--ranks", "0"], "--ranks 0: must be numbers from 1"),
-        (["--launches", "0"], "--launches 0: must be from 1"),
+        (["--direction", "both"], "--direction both: must be one of write, read"),
+        (["--file", "many"], "--file many: must be one of shared, per_process"),
+        (["--file-bytes", "1"], "--file-bytes 1: must be a size from 64Ki to 16Ti"),
+        (["--ranks", "2,x"], "--ranks 2,x: x: must be an integer"),
+        (["--ranks", "0"], "--ranks 0: must be an integer from 1"),
+        (["--launches", "0"], "--launches 0: must be an integer from 1"),
     ],
 )
 def test_nonsense_is_refused(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
