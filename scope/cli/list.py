@@ -23,7 +23,8 @@ def command(
         list[str] | None, typer.Argument(metavar="PATTERN", help="Benchmarks: mpi, 'mpi.*' or mpi.latency.")
     ] = None,
     module: Annotated[
-        str | None, typer.Option(help="Only what this module runs: baseline, standard or advanced.")
+        str | None,
+        typer.Option(metavar="baseline|standard|advanced", help="Only what this module runs."),
     ] = None,
     *,
     given: Given,

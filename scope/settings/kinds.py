@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from scope import units
 from scope.errors import WrongValueError
@@ -25,6 +25,7 @@ class Kind:
 
     metavar: str = field(default="TEXT", kw_only=True)
     """What stands for the value in help; words that are divided by `|` are all that is allowed."""
+    json_type: ClassVar[str] = "string"
 
     def read(self, value: Any) -> Any:
         """Return a value of a file or a program; raises ValueError that says what is allowed."""
@@ -47,7 +48,7 @@ class Kind:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the value in files."""
-        return {"type": "string"}
+        return {"type": self.json_type}
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,13 @@ class Text(Kind):
 class Flag(Kind):
     """True or false."""
 
+    json_type: ClassVar[str] = "boolean"
+
     def read(self, value: Any) -> bool:
         """Return the value."""
         if not isinstance(value, bool):
             raise ValueError("must be true or false")
         return value
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the value in files."""
-        return {"type": "boolean"}
 
 
 class Choice(Kind):
@@ -103,7 +101,7 @@ class Choice(Kind):
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the value in files."""
-        return {"type": "string", "enum": self.metavar.split("|")}
+        return {"enum": self.metavar.split("|")}
 
 
 @dataclass(frozen=True)
@@ -115,18 +113,32 @@ class Number(Kind):
     above: bool = False
     """Whether it must be more than `least`."""
     metavar: str = field(default="X", kw_only=True)
+    json_type: ClassVar[str] = "number"
+    noun: ClassVar[str] = ""
+    examples: ClassVar[str] = ""
+    """Texts that are read in files, too; empty: files have numbers only."""
 
-    def read(self, value: Any) -> float:
+    def read(self, value: Any) -> Any:
         """Return the number."""
-        return float(self._within(value, (int, float)))
+        if isinstance(value, str) and self.examples:
+            return self.typed(value)
+        types = int if self.json_type == "integer" else (int, float)
+        number: Any = value if isinstance(value, types) and not isinstance(value, bool) else math.nan
+        if not self.least <= number <= self.most or (self.above and number == self.least):
+            raise ValueError(self.allowed)
+        return number if self.json_type == "integer" else float(number)
 
     def typed(self, text: str) -> Any:
         """Return the number that was typed."""
         try:
-            number = self._number(text)
+            number = self.parsed(text.strip())
         except ValueError:
             raise ValueError(self.allowed) from None
         return self.read(number)
+
+    def parsed(self, text: str) -> float:
+        """Return any number that was typed; raises ValueError for other texts."""
+        return units.parsed(text)
 
     def words(self, value: float) -> str:
         """Return the number as it is typed."""
@@ -135,96 +147,63 @@ class Number(Kind):
     @property
     def allowed(self) -> str:
         """What is allowed, in words."""
-        least, most = self.words(self.least), self.words(self.most)
-        if self.above:
-            bounds = f"above {least}" + (f" and at most {most}" if self.most < math.inf else "")
-        else:
-            bounds = f"from {least} to {most}" if self.most < math.inf else f"at least {least}"
-        return f"must be {self._noun()}{bounds}{self._examples()}"
+        least = self.words(self.least)
+        bounds = f"above {least}" if self.above else f"from {least} on"
+        if self.most < math.inf:
+            most = self.words(self.most)
+            bounds = f"{bounds} and at most {most}" if self.above else f"from {least} to {most}"
+        return f"must be {self.noun}{bounds}{self.examples}"
 
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the value in files."""
         bounds = {"exclusiveMinimum" if self.above else "minimum": self.least, "maximum": self.most}
-        return {"type": self._json_type(), **{key: bound for key, bound in bounds.items() if bound < math.inf}}
-
-    def _within(self, value: Any, types: type | tuple[type, ...]) -> Any:
-        number: Any = value if isinstance(value, types) and not isinstance(value, bool) else math.nan
-        if not self.least <= number <= self.most or (self.above and number == self.least):
-            raise ValueError(self.allowed)
-        return number
-
-    def _number(self, text: str) -> float:
-        return float(units.parsed(text))
-
-    def _noun(self) -> str:
-        return ""
-
-    def _examples(self) -> str:
-        return ""
-
-    def _json_type(self) -> str:
-        return "number"
+        return {"type": self.json_type, **{key: bound for key, bound in bounds.items() if bound < math.inf}}
 
 
-@dataclass(frozen=True)
 class Whole(Number):
     """An integer between two bounds; on the command line Ki, Mi or Gi may follow."""
 
-    metavar: str = field(default="N", kw_only=True)
+    json_type, noun = "integer", "an integer "
 
-    def read(self, value: Any) -> int:
-        """Return the integer."""
-        return int(self._within(value, int))
+    def __init__(self, least: int = 0, most: float = math.inf, metavar: str = "N") -> None:
+        super().__init__(least, most, metavar=metavar)
 
-    def _number(self, text: str) -> int:
+    def parsed(self, text: str) -> int:
+        """Return any integer that was typed."""
         return units.whole(text)
 
-    def _noun(self) -> str:
-        return "an integer "
 
-    def _json_type(self) -> str:
-        return "integer"
-
-
-@dataclass(frozen=True)
 class Size(Whole):
     """A number of bytes: `4096`, `16Mi`."""
 
-    metavar: str = field(default="SIZE", kw_only=True)
+    noun, examples = "a size ", ", such as 4096, 64Ki or 2Gi"
 
-    def read(self, value: Any) -> int:
-        """Return the bytes."""
-        return self.typed(value) if isinstance(value, str) else super().read(value)
+    def __init__(self, least: int = 0, most: float = math.inf) -> None:
+        super().__init__(least, most, "SIZE")
+
+    def parsed(self, text: str) -> int:
+        """Return any size that was typed."""
+        return units.whole(text.removesuffix("B"))
 
     def words(self, value: float) -> str:
         """Return the size as it is typed: `16Mi`."""
         return units.size(value).replace(" ", "").removesuffix("B")
 
-    def _number(self, text: str) -> int:
-        return units.whole(text.strip().removesuffix("B"))
 
-    def _noun(self) -> str:
-        return "a size "
-
-    def _examples(self) -> str:
-        return ", such as 4096, 64Ki or 2Gi"
-
-
-@dataclass(frozen=True)
 class Duration(Number):
-    """Seconds: `90`, `90s`, `5m`, `24h`, `1.5d`."""
+    """Seconds: `90`, `90s`, `5m`, `24h`, `1.5d`; 0 is allowed only where it is the least."""
 
-    metavar: str = field(default="TIME", kw_only=True)
+    noun, examples = "a time ", ", such as 90, 90s, 5m or 24h"
 
-    def read(self, value: Any) -> float:
-        """Return the seconds."""
-        return float(self.typed(value) if isinstance(value, str) else super().read(value))
+    def __init__(self, most: float = math.inf, least: float | None = None) -> None:
+        super().__init__(least or 0.0, most, least is None, metavar="TIME")
 
-    def _number(self, text: str) -> float:
-        match = _DURATION.fullmatch(text.strip())
+    def parsed(self, text: str) -> float:
+        """Return any time that was typed."""
+        match = _DURATION.fullmatch(text)
         if match is None:
-            raise ValueError(self.allowed)
+            raise ValueError(text)
         return float(match[1]) * _UNITS_S[match[2]]
 
     def words(self, value: float) -> str:
@@ -233,38 +212,23 @@ class Duration(Number):
         unit_s, name = max(whole) if value and whole else (1.0, "s")
         return f"{value / unit_s:g}{name}"
 
-    def _noun(self) -> str:
-        return "a time "
 
-    def _examples(self) -> str:
-        return ", such as 90, 90s, 5m or 24h"
-
-
-@dataclass(frozen=True)
 class Share(Number):
     """A fraction: `2%` or `0.02`."""
 
-    most: float = 1.0
-    metavar: str = field(default="SHARE", kw_only=True)
+    noun, examples = "a share ", ", such as 2% or 0.02"
 
-    def read(self, value: Any) -> float:
-        """Return the fraction."""
-        return float(self.typed(value) if isinstance(value, str) else super().read(value))
+    def __init__(self, most: float = 1.0, *, above: bool = False) -> None:
+        super().__init__(0.0, most, above, metavar="SHARE")
 
-    def _number(self, text: str) -> float:
-        percent = text.strip().endswith("%")
+    def parsed(self, text: str) -> float:
+        """Return any fraction that was typed."""
         # 2.3 / 100 is 0.023, but 2.3 * 0.01 is not.
-        return float(units.parsed(text.strip().removesuffix("%").strip())) / (100 if percent else 1)
+        return units.parsed(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
 
     def words(self, value: float) -> str:
         """Return the fraction as it is typed: `2%`."""
         return f"{100 * value:.12g}%"
-
-    def _noun(self) -> str:
-        return "a share "
-
-    def _examples(self) -> str:
-        return ", such as 2% or 0.02"
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from scope.settings.kinds import DAY_S, Duration, Whole
-from scope.settings.table import Setting, Table
+from scope.settings.table import Table, setting
 
 JOB_PER_HOST = "A job for each host or pair of hosts"
 
@@ -15,17 +14,11 @@ JOB_PER_HOST = "A job for each host or pair of hosts"
 class QueuePolicy(Table):
     """With --each-host or --pairs: how much of a cluster the jobs may take."""
 
-    max_jobs: Annotated[int, Setting(Whole(1, 10**6), "Jobs in the queue at a time.", JOB_PER_HOST)] = 8
-    nice: Annotated[int, Setting(Whole(0, 2**31 - 1), "How far their priority is lowered.", JOB_PER_HOST)] = 100
-    max_wait_s: Annotated[
-        float,
-        Setting(
-            Duration(0, 30 * DAY_S),
-            "How long to wait for idle hosts while no job runs.",
-            JOB_PER_HOST,
-        ),
-    ] = 0.0
-    max_pending_s: Annotated[
-        float,
-        Setting(Duration(0, DAY_S), "How long a job may stay pending before it is withdrawn.", JOB_PER_HOST),
-    ] = 20.0
+    max_jobs: int = setting(8, Whole(1, 10**6), "Jobs in the queue at a time.", JOB_PER_HOST)
+    nice: int = setting(100, Whole(0, 2**31 - 1), "How far their priority is lowered.", JOB_PER_HOST)
+    max_wait_s: float = setting(
+        0.0, Duration(30 * DAY_S, least=0), "How long to wait for idle hosts while no job runs.", JOB_PER_HOST
+    )
+    max_pending_s: float = setting(
+        20.0, Duration(DAY_S, least=0), "How long a job may stay pending before it is withdrawn.", JOB_PER_HOST
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, get_args, get_type_hints
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from scope.errors import WrongValueError
 from scope.settings.kinds import Flag, Kind, did_you_mean
@@ -12,6 +12,10 @@ from scope.settings.kinds import Flag, Kind, did_you_mean
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic_core import CoreSchema
+
+
+SETTING = "setting"
+"""Where the metadata of a field have it."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,11 @@ class Setting:
     """The heading of help under which it stands; empty: before all headings."""
     option: str = ""
     """The option without dashes where it is not the name of the field without its unit."""
+
+
+def setting(default: Any, kind: Kind, help: str, panel: str = "", option: str = "") -> Any:  # noqa: A002
+    """Declare a field of a table with its default and what it means."""
+    return field(default=default, metadata={SETTING: Setting(kind, help, panel, option)})
 
 
 @dataclass(frozen=True)
@@ -121,12 +130,7 @@ def _declared(table: type[Table], prefix: str) -> Iterator[Declared]:
 
 def _settings(table: type[Table]) -> dict[str, Any]:
     """Return the setting of each field; the default of a field that is a table."""
-    hints = get_type_hints(table, include_extras=True)
-    own = {key: hint for key, hint in hints.items() if hasattr(table, key)}
-    return {
-        key: next((each for each in get_args(hint) if isinstance(each, Setting)), getattr(table, key))
-        for key, hint in own.items()
-    }
+    return {each.name: each.metadata.get(SETTING, each.default) for each in fields(cast(Any, table))}
 
 
 def _read(key: str, setting: Setting | Table, value: Any) -> Any:

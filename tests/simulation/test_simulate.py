@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from scope.catalog.declared import declared
-from scope.cli import simulate as command
+from scope.cli import dispatch
 from scope.engine.simulate import simulate
 from scope.engine.simulated_launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
 from scope.engine.simulation_request import Request, SimulateOptions
@@ -42,17 +42,22 @@ def test_impossible_requests_are_refused_by_name(golden_run: Path, options: Simu
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"cost": -1.0, "choose": ["link.latency=2"]}, "--cost -1: must be more than 0"),
-        ({"cost": 20.0}, "--cost 20: must stand beside a change"),
-        ({"choose": ["link.latency=nan"]}, "--set link.latency=nan: must be key=number"),
-        ({"choose": ["link.latency=2", "link.latency=3"]}, "--set link.latency=3: link.latency is given twice"),
+        (["--cost", "-1", "--set", "link.latency=2"], "--cost -1: must be more than 0"),
+        (["--cost", "20"], "--cost 20: must stand beside a change"),
+        (["--set", "link.latency=nan"], "--set link.latency=nan: must be key=number"),
+        (
+            ["--set", "link.latency=2", "--set", "link.latency=3"],
+            "--set link.latency=3: link.latency is given twice",
+        ),
+        (["--limit", "0"], "--limit 0: must be a time above 0s"),
+        (["--memory", "0"], "--memory 0: must be a size from 1"),
     ],
 )
-def test_the_command_refuses_changes_and_costs_that_mean_nothing(
-    golden_run: Path, arguments: dict[str, Any], words: str
+def test_the_command_refuses_what_means_nothing(
+    golden_run: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UsageError, match=words):
-        command.command(golden_run, **arguments)
+    assert dispatch("simulate", [str(golden_run), *arguments]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_on_many_ranks_no_exchange_has_all_its_messages_under_way_at_once() -> None:
