@@ -20,12 +20,13 @@ from typing import TypeVar
 from scope import units
 from scope.catalog.benchmark import Benchmark, Parameter
 from scope.errors import UsageError
-from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, Batch
+from scope.plan.case import Batch
 from scope.plan.place import Place
 from scope.plan.placement import ALL, KINDS, Kind, Placement
 from scope.settings.kinds import did_you_mean
 from scope.settings.selection import Value
 from scope.settings.selection import factors as factors_of
+from scope.settings.transports import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL
 
 Word = TypeVar("Word", bound=str)
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")

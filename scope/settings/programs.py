@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scope.settings.experiment import MOST_RANKS
-from scope.settings.kinds import DAY_S, HOUR_S, Duration, Flag, Kind, Text, Whole
+from scope.settings.kinds import DAY_S, HOUR_S, Choice, Duration, Flag, Kind, Text, Whole
 from scope.settings.table import Table, setting
+from scope.settings.transports import OF_COMMANDS
 
 _check = (Kind(metavar="COMMAND"), "Command that reads the output of a run and exits with 0 if it is correct.")
 _limit = (Duration(30 * DAY_S), "When a run is ended; default: after 1h.")
 _transport = (
-    Text(metavar="NAME"),
-    "What carries MPI messages: default, or tcp, also inside a host; or active-messages.",
+    Choice(*OF_COMMANDS),
+    "What carries MPI messages: tcp also inside a host, or Scope's active messages.",
 )
 _repetitions = Whole(1, 10_000)
 
