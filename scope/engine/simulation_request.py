@@ -14,6 +14,7 @@ from scope.machine.machine import Machine, NativeBuild
 from scope.models.measurements import short_name
 from scope.plan.case import Batch
 from scope.plan.plan import Launch, Plan
+from scope.settings.simulation import SimulationSettings
 from scope.simulation.calibration import Calibration
 from scope.simulation.platform import Platform
 from scope.simulation.start import SHORT_BYTES
@@ -27,32 +28,16 @@ END_S = 120.0
 
 
 @dataclass(frozen=True)
-class SimulateOptions:
-    """Options of `scope simulate`."""
+class SimulateOptions(SimulationSettings):
+    """Everything that `scope simulate` takes."""
 
-    ranks: Sequence[int] = ()
-    """Numbers of ranks beside those of the run."""
     ranks_that_fit: bool = False
     """Whether those for which the hosts have no room are left out, not refused."""
-    hosts: int | None = None
     changes: Mapping[str, float] = field(default_factory=dict)
-    topology: str | None = None
-    """A network in place of the measured one."""
-    cost: float | None = None
-    """Of these changes, in any currency."""
     only: Sequence[str] = ()
     """Patterns of benchmarks; empty: all that the run measured."""
-    collectives: str | None = None
-    """The library whose choice of algorithms is simulated; None: that of the run."""
     program: Sequence[str] | None = None
     """A program of the user's own, compiled for SMPI, and its arguments."""
-    share_memory: bool = False
-    """Benchmarks of MPI alone have one piece of memory for the buffers of all ranks from the start, not only where
-    their own have no room; nothing is verified."""
-    memory_bytes: float | None = None
-    """Of all launches that run at a time; None: most of what is free on this machine."""
-    limit_s: float = 120.0
-    """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
     command: Sequence[str] = field(default=(), compare=False)
 

@@ -109,7 +109,7 @@ def test_a_size_is_a_number_or_one_of_the_choices() -> None:
         (["--algorithm", "cannon", "--n", "8", "--grids", "--grid-rows", "2"], "--grid-rows 2: not with --grids"),
         (["--algorithm", "sort", "--n", "1Mi", "--grids"], "--grids: sort has no process grid to choose"),
         (["--algorithm", "cannon", "--n", "8", "--ranks", "4..1"], "--ranks 4..1: must be numbers"),
-        (["--algorithm", "cannon", "--n", "8", "--ranks", "1..16777217"], "must be numbers up to 16777216"),
+        (["--algorithm", "cannon", "--n", "8", "--ranks", "1..16777217"], "must be an integer from 1 to 16777216"),
         (["--algorithm", "cannon", "--n", "8", "--with", "x"], "--with x: must be key=value"),
         (["--algorithm", "sort", "--n", "1Mi"], "no measured point to validate algorithm.sort_psrs against"),
         (["--algorithm", "cannon", "--n", "8", "--variant", "tuned"], "matmul_cannon variant=tuned against"),

@@ -42,7 +42,7 @@ def test_impossible_requests_are_refused_by_name(golden_run: Path, options: Simu
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--cost", "-1", "--set", "link.latency=2"], "--cost -1: must be more than 0"),
+        (["--cost", "-1", "--set", "link.latency=2"], "--cost -1: must be above 0"),
         (["--cost", "20"], "--cost 20: must stand beside a change"),
         (["--set", "link.latency=nan"], "--set link.latency=nan: must be key=number"),
         (
