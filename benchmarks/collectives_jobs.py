@@ -15,7 +15,7 @@ from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import site_of, start_command
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation
-from scope.plan import experiment
+from scope.settings.experiment import LauncherSettings
 
 SOURCE = Path(__file__).resolve().with_name("collectives_time.cpp")
 
@@ -36,7 +36,7 @@ class Timer:
         program = folder / "collectives_time"
         command = [found.compiler, "-std=c++20", "-O2", str(SOURCE), "-o", str(program)]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
-        site = site_of(found, experiment.LauncherSettings(), "benchmark")
+        site = site_of(found, LauncherSettings(), "benchmark")
         return cls(found, collectives.build(found), program, site)
 
     def seconds(

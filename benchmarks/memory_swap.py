@@ -81,7 +81,7 @@ def measure(run: Path, group: Path) -> None:
     """Measure the memory copy at both sizes, the ranks inside the group from soon after their start."""
     case = f"node.memory_copy ranks=1 array_bytes={SIZES}"
     options = ["--case", case, "--launches", "3", "--budget", "1", "--output", str(run), "--mpi", "embedded"]
-    options += ["--case-limit", "120"]
+    options += ["--limit", "120"]
     with subprocess.Popen([SCOPE, "run", *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as started:
         entered: set[str] = set()
         while started.poll() is None:

@@ -12,18 +12,13 @@ from scope.version import __version__
 if TYPE_CHECKING:
     from scope.engine.api import compare, run
     from scope.engine.api import open_run as open  # noqa: A004 - read as scope.open
-    from scope.engine.options import JobOptions, LauncherOptions, RunOptions, SamplingOptions
     from scope.engine.results import CaseTimes, LaunchTimes, Run, Statistics
     from scope.errors import ScopeError, UsageError
 
 __all__ = [
     "CaseTimes",
-    "JobOptions",
     "LaunchTimes",
-    "LauncherOptions",
     "Run",
-    "RunOptions",
-    "SamplingOptions",
     "ScopeError",
     "Statistics",
     "UsageError",
@@ -35,7 +30,6 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("compare", "open_run", "run"), "scope.engine.api"),
-    **dict.fromkeys(("JobOptions", "LauncherOptions", "RunOptions", "SamplingOptions"), "scope.engine.options"),
     **dict.fromkeys(("CaseTimes", "LaunchTimes", "Run", "Statistics"), "scope.engine.results"),
     **dict.fromkeys(("ScopeError", "UsageError"), "scope.errors"),
 }

@@ -29,3 +29,12 @@ class OutOfTimeError(InterruptedRunError):
     """The batch job of this run is about to end; the run can be resumed in another job (exit code 124)."""
 
     exit_code = 124
+
+
+class WrongValueError(ValueError):
+    """A value that is not allowed: its place below what was read, and what is allowed there."""
+
+    def __init__(self, key: str, value: object, allowed: str) -> None:
+        super().__init__(allowed)
+        self.key = key
+        self.value = value

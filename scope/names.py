@@ -1,12 +1,9 @@
-"""Texts that become names of folders, or lines of another program's input."""
+"""Names: those that become names of folders, and those of many hosts in short."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated
-
-from pydantic import AfterValidator
 
 from scope.errors import UsageError
 
@@ -24,16 +21,6 @@ def refuse_odd_name(where: str, name: str) -> str:
     return name
 
 
-def printable(text: str) -> str:
-    """Return a text without line breaks and control characters, which other programs would misread.
-
-    Raises ValueError for any other text.
-    """
-    if not text.isprintable():
-        raise ValueError("must have no line breaks or control characters")
-    return text
-
-
 def several(names: Sequence[str]) -> str:
     """Return names in words: all of a few, else the first ones and how many more there are."""
     return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
@@ -41,29 +28,6 @@ def several(names: Sequence[str]) -> str:
 
 FEW = 4
 """Names that are listed: a cluster may have thousands of hosts."""
-LONGEST = 4096
-"""Characters of a path on Linux; what takes time by the square of its length, such as a pattern, stays fast."""
-
-
-def _not_empty(text: str) -> str:
-    if not text:
-        raise ValueError("must not be empty")
-    if len(text) > LONGEST:
-        raise ValueError(f"has {len(text)} characters; must have at most {LONGEST}")
-    return text
-
-
-def _passable(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("must not have the character U+0000, which ends an argument")
-    return text
-
-
-Argument = Annotated[str, AfterValidator(_passable)]
-"""A word for another program, as it stands."""
-Printable = Annotated[str, AfterValidator(printable)]
-Text = Annotated[Printable, AfterValidator(_not_empty)]
-"""A path, a word or a name for another program."""
 
 
 def host_ranges(hosts: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from scope.errors import ScopeError, UsageError
+from scope.errors import ScopeError, UsageError, WrongValueError
 from scope.new_file import new_file
 from scope.strict import Strict, Unix
 
@@ -425,6 +425,9 @@ def explain(error: ValidationError) -> str:
     """Name the first thing that is wrong: `key = value: what is allowed`."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole"
+    wrong = first.get("ctx", {}).get("error")
+    if isinstance(wrong, WrongValueError):
+        return f"{key}{wrong.key} = {shortened(wrong.value)}: {wrong}"
     if first["type"] == "missing":
         return f"{key}: missing"
     if first["type"] == "extra_forbidden":

@@ -1,10 +1,10 @@
-"""The bases of every record that crosses a stage: immutable, and strict about its keys."""
+"""The bases of every record that crosses a stage: immutable, and strict about its keys and texts."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Unix = Annotated[float, Field(ge=0, le=1e11)]
 """Seconds since 1970 began, to the year 5138: no calendar has a date for the greatest numbers."""
@@ -20,3 +20,38 @@ class Asked(Strict):
     """A table that people write: `true` is no number, `"3"` is no integer, and no number is nan or infinite."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+def printable(text: str) -> str:
+    """Return a text without line breaks and control characters, which other programs would misread.
+
+    Raises ValueError for any other text.
+    """
+    if not text.isprintable():
+        raise ValueError("must have no line breaks or control characters")
+    return text
+
+
+LONGEST = 4096
+"""Characters of a path on Linux; what takes time by the square of its length, such as a pattern, stays fast."""
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
+    if len(text) > LONGEST:
+        raise ValueError(f"has {len(text)} characters; must have at most {LONGEST}")
+    return text
+
+
+def _passable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not have the character U+0000, which ends an argument")
+    return text
+
+
+Argument = Annotated[str, AfterValidator(_passable)]
+"""A word for another program, as it stands."""
+Printable = Annotated[str, AfterValidator(printable)]
+Text = Annotated[Printable, AfterValidator(_not_empty)]
+"""A path, a word or a name for another program."""

@@ -55,7 +55,7 @@ class Monitor:
             options={
                 "interval_s": f"{self.options.interval_s:g}",
                 "trace": self.options.trace,
-                "depth": str(self.options.depth),
+                "depth": str(self.options.frames),
             },
             machine=self.machine,
         )
@@ -68,5 +68,5 @@ def monitor_of(mpi: MpiInstallation, interval_s: float) -> Monitor:
 
     if monitor.built(mpi) is None:
         logger.info("compiling the monitor for %s %s ...", mpi.name, mpi.version)
-    options = Options(interval_s=interval_s, depth=0).checked()
+    options = Options(interval_s=interval_s, depth=0)
     return Monitor(mpi, monitor.build(mpi), options, discover.machine([discover.this_host()], None))

@@ -13,11 +13,12 @@ from scope.errors import UsageError
 from scope.lab.active import active
 from scope.launch import active_messages
 from scope.launch.cluster import Cluster, probe_cluster
-from scope.launch.launcher import Command, HostSlots, MpiProgram
+from scope.launch.launcher import Command, MpiProgram
 from scope.launch.site import site_of, start_command
 from scope.machine import processors
 from scope.plan.case import over_active_messages
 from scope.profiles.program import located, recognise
+from scope.settings.hosts import HostSlots
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,13 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from scope.errors import UsageError
-from scope.names import NAME, Argument, Printable, Text
+from scope.names import NAME
 from scope.plan.case import over_active_messages
-from scope.plan.experiment import LauncherSettings
 from scope.profiles.program import LAUNCHERS
 from scope.rundirectory import explain, read_toml
-from scope.strict import Asked, Strict
+from scope.settings.experiment import LauncherSettings
+from scope.settings.kinds import did_you_mean
+from scope.strict import Argument, Asked, Printable, Strict, Text
 
 
 def _variable(name: str) -> str:
@@ -308,10 +309,8 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "value_error" and not first["loc"]:
         return str(first["ctx"]["error"])
     if first["type"] == "extra_forbidden":
-        known = list((LauncherSettings if first["loc"][0] == "launcher" else Study).model_fields)
-        close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        return f"{explain(error)}; allowed are {', '.join(known)}{hint}"
+        known = list(Study.model_fields)
+        return f"{explain(error)}; allowed are {', '.join(known)}{did_you_mean(str(first['loc'][-1]), known)}"
     return explain(error)
 
 

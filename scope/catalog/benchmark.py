@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from scope.catalog.expression import names_in
 from scope.catalog.ranks import Ranks
+from scope.settings.experiment import Module
 from scope.strict import Strict
 
 Value = bool | int | float | str
@@ -22,7 +23,6 @@ Quantity = Literal["time", "time_per_step", "bytes", "flops", "messages", "obser
 """The source of a metric: the time, the time of each declared step, declared work over the time, or an observed
 series."""
 
-Module = Literal["baseline", "standard", "advanced"]
 MODULES: tuple[Module, ...] = ("baseline", "standard", "advanced")
 """From the smallest; each includes those before it."""
 

@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
-from scope.cli.options import Json, Mpi
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
 from scope.errors import UsageError
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen
 
 
+@takes(given=chosen(Experiment, "mpi"))
 def command(
-    mpi: Mpi = None,
+    *,
+    given: Given,
     json: Json = False,
     collectives: Annotated[
         bool, typer.Option("--collectives", help="The topology-aware collectives instead of the native program.")
@@ -35,6 +40,7 @@ def command(
     from scope.build import blas, scalapack
     from scope.engine import builds
 
+    mpi = given.get("mpi")
     if collectives:
         _collectives(mpi, json)
         return

@@ -7,30 +7,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scope.cli.options import Json, Mpi, Output, Seed
+from scope.cli.options import Json, Output, Resume
+from scope.cli.settings import Given, refuse_beside, takes
+from scope.settings.experiment import Experiment
+from scope.settings.programs import CampaignSettings
+from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
     from scope.campaign.folder import Head
     from scope.engine.campaign import CampaignResult
 
-Resume = Annotated[Path | None, typer.Option(metavar="DIR", help="Resume this one, which keeps all its settings.")]
-Check = Annotated[
-    str | None, typer.Option(help="Command that reads the output of a run and exits with 0 if it is correct.")
-]
-Limit = Annotated[float | None, typer.Option(help="Seconds after which a run is ended; default: 3600.")]
 
-
+@takes(changes=(*declared(CampaignSettings), *chosen(Experiment, "seed", "mpi")))
 def command(
     study: Annotated[
         Path | None, typer.Argument(metavar="STUDY", help="A .toml file.", show_default=False)
     ] = None,
     output: Output = None,
     resume: Resume = None,
-    repetitions: Annotated[
-        int | None, typer.Option(help="Number of runs of each configuration, instead of the study's.")
-    ] = None,
-    seed: Seed = None,
-    mpi: Mpi = None,
+    *,
+    changes: Given,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs in their order; start none.")] = False,
     json: Json = False,
 ) -> None:
@@ -50,12 +46,11 @@ def command(
         raise UsageError("give either a study (a .toml file) or --resume DIR")
     with resumable("scope campaign"):
         if resume is not None:
-            given = {"--output": output, "--repetitions": repetitions, "--seed": seed, "--mpi": mpi}
-            campaign.refuse_settings(given)
+            refuse_beside(resume, changes, output=output)
             result = campaign.resume("campaign", resume, campaign_progress)
         else:
             assert study is not None
-            head = campaign.head_of(study, campaign.CampaignOptions(repetitions, seed, mpi), sys.argv)
+            head = campaign.head_of(study, changes, sys.argv)
             if dry_run:
                 _print_runs(head)
                 return

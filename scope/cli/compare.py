@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,30 +13,30 @@ import typer
 
 from scope.cli.options import Json
 from scope.cli.output import print_json
+from scope.cli.settings import Given, takes
+from scope.settings.comparing import ComparisonSettings
+from scope.settings.kinds import Share
+from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from scope.comparison.comparison import Comparison
     from scope.comparison.efficiency import Efficiencies
     from scope.comparison.side_by_side import SideBySide
-    from scope.engine.options import RunOptions
 
 
+@takes(options=declared(ComparisonSettings))
 def command(
     runs: Annotated[
         list[str],
         typer.Argument(
             metavar="A B [C]...",
             help="Run directories: before and after, or any number; with --measure two sides, also experiments "
-            "(.toml), MPIs, or native programs. With --fail-on-regression a PERCENT may follow.",
+            "(.toml), MPIs, or native programs. With --fail-on-regression a SHARE may follow.",
             show_default=False,
         ),
     ],
-    threshold: Annotated[
-        float,
-        typer.Option(
-            metavar="PERCENT", help="Relative changes below this count as equal; default: 2.", show_default=False
-        ),
-    ] = 2.0,
+    *,
+    options: Given,
     across_machines: Annotated[
         bool,
         typer.Option("--across-machines", help="Compare although the machines differ; lists the differences."),
@@ -48,12 +49,6 @@ def command(
         bool,
         typer.Option("--confirm", help="Measure worse cases again, in turn; report those that are worse again."),
     ] = False,
-    time: Annotated[
-        float | None,
-        typer.Option(
-            help="Seconds that --measure or --confirm may take; one round is always measured; default: 300."
-        ),
-    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Benchmarks of --measure: mpi.latency, 'mpi.*'; may be repeated."),
@@ -93,7 +88,7 @@ def command(
         bool,
         typer.Option(
             "--fail-on-regression",
-            help="[PERCENT]  Exit with 1 if a case is worse (by more than PERCENT).",
+            help="[SHARE]  Exit with 1 if a case is worse (by more than SHARE, such as 5%).",
         ),
     ] = False,
 ) -> None:
@@ -107,23 +102,23 @@ def command(
     from scope.comparison.compare import compare
     from scope.errors import UsageError
 
-    given, percent = _split_percent(runs, fail_on_regression, 1 if published else 2)
-    if not 0 <= threshold < 100:
-        raise UsageError(f"--threshold = {threshold:g}: must be a percentage from 0 to less than 100")
+    given, beyond = _split_share(runs, fail_on_regression, 1 if published else 2)
+    asked = ComparisonSettings(**options)
     if len(given) > 2 or published:
         if measure or confirm or normalized:
             what = "--published" if published else f"{len(given)} runs given"
             raise UsageError(f"{what}: --measure, --confirm and --normalized take two")
-        _options(measure, confirm, time, only, output)
-        found = _side_by_side(given, baseline, threshold / 100, across_machines, efficiency, html, published or [])
+        _refuse_unmeasured(measure or confirm, options, only, output)
+        found = _side_by_side(given, baseline, asked.threshold, across_machines, efficiency, html, published or [])
         _print_side_by_side(*found, every, json)
-        if fail_on_regression and found[0].regressions(percent / 100):
+        if fail_on_regression and found[0].regressions(beyond):
             raise SystemExit(1)
         return
     if baseline is not None:
         raise UsageError("--baseline: must be given with three runs or more; of two, the first is the baseline")
     paths = (given[0], given[1])
-    options = _options(measure, confirm, time, only, output)
+    _refuse_unmeasured(measure or confirm, options, only, output)
+    benchmarks = {"only": only} if only else {}
     if confirm and (packed := next((path for path in paths if path.is_file()), None)):
         raise UsageError(f"--confirm {packed}: must be a run directory: what is in a packed run is not started")
     if normalized:
@@ -139,7 +134,7 @@ def command(
             raise UsageError(
                 "--measure: must not be combined with --confirm, --efficiency, --html, --across-machines"
             )
-        failed = _measured(paths, options, time, threshold / 100, percent / 100, json)
+        failed = _measured(paths, benchmarks, output, asked, beyond, json)
         raise SystemExit(1 if fail_on_regression and failed else 0)
     a, b = map(str, paths)
     with _folders(paths) as folders:
@@ -147,14 +142,16 @@ def command(
         if shares is not None and html is None and not fail_on_regression:
             _print_efficiencies(shares, json)
             return
-        comparison = compare(folders[0], folders[1], threshold=threshold / 100, across_machines=across_machines)
+        comparison = compare(folders[0], folders[1], threshold=asked.threshold, across_machines=across_machines)
     comparison = comparison.model_copy(update={"a": a, "b": b})
     if confirm:
         from scope.cli.progress import stage_progress
         from scope.engine import interleaved
 
         with stage_progress() as stage:
-            comparison = interleaved.confirm(comparison, options, time or interleaved.TIME_S, stage)
+            comparison = interleaved.confirm(
+                comparison, benchmarks, interleaved.Kept(output, sys.argv), asked.time_s, stage
+            )
     if html is not None:
         from scope.report.comparison.page import render
         from scope.rundirectory import write_text
@@ -164,7 +161,7 @@ def command(
         _print_efficiencies(shares, json)
     else:
         _print(comparison, every, json)
-    if fail_on_regression and comparison.regressions(percent / 100):
+    if fail_on_regression and comparison.regressions(beyond):
         raise SystemExit(1)
 
 
@@ -222,23 +219,22 @@ def _print_side_by_side(found: SideBySide, shares: Efficiencies | None, every: b
         screen.print(table(found, screen.width, every))
 
 
-def _options(
-    measure: bool, confirm: bool, time: float | None, only: list[str] | None, output: Path | None
-) -> RunOptions:
-    """Return what is measured; UsageError where nothing is, and an option says how."""
-    import sys
-
-    from scope.engine.options import RunOptions
+def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, output: Path | None) -> None:
+    """Raise UsageError where nothing is measured, and an option says how."""
     from scope.errors import UsageError
 
-    given = {"--time": time, "--only": only, "--output": output}
-    if not (measure or confirm) and (named := [name for name, value in given.items() if value is not None]):
+    given = {"--time": options.get("time_s"), "--only": only, "--output": output}
+    if not measured and (named := [name for name, value in given.items() if value is not None]):
         raise UsageError(f"{named[0]}: must be given with --measure or --confirm")
-    return RunOptions(only=only, output=output, command=sys.argv)
 
 
 def _measured(
-    sides: tuple[Path, Path], options: RunOptions, time: float | None, threshold: float, beyond: float, json: bool
+    sides: tuple[Path, Path],
+    benchmarks: Given,
+    output: Path | None,
+    asked: ComparisonSettings,
+    beyond: float,
+    json: bool,
 ) -> bool:
     """Measure both sides in turn and print the comparison; return whether one is worse by more than `beyond`."""
     from scope.cli.output import written
@@ -250,7 +246,9 @@ def _measured(
 
     a, b = map(str, sides)
     with stage_progress() as stage:
-        found = interleaved.compare(a, b, options, time or interleaved.TIME_S, threshold, stage)
+        found = interleaved.compare(
+            a, b, benchmarks, interleaved.Kept(output, sys.argv), asked.time_s, asked.threshold, stage
+        )
     if json:
         print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})
     else:
@@ -259,26 +257,27 @@ def _measured(
     return bool(found.comparison.regressions(beyond))
 
 
-def _split_percent(runs: list[str], with_percent: bool, fewest: int) -> tuple[list[Path], float]:
-    """Return the runs, and the percentage that may follow `--fail-on-regression`: a number that is no run."""
+def _split_share(runs: list[str], with_share: bool, fewest: int) -> tuple[list[Path], float]:
+    """Return the runs, and the share that may follow `--fail-on-regression`: a number that is no run."""
     from scope.errors import UsageError
 
     left = list(runs)
-    percent = 0.0
+    beyond = 0.0
     number = next((one for one in reversed(left) if _is_number(one) and not Path(one).exists()), None)
-    if with_percent and number is not None:
+    if with_share and number is not None:
         left.remove(number)
-        percent = float(number)
-        if not 0 <= percent < 100:
-            raise UsageError(f"--fail-on-regression {percent:g}: must be a percentage from 0 to less than 100")
+        try:
+            beyond = Share().typed(number)
+        except ValueError as error:
+            raise UsageError(f"--fail-on-regression {number}: {error}") from error
     if len(left) < fewest:
         raise UsageError(f"{len(left)} run directories given: must be {'two' if fewest > 1 else 'one'} or more")
-    return [Path(run) for run in left], percent
+    return [Path(run) for run in left], beyond
 
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        float(text.removesuffix("%"))
     except ValueError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""`scope completion`: commands and options, completed by a shell."""
+"""`scope completion`: commands, options and their values, completed by a shell."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ BASH = """\
       esac ;;
   esac
   [ "$COMP_CWORD" -eq 1 ] && known="{names}"
+  case "${{COMP_WORDS[1]}} ${{COMP_WORDS[COMP_CWORD-1]}}" in
+{values}
+  esac
   COMPREPLY=($(compgen -W "$known" -- "$word"))
 }}
 complete -o default -F {function} scope
@@ -64,6 +67,11 @@ def _bash(function: str) -> str:
         subcommands="\n".join(f'    "{full}") known="{words}" ;;' for full, words in known.items() if " " in full),
         commands="\n".join(f'      {name}) known="{words}" ;;' for name, words in whole.items()),
         names=" ".join(["help", *COMMANDS]),
+        values="\n".join(
+            f'    "{each.name.split()[0]} {option}") known="{words}" ;;'
+            for each in commands()
+            for option, words in each.values.items()
+        ),
     )
 
 
@@ -84,7 +92,8 @@ def _fish() -> list[str]:
             seen += f"; and __fish_seen_subcommand_from {rest[0]}"
         for spelling in each.spellings:
             option = f"-l {spelling[2:]}" if spelling.startswith("--") else f"-s {spelling[1:]}"
-            lines.append(f"complete -c scope -n '{seen}' {option}")
+            words = each.values.get(spelling)
+            lines.append(f"complete -c scope -n '{seen}' {option}" + (f" -x -a '{words}'" if words else ""))
     return lines
 
 

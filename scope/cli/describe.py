@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scope.cli.options import Json, Mpi
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen
 
 if TYPE_CHECKING:
     from scope.catalog.benchmark import Benchmark, Parameter
@@ -14,11 +17,13 @@ if TYPE_CHECKING:
 PIPE_COLUMNS = 100
 
 
+@takes(given=chosen(Experiment, "mpi"))
 def command(
     name: Annotated[
         str, typer.Argument(metavar="BENCHMARK", help="For example mpi.latency; scope list names all.")
     ],
-    mpi: Mpi = None,
+    *,
+    given: Given,
     json: Json = False,
 ) -> None:
     """Explain one benchmark: what is timed, between which events, on whose clock, and by which rules."""
@@ -30,7 +35,7 @@ def command(
     from scope.cli.output import print_json
     from scope.engine import benchmarks
 
-    found = benchmarks.explain(name, mpi)
+    found = benchmarks.explain(name, given.get("mpi"))
     if json:
         print_json({**found.benchmark.model_dump(), "specification_text": found.specification})
         return

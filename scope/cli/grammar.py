@@ -29,6 +29,12 @@ class Words:
         parts = [part for given, _ in self.options for part in given.replace(" / ", ", ").split(", ")]
         return [part.split()[0] for part in parts if part.startswith("-")]
 
+    @property
+    def values(self) -> dict[str, str]:
+        """Return the words that may follow an option, where its metavar lists them: `core|socket|none`."""
+        listed = [given.split() for given, _ in self.options if "|" in given]
+        return {words[-2]: words[-1].replace("|", " ") for words in listed}
+
 
 @cache
 def commands() -> tuple[Words, ...]:

@@ -10,10 +10,6 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
 
-MPI_AND_HOSTS = "MPI and hosts"
-PROCEDURE = "Measurement procedure"
-BATCH = "Batch system"
-JOB_PER_HOST = "A job for each host or pair of hosts"
 _of_python = re.compile(r" <(list\[(str|Path)\]|str|path)>$")
 """A type that says nothing to a person who calls a program."""
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

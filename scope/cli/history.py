@@ -9,7 +9,10 @@ import typer
 
 from scope.cli.options import Json
 from scope.cli.repository import Place
+from scope.cli.settings import Given, takes
 from scope.errors import UsageError
+from scope.settings.comparing import HistorySettings
+from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +27,7 @@ MENTIONED = 0.02
 """Smaller changes of the whole machine are not printed."""
 
 
+@takes(options=declared(HistorySettings))
 def command(
     benchmarks: Annotated[
         list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
@@ -32,25 +36,14 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: that of the newest run.")
     ] = None,
     most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
-    fail: Annotated[
-        float | None,
-        typer.Option(
-            "--fail-on-regression",
-            metavar="PERCENT",
-            min=0,
-            help="Exit code 1 where the last change of a figure made it worse by more.",
-        ),
-    ] = None,
+    *,
+    options: Given,
     confirm: Annotated[
         bool,
         typer.Option(
             "--confirm", help="Measure the worst regressions again, here; only those that are confirmed count."
         ),
     ] = False,
-    time: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=1, help="Time that --confirm may take; default: as scope run."),
-    ] = None,
     folder: Place = None,
     json: Json = False,
 ) -> None:
@@ -65,9 +58,10 @@ def command(
 
     repository = Repository(folder)
     found = history(repository, cluster, benchmarks or [], most)
-    if time is not None and not confirm:
+    asked = HistorySettings(**options)
+    if asked.time_s is not None and not confirm:
         raise UsageError("--time: must be given with --confirm")
-    confirmed = _confirmed(repository, found, time) if confirm else None
+    confirmed = _confirmed(repository, found, asked.time_s) if confirm else None
     if json:
         print_json(_object(found) | ({} if confirmed is None else {"confirmations": _plain(confirmed)}))
     else:
@@ -76,11 +70,11 @@ def command(
     worst = found.worst_regression()
     if confirmed is not None:
         worst = max([one.change.worse for one in confirmed if one.confirmed], default=0.0)
-    if fail is not None and 100 * worst > fail:
+    if asked.fail_on_regression is not None and worst > asked.fail_on_regression:
         raise typer.Exit(1)
 
 
-def _confirmed(repository: Repository, found: History, time: float | None) -> list[Confirmation]:
+def _confirmed(repository: Repository, found: History, time_s: float | None) -> list[Confirmation]:
     """Measure regressions again; the run stays below runs/."""
     import sys
 
@@ -88,14 +82,13 @@ def _confirmed(repository: Repository, found: History, time: float | None) -> li
     from scope.cli.progress import run_progress
     from scope.engine.history import compiler
     from scope.engine.history_confirmation import confirm as measure
-    from scope.engine.options import RunOptions
     from scope.repository.index import Choice
 
     runs = repository.chosen(Choice(cluster=found.cluster))
     known = {one.fingerprint for one in runs}
     # Another MPI would have other figures.
-    options = RunOptions(time_s=time, command=sys.argv, mpi=compiler(repository, runs[0].id) or None)
-    path, confirmations = measure(repository, found, known, options, run_progress)
+    given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}
+    path, confirmations = measure(repository, found, known, given, sys.argv, run_progress)
     if path is not None:
         written(path)
     return confirmations

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope import units
-from scope.cli.options import Json, Transport
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
+from scope.settings.experiment import Experiment
+from scope.settings.fault import Disturbance
+from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
     from scope.lab.description import Lab
@@ -98,16 +102,22 @@ def storage(name: Name, json: Json = False) -> None:
         print(f"{row.what:<6}  {row.host}: {space if row.total_bytes else 'does not answer'}{dead}")
 
 
+@takes(given=chosen(Experiment, "transport"))
 def exec_command(
     name: Name,
     host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
     words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
-    transport: Transport = None,
+    *,
+    given: Given,
 ) -> None:
     """Run a command on a host of a lab."""
     from scope.engine import lab
 
-    raise typer.Exit(lab.run_on_host(*lab.over_transport(lab.find(name), host, words, transport or "default")))
+    raise typer.Exit(
+        lab.run_on_host(
+            *lab.over_transport(lab.find(name), host, words, ",".join(given.get("transport", ["default"])))
+        )
+    )
 
 
 def within(
@@ -122,69 +132,12 @@ def within(
     raise typer.Exit(run_within(name, words))
 
 
-def fault(
-    name: Name,
-    host: Annotated[str | None, typer.Option(help="For example hpc3.")] = None,
-    trunk: Annotated[str | None, typer.Option(help="For example giza-router.")] = None,
-    rate: Annotated[float | None, typer.Option(help="Rate of the port or trunk in Mbit/s.")] = None,
-    direction: Annotated[
-        str, typer.Option(help="With --rate: both, in (to the host or the trunk's first switch) or out.")
-    ] = "both",
-    loss: Annotated[float | None, typer.Option(help="Share of frames that are lost, 0 to 1.")] = None,
-    duplication: Annotated[float | None, typer.Option(help="Share of frames that arrive twice.")] = None,
-    reordering: Annotated[float | None, typer.Option(help="Share of frames that later ones overtake.")] = None,
-    corruption: Annotated[float | None, typer.Option(help="Share of frames with a wrong bit.")] = None,
-    mtu: Annotated[
-        float | None, typer.Option(help="Silently drop IP packets larger than this many bytes, 68 to 1499.")
-    ] = None,
-    pause: Annotated[
-        float | None, typer.Option(help="Stop the port or trunk for this many ms, below 100, ten times a second.")
-    ] = None,
-    police: Annotated[
-        float | None, typer.Option(help="Drop what every second TCP connection sends above this many Mbit/s.")
-    ] = None,
-    half_duplex: Annotated[
-        bool, typer.Option("--half-duplex", help="Let both directions share the link.")
-    ] = False,
-    queue: Annotated[
-        float | None, typer.Option(help="Bytes that the queues at both ends of the port or trunk hold.")
-    ] = None,
-    dead: Annotated[bool, typer.Option("--dead", help="Cut the port or trunk.")] = False,
-    slow: Annotated[
-        float | None, typer.Option(help="Share of the time in which the host's processes are stopped, 0 to 1.")
-    ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the host's processes.")] = False,
-    server_dead: Annotated[bool, typer.Option("--server-dead", help="Kill the host's storage server.")] = False,
-    disk_full: Annotated[bool, typer.Option("--disk-full", help="Fill the host's disk.")] = False,
-    disk_rate: Annotated[float | None, typer.Option(help="Rate of the host's disk in MB/s.")] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all faults.")] = False,
-) -> None:
+@takes(given=declared(Disturbance))
+def fault(name: Name, *, given: Given) -> None:
     """Inject a fault into a lab that is up, or remove all faults."""
     from scope.engine import lab
 
-    asked = lab.Disturbance(
-        host=host,
-        trunk=trunk,
-        rate_mbit_per_s=rate,
-        direction=direction,  # type: ignore[arg-type] # checked there
-        loss=loss,
-        duplication=duplication,
-        reordering=reordering,
-        corruption=corruption,
-        largest_packet_bytes=mtu,
-        paused_ms=pause,
-        policed_mbit_per_s=police,
-        half_duplex=half_duplex,
-        queue_bytes=queue,
-        dead=dead,
-        slow=slow,
-        stop=stop,
-        server_dead=server_dead,
-        disk_full=disk_full,
-        disk_mb_per_s=disk_rate,
-        clear=clear,
-    )
-    emulated = lab.disturb(name, asked)
+    emulated = lab.disturb(name, Disturbance(**given))
     faults = "; ".join(emulated.state.facts().faults)
     print(f"lab {emulated.state.name}: {faults or 'no faults'}")
 

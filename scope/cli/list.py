@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scope.cli.options import Json, Mpi
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,14 +17,17 @@ if TYPE_CHECKING:
     from scope.catalog.benchmark import Benchmark
 
 
+@takes(given=chosen(Experiment, "mpi"))
 def command(
     patterns: Annotated[
         list[str] | None, typer.Argument(metavar="PATTERN", help="Benchmarks: mpi, 'mpi.*' or mpi.latency.")
     ] = None,
     module: Annotated[
-        str | None, typer.Option(help="Only what this module runs: baseline, standard or advanced.")
+        str | None,
+        typer.Option(metavar="baseline|standard|advanced", help="Only what this module runs."),
     ] = None,
-    mpi: Mpi = None,
+    *,
+    given: Given,
     json: Json = False,
 ) -> None:
     """List the benchmarks, the module that runs each, and why one is not available."""
@@ -29,7 +35,7 @@ def command(
     from scope.cli.output import print_json
     from scope.engine import benchmarks
 
-    listed = benchmarks.select(patterns or [], module, mpi)
+    listed = benchmarks.select(patterns or [], module, given.get("mpi"))
     if json:
         print_json([_object(each) for each in listed.benchmarks])
     else:

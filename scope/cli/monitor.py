@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Output
+from scope.cli.settings import Given, takes
+from scope.settings.monitoring import MonitorSettings
+from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -14,42 +17,14 @@ if TYPE_CHECKING:
     from scope.report.profile.contents import ProfileContents
 
 
+@takes(given=declared(MonitorSettings))
 def command(
     words: Annotated[
         list[str], typer.Argument(metavar="-- COMMAND...", help="For example: -- mpiexec -n 4 ./app input")
     ],
     output: Output = None,
-    mpi: Annotated[
-        str | None,
-        typer.Option(help="openmpi, mpich, embedded, a folder or an mpicxx; default: that of the program."),
-    ] = None,
-    interval: Annotated[float, typer.Option(metavar="S", help="Seconds per row of the time series.")] = 0.1,
-    trace: Annotated[
-        str, typer.Option(metavar="START:SECONDS", help="Trace every call in this window after MPI_Init.")
-    ] = "0:0",
-    depth: Annotated[
-        int | None,
-        typer.Option(help="Stack frames of a call site, 0 to 32; default: 1, with --sample 32."),
-    ] = None,
-    sample: Annotated[
-        float,
-        typer.Option(metavar="HZ", help="Sample the program's computation HZ times per second of CPU time."),
-    ] = 0,
-    wrapper: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Functions that only pass calls on to MPI, such as mp_*; may be repeated. Needs --depth.",
-        ),
-    ] = None,
-    files: Annotated[bool, typer.Option(help="Count what the program does with files.")] = True,
-    transport: Annotated[
-        str,
-        typer.Option(
-            help="default; tcp: also inside a host; active-messages: Scope's own, below the MPI of the program; or"
-            " active-messages.no-flow-control."
-        ),
-    ] = "default",
+    *,
+    given: Given,
     against: Annotated[
         str | None,
         typer.Option(
@@ -69,21 +44,11 @@ def command(
     import sys
 
     from scope.engine import monitor
-    from scope.profiles.monitored_run import MOST_FRAMES, Options
+    from scope.profiles.monitored_run import Options
 
-    options = Options(
-        mpi=mpi,
-        interval_s=interval,
-        trace=trace,
-        depth=depth if depth is not None else MOST_FRAMES if sample else 1,
-        sample_hz=sample,
-        wrappers=tuple(wrapper or ()),
-        files=files,
-        transport=transport,
-    )
     # Records have no cycles: the collector finds nothing, and takes a fifth of the time after the program's end.
     gc.disable()
-    outcome = monitor.monitor(words, options, output, against)
+    outcome = monitor.monitor(words, Options(**given), output, against)
     if outcome.problem:
         print(f"scope monitor: no profile: {outcome.problem}", file=sys.stderr)
         raise typer.Exit(outcome.code)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, RunFolder
+from scope.cli.settings import Given, takes
+from scope.settings.simulation import PredictionSettings
+from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from scope.engine.predict import Predicted
 
-MOST_RANKS = 1 << 24
-"""More than any machine has."""
 
-
+@takes(given=declared(PredictionSettings))
 def command(
     run: RunFolder,
     algorithm: Annotated[
@@ -25,21 +26,9 @@ def command(
         str,
         typer.Option("--n", help="Order of the matrix or grid, elements to sort (8Mi), or a truncation (T42)."),
     ],
-    ranks: Annotated[
-        str,
-        typer.Option(
-            help="Numbers of processes: a list such as 2,4,8, or 1..64 for the powers of two and both ends."
-        ),
-    ] = "1..16",
     variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
-    grid_rows: Annotated[
-        int,
-        typer.Option(help="Rows of the process grid; 0: the algorithm's choice, mostly a square."),
-    ] = 0,
-    grids: Annotated[
-        bool, typer.Option("--grids", help="Every process grid of each number of processes, best first.")
-    ] = False,
-    transport: Annotated[str, typer.Option(help="default or tcp.")] = "default",
+    *,
+    given: Given,
     choose: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="KEY=VALUE", help="Another parameter: iterations=1000; may be repeated."),
@@ -56,10 +45,7 @@ def command(
     options = predict.PredictOptions(
         algorithm=algorithm,
         n=n,
-        ranks=counts(ranks),
-        grid_rows=grid_rows,
-        grids=grids,
-        transport=transport,
+        **given,
         parameters=_parameters(choose or [], variant),
     )
     predicted = predict.predict(run, options)
@@ -90,31 +76,6 @@ def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
             raise UsageError(f"--with {word}: must be key=value, for example iterations=1000")
         given[key] = value
     return given
-
-
-def counts(text: str) -> list[int]:
-    """Read `2,4,8`, or `1..64`: its ends and the powers of two between them; UsageError for anything else."""
-    from scope.errors import UsageError
-    from scope.units import whole
-
-    found: list[int] = []
-    for word in text.split(","):
-        first, dots, last = word.partition("..")
-        try:
-            low = whole(first)
-            high = whole(last) if dots else low
-        except ValueError:
-            low, high = 0, 0
-        if not 1 <= low <= high <= MOST_RANKS:
-            raise UsageError(
-                f"--ranks {text}: must be numbers up to {MOST_RANKS} such as 2,4,8 or a range such as 1..64"
-            )
-        found += [
-            low,
-            *(1 << power for power in range(low.bit_length(), high.bit_length()) if 1 << power < high),
-            high,
-        ]
-    return list(dict.fromkeys(found))
 
 
 def _print_json(predicted: Predicted) -> None:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scope.cli.options import Hosts, Json, Mpi, Output, Oversubscribe, Storage, words
+from scope.cli.options import Json, Output
+from scope.cli.settings import Given, takes
+from scope.settings.comparing import ReproductionSettings
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
     from scope.models.published.overview import ComparedValue
 
 
+@takes(
+    options=declared(ReproductionSettings),
+    given=chosen(Experiment, "mpi", "hosts", "oversubscribe", "storage"),
+)
 def command(
     name: Annotated[
         str | None,
@@ -27,14 +35,9 @@ def command(
     ] = False,
     full: Annotated[bool, typer.Option("--full", help="The published sizes, however long they take.")] = False,
     json: Json = False,
-    launches: Annotated[
-        int | None, typer.Option(help="Number of independent launches (mpiexec) of each case.")
-    ] = None,
-    budget: Annotated[float, typer.Option(help="Seconds per case and launch.")] = 0.2,
-    mpi: Mpi = None,
-    hosts: Hosts = None,
-    oversubscribe: Oversubscribe = False,
-    storage: Storage = None,
+    *,
+    options: Given,
+    given: Given,
     output: Output = None,
     run: Annotated[
         Path | None,
@@ -51,12 +54,6 @@ def command(
         bool,
         typer.Option("--quick", help="With --all: one launch of each case, for 0.05 s: shapes only."),
     ] = False,
-    limit_s: Annotated[
-        float,
-        typer.Option(
-            "--time-limit", metavar="SECONDS", min=1.0, help="With --all: seconds for all experiments together."
-        ),
-    ] = 3600.0,
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
@@ -67,21 +64,22 @@ def command(
     from scope.cli.output import print_json
     from scope.cli.progress import run_progress
     from scope.engine import reproduce
-    from scope.engine.options import LauncherOptions
     from scope.engine.reproduce_all import AllOptions
     from scope.errors import UsageError
 
     if listed:
         _list(json)
         return
+    asked = ReproductionSettings(**options)
     if everything:
-        chosen = [name, launches, run, hosts, storage]
-        if any(each is not None for each in chosen) or oversubscribe or (quick and full):
+        others = [*(key for key in given if key != "mpi"), *(key for key in options if key != "time_s")]
+        if name is not None or run is not None or others or (quick and full):
             raise UsageError(
-                "--all: must not be given with a name, --launches, --run, --hosts, --storage or --oversubscribe,"
-                " nor --quick together with --full"
+                "--all: must not be given with a name, --launches, --budget, --run, --hosts, --storage or"
+                " --oversubscribe, nor --quick together with --full"
             )
-        _all(AllOptions(output, resume, quick, full, limit_s, ("--mpi", mpi) if mpi else ()), json)
+        words = ("--mpi", given["mpi"]) if given else ()
+        _all(AllOptions(output, resume, quick, full, asked.time_s, words), json)
         return
     if quick:
         raise UsageError("--quick: must be given with --all; for one experiment use --launches and --budget")
@@ -91,22 +89,21 @@ def command(
         )
     if [run, output, resume].count(None) < 2:
         raise UsageError("--run, --output, --resume: only one of them must be given")
-    options = reproduce.ReproduceOptions(
+    request = reproduce.ReproduceOptions(
         name=name,
         full=full,
-        launches=launches,
-        budget_s=budget,
-        mpi=mpi,
-        launcher=LauncherOptions(hosts=words(hosts), oversubscribe=oversubscribe or None, storage=storage),
+        launches=asked.launches,
+        budget_s=asked.budget_s,
+        given=given,
         output=output,
         run=run,
         resume=resume,
     )
-    if (lab := reproduce.lab_of(options)) is not None:
+    if (lab := reproduce.lab_of(request)) is not None:
         from scope.cli.lab import run_within
 
         raise typer.Exit(run_within(lab, sys.argv[1:]))
-    found = reproduce.reproduce(options, run_progress, sys.argv)
+    found = reproduce.reproduce(request, run_progress, sys.argv)
     if json:
         print_json([row.model_dump() for row in found.rows])
     else:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output, RunFolder
+from scope.cli.settings import Given, takes
+from scope.settings.simulation import SimulationSettings
+from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from scope.engine.simulate import Simulated
@@ -17,16 +20,13 @@ if TYPE_CHECKING:
     from scope.statistics.summary import Summary
 
 
+@takes(given=declared(SimulationSettings))
 def command(
     run: RunFolder,
     patterns: Annotated[
         list[str] | None,
         typer.Argument(metavar="BENCHMARK", help="Benchmarks of the run: mpi.broadcast, 'mpi.*'; default: all."),
     ] = None,
-    ranks: Annotated[
-        str | None, typer.Option(help="Further numbers of ranks: a list such as 16,64, or 16..1024.")
-    ] = None,
-    hosts: Annotated[int | None, typer.Option(help="Number of hosts, each like those of the run.")] = None,
     choose: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,28 +36,12 @@ def command(
             " factor. May be repeated.",
         ),
     ] = None,
-    topology: Annotated[
-        str | None,
-        typer.Option(metavar="NETWORK", help="fat-tree, dragonfly or torus, of links like those of the run."),
-    ] = None,
-    cost: Annotated[
-        float | None,
-        typer.Option(help="Cost of the change, in any currency: shows what each percent gained costs."),
-    ] = None,
     offers: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="TOML file with several such changes and their costs, in place of these options: shows what each"
             " gains; docs/how-to/simulate.md shows one.",
-        ),
-    ] = None,
-    collectives: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIBRARY",
-            help="Library whose choice of algorithms is simulated: openmpi, mpich, mvapich or intelmpi;"
-            " default: that of the run.",
         ),
     ] = None,
     program: Annotated[
@@ -68,21 +52,8 @@ def command(
             " each number of ranks.",
         ),
     ] = None,
-    share_memory: Annotated[
-        bool,
-        typer.Option(
-            "--share-memory",
-            help="Let all ranks share one piece of memory in every benchmark of MPI alone, not only in those that"
-            " exceed the memory; their data are not verified.",
-        ),
-    ] = False,
-    memory: Annotated[
-        str | None,
-        typer.Option(metavar="BYTES", help="Memory for the simulation: 8Gi; default: most of what is free."),
-    ] = None,
-    case_limit: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds after which a case, or the program, ends.")
-    ] = 120,
+    *,
+    given: Given,
     every: Annotated[bool, typer.Option("--all", help="Show the error of every case.")] = False,
     output: Output = None,
     json: Json = False,
@@ -93,30 +64,24 @@ def command(
     the figures of the run. The result is a run of the origin "simulated". Computation takes as long as it takes
     on this machine.
     """
-    from scope.cli.predict import counts
     from scope.cli.progress import run_progress
     from scope.engine import offers as several
     from scope.engine import simulate
     from scope.engine.simulation_request import SimulateOptions
+    from scope.errors import UsageError
 
     changes = _changes(choose or [])
     if offers is not None:
-        given = {"--set": choose, "--hosts": hosts, "--topology": topology, "--cost": cost, "--program": program}
-        _refuse_beside_offers([name for name, value in given.items() if value is not None])
-    if cost is not None:
-        _check_cost(cost, changed=bool(changes or hosts is not None or topology is not None))
+        own = {"--set": choose, "--program": program}
+        own |= {f"--{key}": given.get(key) for key in ("hosts", "topology", "cost")}
+        _refuse_beside_offers([name for name, value in own.items() if value is not None])
+    if "cost" in given and not changes and not given.keys() & {"hosts", "topology"}:
+        raise UsageError(f"--cost {given['cost']:g}: must stand beside a change: --set, --hosts or --topology")
     options = SimulateOptions(
-        ranks=counts(ranks) if ranks else (),
-        hosts=hosts,
+        **given,
         changes=changes,
         only=patterns or [],
-        topology=topology,
-        cost=cost,
-        collectives=collectives,
         program=_words(program),
-        share_memory=share_memory,
-        memory_bytes=None if memory is None else _bytes(memory),
-        case_limit_s=case_limit,
         output=output,
         command=sys.argv,
     )
@@ -204,30 +169,6 @@ def _changes(words: list[str]) -> dict[str, float]:
             raise UsageError(f"--set {word}: {key} is given twice")
         found[key] = value
     return found
-
-
-def _bytes(text: str) -> float:
-    """Read an amount of memory; UsageError for what is none."""
-    from scope import units
-    from scope.errors import UsageError
-
-    try:
-        count = units.parsed(text)
-    except ValueError as error:
-        raise UsageError(f"--memory {text}: {error}") from error
-    if count <= 0:
-        raise UsageError(f"--memory {text}: must be more than 0 bytes")
-    return count
-
-
-def _check_cost(cost: float, changed: bool) -> None:
-    """Raise UsageError for a cost of nothing that is changed, and for one that is no positive amount."""
-    from scope.errors import UsageError
-
-    if not 0 < cost < float("inf"):
-        raise UsageError(f"--cost {cost:g}: must be more than 0")
-    if not changed:
-        raise UsageError(f"--cost {cost:g}: must stand beside a change: --set, --hosts or --topology")
 
 
 def _by_formula(record: Simulation, one: Summary) -> float | None:

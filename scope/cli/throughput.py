@@ -7,28 +7,21 @@ from typing import Annotated
 
 import typer
 
-from scope.cli.campaign import Resume
-from scope.cli.options import Hosts, Json, Mpi, Output, Seed, words
+from scope.cli.options import Json, Output, Resume
+from scope.cli.settings import Given, refuse_beside, takes
+from scope.settings.experiment import Experiment
+from scope.settings.programs import MixSettings
+from scope.settings.table import chosen, declared
 
 
+@takes(changes=(*declared(MixSettings), *chosen(Experiment, "hosts", "mpi", "seed")))
 def command(
     mix: Annotated[
         Path | None,
         typer.Argument(metavar="MIX", help="TOML file with the jobs; docs/how-to/throughput.md shows one."),
     ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Number of rounds; default: the mix's, else 6.", min=1, max=10000),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            "--for", metavar="30m", help="Duration: 24h, 90m, 30s or 1.5d. No round begins that would end later."
-        ),
-    ] = None,
-    hosts: Hosts = None,
-    mpi: Mpi = None,
-    seed: Seed = None,
+    *,
+    changes: Given,
     output: Output = None,
     resume: Resume = None,
     json: Json = False,
@@ -43,8 +36,7 @@ def command(
     from scope.cli.output import resumable
     from scope.cli.progress import mix_progress
     from scope.cli.show import show_run
-    from scope.engine import campaign, throughput
-    from scope.engine.soak import seconds
+    from scope.engine import throughput
     from scope.errors import UsageError
     from scope.rundirectory import spelt
 
@@ -52,21 +44,11 @@ def command(
         raise UsageError("MIX or --resume DIR: exactly one of them must be given")
     with resumable("scope throughput"), mix_progress() as listener:
         if resume is not None:
-            given = {"--rounds": rounds, "--for": time, "--hosts": hosts, "--mpi": mpi, "--seed": seed}
-            campaign.refuse_settings({**given, "--output": output})
+            refuse_beside(resume, changes, output=output)
             done = throughput.resume(resume, listener)
         else:
             assert mix is not None
-            options = throughput.ThroughputOptions(
-                rounds=rounds,
-                time_s=seconds(time) if time else None,
-                seed=seed,
-                mpi=mpi,
-                hosts=words(hosts),
-                output=output,
-                command=sys.argv,
-            )
-            done = throughput.run(mix, options, listener)
+            done = throughput.run(mix, changes, output, sys.argv, listener)
     show_run(done.directory.path, json=json)
     if not json:
         typer.echo(f"report: {spelt(done.directory.report)}")

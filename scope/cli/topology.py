@@ -9,42 +9,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scope.cli.options import (
-    Binding,
-    Hostfile,
-    Hosts,
-    Interface,
-    Json,
-    LauncherArgument,
-    Mpi,
-    Mpiexec,
-    RanksPerHost,
-    RemoteShell,
-    words,
-)
+from scope.cli.options import Json
+from scope.cli.settings import Given, takes
+from scope.settings.experiment import Experiment
+from scope.settings.table import chosen
 
 if TYPE_CHECKING:
-    from scope.engine.options import LauncherOptions
     from scope.engine.topology import Discovered, Loaded
     from scope.topology.loading import LoadedCut
     from scope.topology.topology import Topology
 
 
+WHERE = chosen(
+    Experiment,
+    *("mpi", "hosts", "hostfile", "ranks_per_host", "binding", "interface", "mpiexec", "remote_shell"),
+    "launcher_argument",
+)
+
+
+@takes(given=(*chosen(Experiment, "seed"), *WHERE))
 def discover(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Topology file; - for the standard output.")
     ] = Path("topology.toml"),
     json: Annotated[bool, typer.Option("--json", help="Print measurements, findings and cost as JSON.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the random choice of hosts.")] = 1,
-    mpi: Mpi = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
-    ranks_per_host: RanksPerHost = None,
-    binding: Binding = None,
-    interface: Interface = None,
-    mpiexec: Mpiexec = None,
-    remote_shell: RemoteShell = None,
-    launcher_argument: LauncherArgument = None,
+    *,
+    given: Given,
 ) -> None:
     """Find groups of hosts, their uplinks and rates by measuring.
 
@@ -57,10 +47,7 @@ def discover(
     from scope.rundirectory import write_text
     from scope.topology import topology
 
-    launcher = _launcher(
-        hosts, hostfile, ranks_per_host, binding, mpiexec, remote_shell, interface, launcher_argument
-    )
-    found = engine.discover(engine.DiscoverOptions(mpi, launcher, seed), stage_progress)
+    found = engine.discover(given, stage_progress)
     text = topology.write(found.discovery.topology)
     if str(output) == "-":
         print(text, end="")
@@ -75,18 +62,12 @@ def discover(
         raise typer.Exit(1)
 
 
+@takes(given=WHERE)
 def load(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A topology.toml.", show_default=False)],
     json: Json = False,
-    mpi: Mpi = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
-    ranks_per_host: RanksPerHost = None,
-    binding: Binding = None,
-    interface: Interface = None,
-    mpiexec: Mpiexec = None,
-    remote_shell: RemoteShell = None,
-    launcher_argument: LauncherArgument = None,
+    *,
+    given: Given,
 ) -> None:
     """Load trunks and bisection, and compare rates with the file.
 
@@ -97,10 +78,7 @@ def load(
     from scope.cli.progress import stage_progress
     from scope.engine import topology as engine
 
-    launcher = _launcher(
-        hosts, hostfile, ranks_per_host, binding, mpiexec, remote_shell, interface, launcher_argument
-    )
-    loaded = engine.load(file, engine.DiscoverOptions(mpi, launcher), stage_progress)
+    loaded = engine.load(file, given, stage_progress)
     if json:
         print_json(
             {
@@ -132,30 +110,6 @@ def show(
         print(read.model_dump_json(indent=1))
     else:
         _draw(read)
-
-
-def _launcher(
-    hosts: str | None,
-    hostfile: str | None,
-    ranks_per_host: int | None,
-    binding: str | None,
-    mpiexec: str | None,
-    remote_shell: str | None,
-    interface: str | None,
-    arguments: list[str] | None,
-) -> LauncherOptions:
-    from scope.engine.options import LauncherOptions
-
-    return LauncherOptions(
-        hosts=words(hosts),
-        hostfile=hostfile,
-        ranks_per_host=ranks_per_host,
-        binding=binding,
-        mpiexec=mpiexec,
-        remote_shell=remote_shell,
-        interface=interface,
-        arguments=arguments or None,
-    )
 
 
 def _print_loads(loaded: Loaded) -> None:

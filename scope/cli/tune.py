@@ -7,32 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scope.cli.options import Hostfile, Hosts, Interface, Mpi, Output, Oversubscribe, Seed, Storage, words
+from scope.cli.options import Output
+from scope.cli.settings import Given, refuse_beside, takes
+from scope.settings.comparing import ComparisonSettings
+from scope.settings.experiment import Experiment
+from scope.settings.searches import LinpackSearch, StorageSearch
+from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
     from scope.engine.tune import Tuned
 
 
+HERE = chosen(Experiment, "seed", "mpi", "hosts", "hostfile", "interface", "oversubscribe")
+
+
+@takes(search=declared(LinpackSearch), given=HERE)
 def linpack(
-    n: Annotated[int | None, typer.Option("--n", help="Order of the matrix in the last round.")] = None,
-    memory_fraction: Annotated[
-        float, typer.Option(help="Without --n: share of the available memory for the matrix.")
-    ] = 0.8,
-    seconds: Annotated[
-        float, typer.Option(help="Without --n: longest time of one solution; inf: only the memory limits it.")
-    ] = 10.0,
-    ranks: Annotated[int | None, typer.Option(help="Number of ranks; default: all slots.")] = None,
-    blocks: Annotated[str | None, typer.Option(metavar="64,128", help="Block sizes (NB) to choose from.")] = None,
-    trials: Annotated[int, typer.Option(help="Combinations of block size and grid to measure.")] = 8,
-    launches: Annotated[
-        int, typer.Option(help="Number of independent launches (mpiexec) of each trial; 6 give intervals.")
-    ] = 6,
-    seed: Seed = None,
-    mpi: Mpi = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
-    interface: Interface = None,
-    oversubscribe: Oversubscribe = False,
+    *,
+    search: Given,
+    given: Given,
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
     resume: Annotated[
@@ -50,64 +43,22 @@ def linpack(
     from scope.cli.output import resumable
     from scope.cli.progress import run_progress
     from scope.engine import tune
-    from scope.engine.options import LauncherOptions, refuse_settings
 
     with resumable("scope tune linpack"):
         if resume is not None:
-            given: dict[str, object] = {
-                "n": n,
-                "ranks": ranks,
-                "blocks": blocks,
-                "seed": seed,
-                "mpi": mpi,
-                "hosts": hosts,
-            }
-            given |= {"hostfile": hostfile, "interface": interface, "output": output}
-            refuse_settings(resume, [name for name, value in given.items() if value])
+            refuse_beside(resume, search, given, output=output)
             tuned = tune.resume(resume, run_progress)
         else:
-            options = tune.TuneOptions(
-                n=n,
-                memory_fraction=memory_fraction,
-                seconds=seconds,
-                ranks=ranks,
-                blocks=_blocks(blocks) if blocks else None,
-                trials=trials,
-                launches=launches,
-                seed=seed,
-                mpi=mpi,
-                launcher=LauncherOptions(
-                    hosts=words(hosts),
-                    hostfile=hostfile,
-                    interface=interface,
-                    oversubscribe=oversubscribe or None,
-                ),
-            )
-            tuned = tune.tune(options, output, run_progress, sys.argv)
+            tuned = tune.tune(LinpackSearch(**search), given, output, run_progress, sys.argv)
     _show(tuned, json)
     raise typer.Exit(0 if tuned.well else 1)
 
 
+@takes(search=declared(StorageSearch), given=(*chosen(Experiment, "storage"), *HERE))
 def storage(
-    direction: Annotated[str, typer.Option(metavar="write|read", help="What is to be fast.")] = "write",
-    storage: Storage = None,
-    file_bytes: Annotated[str, typer.Option(metavar="SIZE", help="Data of each rank.")] = "16Mi",
-    file: Annotated[
-        str | None, typer.Option(metavar="shared|per_process", help="Choose only among such files.")
-    ] = None,
-    ranks: Annotated[
-        str | None, typer.Option(metavar="1,2,4", help="Numbers of ranks to choose from; default: powers of two.")
-    ] = None,
-    trials: Annotated[int, typer.Option(help="Best predictions to measure.")] = 6,
-    launches: Annotated[
-        int, typer.Option(help="Number of independent launches (mpiexec) of each trial; 6 give intervals.")
-    ] = 6,
-    seed: Seed = None,
-    mpi: Mpi = None,
-    hosts: Hosts = None,
-    hostfile: Hostfile = None,
-    interface: Interface = None,
-    oversubscribe: Oversubscribe = False,
+    *,
+    search: Given,
+    given: Given,
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
 ) -> None:
@@ -121,29 +72,11 @@ def storage(
 
     from scope.cli.progress import run_progress
     from scope.engine import tune_storage
-    from scope.engine.options import LauncherOptions
     from scope.report.terminal import storage_tuning
     from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
-    options = tune_storage.StorageTuneOptions(
-        direction=direction,
-        file_bytes=_integer("file-bytes", file_bytes),
-        ranks=[_integer("ranks", word) for word in ranks.split(",")] if ranks else None,
-        files=file,
-        trials=trials,
-        launches=launches,
-        seed=seed,
-        mpi=mpi,
-        launcher=LauncherOptions(
-            hosts=words(hosts),
-            hostfile=hostfile,
-            interface=interface,
-            oversubscribe=oversubscribe or None,
-            storage=storage,
-        ),
-    )
-    tuned = tune_storage.tune(options, output, run_progress, sys.argv)
+    tuned = tune_storage.tune(StorageSearch(**search), given, output, run_progress, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:
@@ -152,11 +85,11 @@ def storage(
     raise typer.Exit(0 if tuned.well else 1)
 
 
+@takes(given=chosen(Experiment, "mpi"), measuring=chosen(ComparisonSettings, "time"))
 def blas(
-    mpi: Mpi = None,
-    time: Annotated[
-        float, typer.Option(help="Seconds for all kernels together; one round is always measured.")
-    ] = 300.0,
+    *,
+    given: Given,
+    measuring: Given,
     json: Annotated[bool, typer.Option("--json", help="Print the record as JSON.")] = False,
     output: Output = None,
 ) -> None:
@@ -174,7 +107,7 @@ def blas(
     from scope.report.terminal.console import console
 
     with stage_progress() as stage:
-        tuned = tune_blas.tune(mpi, time, output, stage, sys.argv)
+        tuned = tune_blas.tune(given.get("mpi"), ComparisonSettings(**measuring).time_s, output, stage, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:
@@ -183,25 +116,6 @@ def blas(
             screen.print(words, style="bold" if place == 0 else None, markup=False, highlight=False)
     written(tuned.path / FILE)
     raise typer.Exit(0 if tuned.well else 1)
-
-
-def _integer(option: str, text: str) -> int:
-    from scope.errors import UsageError
-    from scope.units import whole
-
-    try:
-        return whole(text)
-    except ValueError:
-        raise UsageError(f"--{option} {text}: must be an integer, possibly with Ki, Mi or Gi") from None
-
-
-def _blocks(text: str) -> list[int]:
-    from scope.errors import UsageError
-
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError:
-        raise UsageError(f"--blocks {text}: must be numbers from 1 to 4096, such as 64,128") from None
 
 
 def _show(tuned: Tuned, json: bool) -> None:

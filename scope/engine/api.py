@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from scope.comparison import compare as comparing
 from scope.comparison.comparison import Comparison
 from scope.engine import run as runs
-from scope.engine.options import RunOptions, experiment_and_patterns
 from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
+from scope.errors import UsageError
+from scope.plan.experiment import COMMAND_LINE, asked_for, resolve
+from scope.settings.experiment import Experiment
+from scope.settings.kinds import did_you_mean
+from scope.settings.table import declared
 
 
 def open_run(path: Path | str) -> Run:
@@ -18,28 +21,28 @@ def open_run(path: Path | str) -> Run:
     return Run(path)
 
 
-def run(*what: str, options: RunOptions | None = None, progress: RunProgress = silent) -> Run:
+def run(*what: str, output: Path | None = None, progress: RunProgress = silent, **settings: object) -> Run:
     """Measure, derive everything, write the report, and return the run.
 
     Args:
         what: an experiment (a .toml file, or an HPL.dat) and benchmarks (mpi.latency, mpi.*, mpi), as `scope run`.
-        options: everything else that `scope run` takes.
+        output: the run directory; None: a new one below runs/.
         progress: makes the listener that is notified of launches and cases.
+        settings: the options of `scope run` by their names, with `_` for dashes: `launches=3`, `hosts="a:2,b:2"`.
 
     Raises:
         UsageError: what is asked for is not possible.
         ScopeError: the run cannot go on; a failed case is no error, see `Run.well`.
 
     """
-    file, patterns = experiment_and_patterns(what)
-    chosen = options or RunOptions()
-    chosen = replace(
-        chosen,
-        experiment=file or chosen.experiment,
-        only=patterns or chosen.only,
-        command=chosen.command or ("scope.run", *what),
-    )
-    return Run(runs.run(chosen, progress).directory.path)
+    known = {each.word: each.key for each in declared(Experiment)}
+    if unknown := [word for word in settings if word not in known]:
+        near = did_you_mean(unknown[0], list(known))
+        raise UsageError(f"{unknown[0]}: must be one of {', '.join(known)}{near}")
+    file, given = asked_for(what, {known[word]: value for word, value in settings.items()})
+    experiment = resolve(file, given)
+    outcome = runs.run(experiment, str(file or COMMAND_LINE), output, ("scope.run", *what), progress)
+    return Run(outcome.directory.path)
 
 
 def compare(

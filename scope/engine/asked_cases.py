@@ -11,11 +11,11 @@ from scope.catalog.catalog import Catalog
 from scope.errors import UsageError
 from scope.plan import experiment as asking
 from scope.plan.case import Case
-from scope.plan.experiment import Selection
 from scope.plan.sweep import values_of
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import CaseSamples
+from scope.settings.selection import Selection
 
 
 def without_result(run: Path) -> list[str]:

@@ -13,7 +13,6 @@ from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Host, Machine, NativeBuild
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
-from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.private import refuse_foreign
 from scope.rundirectory import (
@@ -27,6 +26,7 @@ from scope.rundirectory import (
     write_json,
     write_text,
 )
+from scope.settings.experiment import Experiment
 from scope.version import VERSION
 
 Status = Literal["running", "finished", "interrupted", "failed"]
@@ -71,7 +71,7 @@ def begin(
         lacks=list(lacks),
     )
     write_json(directory.run, run)
-    settled = experiment.model_copy(update={"seed": plan.seed})
+    settled = replace(experiment, seed=plan.seed)
     write_text(directory.experiment, asking.write(settled))
     write_json(directory.machine, machine)
     write_json(directory.benchmarks, [benchmark.model_dump() for benchmark in catalog])

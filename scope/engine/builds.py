@@ -17,9 +17,9 @@ from scope.build.collectives import CollectivesBuild
 from scope.errors import ScopeError
 from scope.launch import active_messages
 from scope.launch.cluster import Cluster, run_once_per_host
-from scope.launch.launcher import HostSlots
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.mpi import registry
+from scope.settings.hosts import HostSlots
 
 COMPILE_S = 900
 """How long a host may take to compile."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scope.campaign import campaign
 from scope.campaign import folder as folders
@@ -15,24 +16,15 @@ from scope.campaign.record import read
 from scope.campaign.starting import Starter, starter
 from scope.campaign.study import read as read_study
 from scope.engine.directories import locked
-from scope.engine.options import COMMAND_LINE
 from scope.engine.progress import CampaignProgress
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import ScopeError, UsageError
 from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Finding, Findings
+from scope.plan.experiment import COMMAND_LINE
 from scope.private import refuse_foreign
 from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
-
-
-@dataclass(frozen=True)
-class CampaignOptions:
-    """Options of `scope campaign` besides the study; None leaves the value of the study."""
-
-    repetitions: int | None = None
-    seed: int | None = None
-    mpi: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,9 +42,8 @@ class CampaignResult:
         return bool(self.analysis.runs) and self.analysis.well == self.analysis.runs
 
 
-def head_of(study: Path, options: CampaignOptions, command: Sequence[str]) -> Head:
-    """Return the head of a campaign that begins now; UsageError names what is wrong in the study."""
-    changes = {"repetitions": options.repetitions, "seed": options.seed, "mpi": options.mpi}
+def head_of(study: Path, changes: Mapping[str, Any], command: Sequence[str]) -> Head:
+    """Return the head of a campaign that begins now, with changes of the study; UsageError names what is wrong."""
     return folders.head_of("campaign", read_study(study, changes), list(command))
 
 
@@ -98,12 +89,6 @@ def draw(found: CampaignResult, output: Path) -> None:
     from scope.report.campaign import page
 
     write_text(output, page.render(found.head, found.analysis, found.findings))
-
-
-def refuse_settings(given: Mapping[str, object]) -> None:
-    """Raise UsageError where a setting is given beside --resume."""
-    if named := [name for name, value in given.items() if value]:
-        raise UsageError(f"{named[0]}: must not be given beside --resume, which keeps all settings")
 
 
 def _carry_out(

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.names import printable
 from scope.rundirectory import RunDirectory
+from scope.strict import printable
 
 LATEST = "latest"
 

@@ -7,16 +7,17 @@ import math
 import os
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scope.engine import run as running
 from scope.engine.history import Change, History, steadiest
-from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress
 from scope.engine.repository import Repository
 from scope.errors import UsageError
 from scope.plan.case import Case
+from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.plan.placement import Placement
 from scope.repository.entry import Figure, figures, fingerprint
 from scope.repository.index import Course
@@ -65,12 +66,17 @@ class Confirmation:
 
 
 def confirm(
-    repository: Repository, found: History, known: set[str], options: RunOptions, progress: RunProgress
+    repository: Repository,
+    found: History,
+    known: set[str],
+    given: Mapping[str, Any],
+    command: Sequence[str],
+    progress: RunProgress,
 ) -> tuple[Path | None, list[Confirmation]]:
     """Measure the gravest regressions again; return the run, None where there is no regression, and each of them.
 
     Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
-    where this machine has none of them, or not the MPI compiler of `options`.
+    where this machine has none of them, or not the MPI compiler that is given.
     """
     regressions = found.last_regressions()[:MOST_CASES]
     if not regressions:
@@ -78,13 +84,13 @@ def confirm(
     controls = steadiest(repository, found.cluster)[:MOST_CONTROLS]
     keys = [change.course.key for change in regressions] + [course.key for course in controls]
     cases = list(dict.fromkeys(request(key) for key in keys))
-    asked = replace(options, case=cases)
+    asked = resolve(None, {**given, "case": cases})
     elsewhere = f"--confirm: this machine is not the cluster {found.cluster}"
     if asked.mpi and not os.access(asked.mpi, os.X_OK):
         raise UsageError(f"{elsewhere}: it has no {asked.mpi}, the MPI compiler of the newest run")
-    if fingerprint(running.locate(asked.resolved(), asked.where).machine(None)) not in known:
+    if fingerprint(running.locate(asked, COMMAND_LINE).machine(None)) not in known:
         raise UsageError(elsewhere)
-    path = running.run(asked, progress).directory.path
+    path = running.run(asked, command=command, progress=progress).directory.path
     return path, judged(regressions, controls, figures(read_summaries(path)))
 
 

@@ -13,18 +13,19 @@ from scope.build import installations
 from scope.engine import analysis
 from scope.engine.builds import native_program
 from scope.engine.directories import new_directory
-from scope.engine.options import RunOptions
 from scope.engine.signals import STOP_WAITING, as_interrupt
-from scope.engine.submission import queue_of, run_options
+from scope.engine.submission import queue_of
 from scope.errors import InterruptedRunError, ScopeError, UsageError
 from scope.launch.jobs import batch_job
 from scope.launch.jobs.batch_job import JobFiles
-from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
-from scope.launch.scheduler import JobState, hostnames
+from scope.launch.jobs.host_jobs import HostJob, HostJobs, pairs
+from scope.launch.scheduler import JobState
 from scope.launch.schedulers.slurm import Slurm
-from scope.plan.experiment import Experiment
 from scope.report.run.gathered import Row, gather
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
+from scope.settings.experiment import Experiment
+from scope.settings.hosts import hostnames
+from scope.settings.queue_policy import QueuePolicy
 from scope.statistics.summary import Summaries
 
 Groups = Literal["each-host", "pairs"]
@@ -58,42 +59,40 @@ class HostOutcome:
     """Whether every job that ran is well."""
 
 
-def run(groups: Groups, options: RunOptions, policy: QueuePolicy) -> HostOutcome:
+def with_defaults(groups: Groups, file: Path | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was asked for; without an experiment, benchmarks and cases, also the default ones."""
+    return given if file or given.get("only") or given.get("case") else {**given, **DEFAULTS[groups]}
+
+
+def run(groups: Groups, experiment: Experiment, output: Path | None, policy: QueuePolicy) -> HostOutcome:
     """Run an experiment as a job on each host or pair.
 
     Every job is a run directory of its own below one folder, beside `gathered.json` with all figures and the
     outcome of each job. Raises ScopeError when no host was ever idle.
     """
-    if options.experiment is None and not options.only and not options.case:
-        options = replace(options, **DEFAULTS[groups])
-    experiment = options.resolved()
     queue = queue_of(experiment)
     if not isinstance(queue, Slurm):
         raise UsageError(f"launcher.scheduler = {queue.name}: --{groups} must be given with slurm")
     native_program(installations.find(experiment.mpi))
-    folder = new_directory(groups, options.output).path
+    folder = new_directory(groups, output).path
     try:
-        return _run(groups, experiment, folder, run_options(options.case_limit_s), policy, queue)
+        return _run(groups, experiment, folder, policy, queue)
     except UsageError:
         if not list(folder.glob("*/run.json")):
             shutil.rmtree(folder)
         raise
 
 
-def _run(
-    groups: Groups, experiment: Experiment, folder: Path, options: list[str], policy: QueuePolicy, queue: Slurm
-) -> HostOutcome:
+def _run(groups: Groups, experiment: Experiment, folder: Path, policy: QueuePolicy, queue: Slurm) -> HostOutcome:
     hosts = _hosts(groups, experiment, queue)
     together = list(pairs(hosts)) if groups == PAIRS else [(host,) for host in hosts]
     jobs = [HostJob(name := "--".join(group), group, RunDirectory(folder / name)) for group in together]
     logger.info("%d jobs on %d hosts, at most %d at a time, in %s", len(jobs), len(hosts), policy.max_jobs, folder)
 
     def submit(job: HostJob) -> str:
-        launcher = experiment.launcher.model_copy(
-            update={"nodes": len(job.hosts), "nodelist": list(job.hosts), "hosts": [], "hostfile": None}
-        )
-        small = experiment.model_copy(update={"launcher": launcher, "name": job.name})
-        _, request = batch_job.prepare(job.run, small, options, policy.nice)
+        launcher = replace(experiment.launcher, nodes=len(job.hosts), nodelist=job.hosts, hosts=())
+        small = replace(experiment, launcher=launcher, name=job.name)
+        _, request = batch_job.prepare(job.run, small, policy.nice)
         number = queue.submit(JobFiles(job.run).script, request)
         write_text(JobFiles(job.run).number, f"{number}\n")
         return number
@@ -119,7 +118,7 @@ def _run(
 def _hosts(groups: Groups, experiment: Experiment, queue: Slurm) -> list[str]:
     """Return the requested hosts, else those of the partition."""
     asked = experiment.launcher
-    named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
+    named: Sequence[str] = asked.nodelist or [host.name for host in asked.hosts]
     names = [host for text in named for host in hostnames(text)]
     if not names:
         names = [node.name for node in queue.nodes(asked.partition)]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +22,9 @@ from scope.comparison.paired import LOOKS, PairedCase, PairedComparison
 from scope.engine import analysis, begun_run
 from scope.engine.directories import new_directory
 from scope.engine.measurement import Setup, measure
-from scope.engine.options import RunOptions
 from scope.engine.progress import silent
 from scope.engine.sides import Side, SideCase, in_common, settled_side
-from scope.errors import UsageError
+from scope.launch.supervision.supervisor import Limits
 from scope.plan import plan as planning
 from scope.plan.case import Batch, Key
 from scope.plan.plan import Launch, Plan
@@ -41,6 +41,16 @@ TIME_S = 300.0
 PairedCases = list[tuple[SideCase, SideCase]]
 Stage = Callable[[str], None]
 Rounds = dict[int, float]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a measurement of two sides besides its figures."""
+
+    output: Path | None = None
+    """The folder; None: a new one below runs/."""
+    command: Sequence[str] = ()
+    """The command line, for the record."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,8 @@ def _ignore(_stage: str) -> None:
 def compare(
     a: str,
     b: str,
-    options: RunOptions,
+    given: Mapping[str, Any],
+    kept: Kept = Kept(),
     time_s: float = TIME_S,
     threshold: float = 0.02,
     stage: Stage = _ignore,
@@ -115,12 +126,16 @@ def compare(
 
     UsageError where a side cannot be measured, or the sides have no case in common.
     """
-    sides = settled_side(a, options), settled_side(b, options)
-    return measure_sides(sides, in_common(*sides), options, time_s, threshold, stage)
+    sides = settled_side(a, given), settled_side(b, given)
+    return measure_sides(sides, in_common(*sides), kept, time_s, threshold, stage)
 
 
 def confirm(
-    comparison: Comparison, options: RunOptions, time_s: float = TIME_S, stage: Stage = _ignore
+    comparison: Comparison,
+    given: Mapping[str, Any],
+    kept: Kept = Kept(),
+    time_s: float = TIME_S,
+    stage: Stage = _ignore,
 ) -> Comparison:
     """Measure both runs of a comparison again, in turn, where one is worse; what is not worse again is none.
 
@@ -129,27 +144,25 @@ def confirm(
     wanted = set(in_question(comparison))
     if not wanted:
         return comparison
-    sides = settled_side(comparison.a, options), settled_side(comparison.b, options)
+    sides = settled_side(comparison.a, given), settled_side(comparison.b, given)
     pairs = [pair for pair in in_common(*sides) if pair[0].key in wanted]
-    again = measure_sides(sides, pairs, options, time_s, comparison.threshold, stage)
+    again = measure_sides(sides, pairs, kept, time_s, comparison.threshold, stage)
     return confirmed(comparison, again.comparison)
 
 
 def measure_sides(
     sides: tuple[Side, Side],
     pairs: PairedCases,
-    options: RunOptions,
+    kept: Kept,
     time_s: float,
     threshold: float,
     stage: Stage,
 ) -> Interleaved:
     """Measure these pairs of cases in turn, at least once, until all are decided or the time is over."""
-    if not 0 < time_s < 30 * 86400:
-        raise UsageError(f"--time {time_s:g}: must be more than 0 seconds and at most 30 days")
     began_s = time.monotonic()
     groups = _groups(pairs)
-    path = new_directory(NAME, options.output).path
-    runs = [_begun(side, path / name, options) for side, name in zip(sides, "ab", strict=True)]
+    path = new_directory(NAME, kept.output).path
+    runs = [_begun(side, path / name, kept.command) for side, name in zip(sides, "ab", strict=True)]
     cases: list[PairedCase] = []
     rounds = 0
     slowest_s = 0.0
@@ -207,13 +220,18 @@ def _launches(group: PairedCases, number: int, chance: random.Random) -> tuple[L
     return first, second
 
 
-def _begun(side: Side, path: Path, options: RunOptions) -> _Run:
+def _begun(side: Side, path: Path, command: Sequence[str]) -> _Run:
     settled = side.settled
     directory = new_directory(path.name, path)
     plan = replace(side.plan, launches=())
-    begun_run.begin(directory, settled.experiment, settled.machine, side.catalog, plan, options.command)
+    begun_run.begin(directory, settled.experiment, settled.machine, side.catalog, plan, command)
     margin_s = settled.experiment.launcher.time_margin_s
-    return _Run(side, directory, Setup(settled.build, settled.cluster, options.limits, margin_s, silent), plan)
+    return _Run(
+        side,
+        directory,
+        Setup(settled.build, settled.cluster, Limits(case_s=settled.experiment.limit_s), margin_s, silent),
+        plan,
+    )
 
 
 def _judged(runs: Sequence[_Run], pairs: PairedCases, launches: int, threshold: float) -> list[PairedCase]:
@@ -316,5 +334,5 @@ def _settings(side: Side) -> dict[str, str]:
     return {
         f"{table}.{key}": " ".join(value) if isinstance(value, list) else str(value)
         for table, settings in tables.items()
-        for key, value in settings.model_dump(exclude_none=True).items()
+        for key, value in settings.plain().items()
     }

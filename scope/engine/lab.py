@@ -8,18 +8,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from scope.errors import UsageError
 from scope.lab import description, emulation, faults, fidelity, storage
 from scope.lab.entry import Emulation, signal_command
-from scope.lab.faults import Direction
 from scope.launch import active_messages
-from scope.plan.case import OF_COMMANDS
 from scope.profiles.program import recognise
 from scope.rundirectory import write_text
+from scope.settings.fault import Disturbance
+from scope.settings.table import declared as declared_settings
+from scope.settings.transports import OF_COMMANDS
 from scope.topology import topology
 from scope.topology.declared import declared
 
@@ -189,92 +189,30 @@ def faithful(emulated: Emulation) -> bool:
     return all(map(fidelity.faithful, emulated.state.checks))
 
 
-OPTIONS = {
-    "loss": "--loss",
-    "duplication": "--duplication",
-    "reordering": "--reordering",
-    "corruption": "--corruption",
-    "largest_packet_bytes": "--mtu",
-    "paused_ms": "--pause",
-    "policed_mbit_per_s": "--police",
-    "half_duplex": "--half-duplex",
-}
-"""The option of each impairment of a link."""
+def _impairment(asked: Disturbance) -> tuple[str, float] | None:
+    """Return the kind of fault of the frames of a link, and its amount."""
+    amounts = {kind: getattr(asked, field) for kind, field in faults.IMPAIRMENTS.items()}
+    return next(((kind, float(value)) for kind, value in amounts.items() if value), None)
 
 
-@dataclass(frozen=True)
-class Disturbance:
-    """Options of `scope lab fault`: exactly one disturbance, of a host or of a trunk."""
-
-    host: str | None = None
-    trunk: str | None = None
-    rate_mbit_per_s: float | None = None
-    direction: Direction = "both"
-    loss: float | None = None
-    """Share of frames; so the next three."""
-    duplication: float | None = None
-    reordering: float | None = None
-    corruption: float | None = None
-    largest_packet_bytes: float | None = None
-    paused_ms: float | None = None
-    """Ten times a second."""
-    policed_mbit_per_s: float | None = None
-    """Rate of every second connection."""
-    half_duplex: bool = False
-    queue_bytes: float | None = None
-    dead: bool = False
-    slow: float | None = None
-    """Share of time in which the host's processes are stopped."""
-    stop: bool = False
-    server_dead: bool = False
-    disk_full: bool = False
-    disk_mb_per_s: float | None = None
-    clear: bool = False
-
-    @property
-    def impairment(self) -> tuple[str, float] | None:
-        """The kind of fault of the frames of a link, and its amount."""
-        found = ((kind, getattr(self, amount.field)) for kind, amount in faults.IMPAIRMENTS.items())
-        return next(((kind, float(value)) for kind, value in found if value not in (None, False)), None)
-
-    def checked(self) -> Disturbance:
-        """Return the disturbance; UsageError for one that is not possible."""
-        amounts = (self.rate_mbit_per_s, self.slow, self.disk_mb_per_s, self.queue_bytes)
-        impaired = [getattr(self, amount.field) for amount in faults.IMPAIRMENTS.values()]
-        plain = (self.dead, self.stop, self.server_dead, self.disk_full, self.clear)
-        if sum((*(one not in (None, False) for one in (*amounts, *impaired)), *plain)) != 1:
-            options = (
-                f"{', '.join(OPTIONS.values())}, --slow, --rate, --queue, --dead, --stop, --server-dead,"
-                " --disk-full, --disk-rate, --clear"
-            )
-            raise UsageError(f"scope lab fault: must have exactly one of {options}")
-        if self.impairment is not None:
-            kind, value = self.impairment
-            amount = faults.IMPAIRMENTS[kind]
-            if not amount.above < value < amount.below:
-                limits = f"more than {amount.above:g} and less than {amount.below:g}{amount.unit}"
-                raise UsageError(f"{OPTIONS[amount.field]} {value:g}: must be {limits}")
-        if self.slow is not None and not 0 < self.slow < 1:
-            raise UsageError(f"--slow {self.slow:g}: must be more than 0 and less than 1")
-        rate = self.rate_mbit_per_s
-        if rate is not None and not 0.1 <= rate <= 10_000:
-            raise UsageError(f"--rate {rate:g}: must be from 0.1 to 10000 Mbit/s")
-        if self.direction not in ("both", "in", "out"):
-            raise UsageError(f"--direction {self.direction}: must be both, in or out")
-        if not self.clear and (self.host is None) == (self.trunk is None):
-            raise UsageError("scope lab fault: must have either --host or --trunk")
-        if self.disk_mb_per_s is not None and not 0.1 <= self.disk_mb_per_s <= 10_000:
-            raise UsageError(f"--disk-rate {self.disk_mb_per_s:g}: must be from 0.1 to 10000 MB/s")
-        of_host = (self.slow is not None, self.stop, self.server_dead, self.disk_full)
-        if self.trunk is not None and (any(of_host) or self.disk_mb_per_s is not None):
-            raise UsageError("--slow, --stop, --server-dead, --disk-full, --disk-rate: must go with --host")
-        return self
+def _refuse(asked: Disturbance) -> None:
+    """Raise UsageError for what is no single disturbance of a host or of a trunk."""
+    options = {each.key: f"--{each.option}" for each in declared_settings(Disturbance)}
+    where = {"host", "trunk", "direction"}
+    given = {key for key in options if getattr(asked, key) not in (None, False)} - where
+    if len(given) != 1:
+        several = ", ".join(option for key, option in options.items() if key not in where)
+        raise UsageError(f"scope lab fault: must have exactly one of {several}")
+    if not asked.clear and (asked.host is None) == (asked.trunk is None):
+        raise UsageError("scope lab fault: must have either --host or --trunk")
+    if asked.trunk is not None and given & {"slow", "stop", "server_dead", "disk_full", "disk_mb_per_s"}:
+        raise UsageError("--slow, --stop, --server-dead, --disk-full, --disk-rate: must go with --host")
 
 
 def disturb(name: str, asked: Disturbance) -> Emulation:
     """Disturb a lab that is up, or remove all disturbances from it."""
     emulated = find(name)
-    asked = asked.checked()
+    _refuse(asked)
     if asked.clear:
         return faults.clear(emulated)
     if asked.host is not None:
@@ -284,8 +222,8 @@ def disturb(name: str, asked: Disturbance) -> Emulation:
         return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s, asked.direction)
     if asked.queue_bytes is not None:
         return faults.queued_trunk(emulated, asked.trunk, asked.queue_bytes)
-    if asked.impairment is not None:
-        return faults.impaired_trunk(emulated, asked.trunk, *asked.impairment)
+    if (impairment := _impairment(asked)) is not None:
+        return faults.impaired_trunk(emulated, asked.trunk, *impairment)
     return faults.dead_trunk(emulated, asked.trunk)
 
 
@@ -294,8 +232,8 @@ def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulati
         return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
     if asked.queue_bytes is not None:
         return faults.queued_port(emulated, host, asked.queue_bytes)
-    if asked.impairment is not None:
-        return faults.impaired_port(emulated, host, *asked.impairment)
+    if (impairment := _impairment(asked)) is not None:
+        return faults.impaired_port(emulated, host, *impairment)
     if asked.dead:
         return faults.dead_port(emulated, host)
     if asked.server_dead:

@@ -59,7 +59,6 @@ def monitor(
 
     `against`: the measured run to compare the program with; None: the newest one of these hosts, `none`: none.
     """
-    options = options.checked()
     measured = _measured(against)
     directory = new_directory("monitor", output)
     _prepare()

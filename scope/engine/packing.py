@@ -20,10 +20,11 @@ from typing import IO, BinaryIO
 
 from scope.engine.kept_runs import MARKS
 from scope.errors import ScopeError, UsageError
-from scope.names import printable, refuse_odd_name
+from scope.names import refuse_odd_name
 from scope.private import UNPACKED, temporary_folder
 from scope.repository.folder import SUFFIX as COMPACT
 from scope.rundirectory import RunDirectory
+from scope.strict import printable
 
 SUFFIX = ".zip"
 PRESET = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,23 +15,18 @@ from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction, Predictor, all_costs, error_of
+from scope.settings.simulation import PredictionSettings
 from scope.units import whole
 
 
 @dataclass(frozen=True)
-class PredictOptions:
-    """Options of `scope predict`."""
+class PredictOptions(PredictionSettings):
+    """Everything that `scope predict` takes."""
 
-    algorithm: str
+    algorithm: str = ""
     """A benchmark by its short or its whole name."""
-    n: str
+    n: str = ""
     """Order of the matrix or grid, or elements to sort, possibly with Ki, Mi or Gi; or a choice such as T42."""
-    ranks: Sequence[int] = tuple(range(1, 17))
-    grid_rows: int = 0
-    """Rows of the process grid; 0: the algorithm's choice."""
-    grids: bool = False
-    """Every process grid of each number of ranks, the best first."""
-    transport: str = "default"
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Further parameters of the benchmark."""
 

@@ -13,8 +13,9 @@ from scope.engine.results import Run
 from scope.errors import InterruptedRunError, ScopeError, UsageError
 from scope.models.published.observed import ObservedPlace, ObservedRun
 from scope.models.published.reference import ReproductionPlace
-from scope.plan.experiment import Experiment, write
+from scope.plan.experiment import write
 from scope.rundirectory import RunDirectory, write_json, write_text
+from scope.settings.experiment import Experiment
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.names import printable
 from scope.new_file import new_file
 from scope.private import home, temporary_folder
 from scope.repository import index as indexing
@@ -38,6 +37,7 @@ from scope.repository.entry import (
 from scope.repository.folder import RUNS, SUFFIX, Folder
 from scope.repository.index import Index
 from scope.rundirectory import RunDirectory, expanded, write_json
+from scope.strict import printable
 
 VARIABLE = "SCOPE_REPOSITORY"
 SQLITE = "sqlite"

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from scope.build import collectives, installations
 from scope.engine import published_places, published_study
 from scope.engine.directories import make_latest, new_directory
-from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys, selection
 from scope.engine.progress import RunProgress, silent
 from scope.engine.results import Run
-from scope.engine.run import resume, run_experiment
+from scope.engine.run import resume, run
 from scope.errors import ScopeError, UsageError
 from scope.lab.active import active
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of
-from scope.launch.supervision.supervisor import Limits
 from scope.models.published import judgement
 from scope.models.published.observed import ObservedPlace, ObservedRun
 from scope.models.published.overview import ComparedValue
 from scope.models.published.reference import Reference, Scale, load
-from scope.plan.experiment import Experiment, resolve
+from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.plan.placement import Placement
+from scope.settings.experiment import Experiment
 from scope.topology.estimate import LIBRARY, LIMIT, estimate
 from scope.topology.topology import read as read_topology
 
@@ -42,8 +42,8 @@ class ReproduceOptions:
     """At the published sizes, however long they take."""
     launches: int | None = None
     budget_s: float = 0.2
-    mpi: str | None = None
-    launcher: LauncherOptions = field(default_factory=LauncherOptions)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of an experiment by their keys: MPI, hosts, storage."""
     output: Path | None = None
     run: Path | None = None
     """Take the figures of this run and measure nothing."""
@@ -89,21 +89,21 @@ def _measured(
             options.name,
             options.full,
             options.launches,
-            options.mpi,
+            options.given.get("mpi"),
             options.output,
             options.resume,
         )
     if reference.place:
         return _measured_places(reference, options)
-    limits = Limits(case_s=LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None)
     if options.resume is not None:
-        outcome = resume(options.resume, limits, progress)
+        outcome = resume(options.resume, progress=progress)
     else:
         directory = new_directory(options.name, options.output)
         make_latest(directory)
         experiment = _experiment(reference.scale(options.full), options, reference.hosts)
         where = f"reference/{options.name}.toml"
-        outcome = run_experiment(experiment, where, limits, directory.path, command, progress)
+        limit_s = LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None
+        outcome = run(replace(experiment, limit_s=limit_s), where, directory.path, command, progress)
     path = outcome.directory.path
     if not outcome.well:
         raise ScopeError(f"{path}: a case failed, or its data were wrong; see the findings of the run")
@@ -125,14 +125,13 @@ def _experiment(scale: Scale, options: ReproduceOptions, hosts: Sequence[str], h
     """Return the experiment of a scale; `here`: without the cases that these hosts have no room for."""
     keys = {
         "name": options.name,
-        "mpi": options.mpi,
         "launches": scale.launches if options.launches is None else options.launches,
         "sampling.budget_s": options.budget_s,
-        "launcher.hosts": list(hosts) or None,
-        **launcher_keys(options.launcher),
+        "launcher.hosts": list(hosts),
+        **options.given,
     }
     room = _room(resolve(None, keys)) if here else None
-    return resolve(None, {**keys, "case": [selection(text) for text in fitting(scale, room)]})
+    return resolve(None, {**keys, "case": fitting(scale, room)})
 
 
 def _room(experiment: Experiment) -> int | None:

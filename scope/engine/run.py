@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scope.build import installations, registry
@@ -12,7 +12,6 @@ from scope.engine import analysis, begun_run
 from scope.engine.builds import native_program, with_architectures
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.measurement import Setup, measure
-from scope.engine.options import RunOptions
 from scope.engine.progress import RunProgress, silent
 from scope.engine.sampled_pairs import foretold
 from scope.lab.active import active
@@ -25,10 +24,11 @@ from scope.machine.machine import Host, Machine, MpiInstallation, NativeBuild
 from scope.machine.storage import storage_folder
 from scope.models.models import Models
 from scope.plan import plan as planning
-from scope.plan.experiment import Experiment
+from scope.plan.experiment import COMMAND_LINE
 from scope.plan.plan import Plan
 from scope.plan.refine import Gap, refined
 from scope.rundirectory import Lack, RunDirectory, read_json, read_text, write_text
+from scope.settings.experiment import Experiment
 from scope.topology import preloading
 
 logger = logging.getLogger(__name__)
@@ -68,20 +68,12 @@ class Settled:
     machine: Machine
 
 
-def run(options: RunOptions, progress: RunProgress = silent) -> Outcome:
-    """Measure the requested cases, derive everything and draw the report."""
-    return run_experiment(
-        options.resolved(), options.where, options.limits, options.output, options.command, progress
-    )
-
-
-def run_experiment(
+def run(
     experiment: Experiment,
-    where: str,
-    limits: Limits,
-    output: Path | None,
-    command: Sequence[str],
-    progress: RunProgress,
+    where: str = COMMAND_LINE,
+    output: Path | None = None,
+    command: Sequence[str] = (),
+    progress: RunProgress = silent,
 ) -> Outcome:
     """Measure an experiment, derive everything and draw the report.
 
@@ -102,8 +94,7 @@ def run_experiment(
     begun_run.begin(directory, settled.experiment, machine, catalog, plan, command, lacks)
     if cluster.site.topology is not None:
         write_text(directory.topology, read_text(cluster.site.topology))
-    setup = Setup(settled.build, cluster, limits, experiment.launcher.time_margin_s, progress)
-    return _measured(directory, settled.experiment, plan, setup)
+    return _measured(directory, settled.experiment, plan, _setup(experiment, settled.build, cluster, progress))
 
 
 def _with_storage(machine: Machine, cluster: Cluster, directory: RunDirectory, plan: Plan) -> Machine:
@@ -123,8 +114,11 @@ def _lacks(settled: Settled) -> list[Lack]:
     return minimum_configuration.lacks(settled.machine.hosts, sum(settled.cluster.place.slots))
 
 
-def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outcome:
-    """Run the cases of an interrupted run that have no record, then derive everything and draw the report."""
+def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = silent) -> Outcome:
+    """Run the cases of an interrupted run that have no record, then derive everything and draw the report.
+
+    `limit_s`: end cases after this time, instead of that in the experiment.
+    """
     directory = RunDirectory(folder.resolve())
     begun = begun_run.read(directory)
     mpi = installations.find(begun.compiler(directory))
@@ -134,8 +128,13 @@ def resume(folder: Path, limits: Limits, progress: RunProgress = silent) -> Outc
     begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
     preloading.check(begun.plan.launches, cluster)
     active_messages.check({launch.transport for launch in begun.plan.launches}, cluster.site)
-    setup = Setup(build, cluster, limits, begun.experiment.launcher.time_margin_s, progress)
-    return _measured(directory, begun.experiment, begun.plan, setup)
+    experiment = replace(begun.experiment, limit_s=limit_s or begun.experiment.limit_s)
+    return _measured(directory, experiment, begun.plan, _setup(experiment, build, cluster, progress))
+
+
+def _setup(experiment: Experiment, build: NativeBuild, cluster: Cluster, progress: RunProgress) -> Setup:
+    limits = Limits(case_s=experiment.limit_s)
+    return Setup(build, cluster, limits, experiment.launcher.time_margin_s, progress)
 
 
 def locate(experiment: Experiment, where: str) -> Located:
@@ -174,11 +173,12 @@ def _for_lab(experiment: Experiment) -> Experiment:
 
     Ranks are not bound and synchronise by messages: some would always miss an agreed start time.
     """
-    launcher = experiment.launcher.model_copy(update={"binding": "none"})
     sampling = experiment.sampling
-    if sampling.synchronization is None:
-        sampling = sampling.model_copy(update={"synchronization": "dissemination"})
-    return experiment.model_copy(update={"launcher": launcher, "sampling": sampling})
+    return replace(
+        experiment,
+        launcher=replace(experiment.launcher, binding="none"),
+        sampling=replace(sampling, synchronization=sampling.synchronization or "dissemination"),
+    )
 
 
 def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experiment) -> Plan:

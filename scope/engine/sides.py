@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from scope.build import installations, registry
 from scope.build.native import PROGRAM
@@ -13,7 +14,6 @@ from scope.catalog.catalog import Catalog
 from scope.catalog.pattern import matches_any
 from scope.engine import begun_run
 from scope.engine.builds import native_program
-from scope.engine.options import RunOptions
 from scope.engine.run import Settled, settle
 from scope.errors import UsageError
 from scope.launch.cluster import probe_cluster
@@ -60,28 +60,28 @@ class Side:
         return [SideCase(launch.batch, case) for launch in self.plan.launches for case in launch.cases]
 
 
-def settled_side(name: str, options: RunOptions) -> Side:
-    """Return a side by what names it; the options choose its benchmarks where it does not say.
+def settled_side(name: str, given: Mapping[str, Any]) -> Side:
+    """Return a side by what names it; the given settings choose its benchmarks where it does not say.
 
     An experiment (.toml, HPL.dat); a run directory: its cases, its settings and its build; a native program
     (machine.json of a run names it: build.program); else an MPI, as --mpi takes it. UsageError where it is none.
     """
     path = Path(name)
     if path.suffix in (".toml", ".dat"):
-        experiment = resolve(path, options.keys())
+        experiment = resolve(path, given)
         return planned(name, settle(experiment, name))
     if path.is_dir() and RunDirectory(path).run.exists():
-        return _of_run(RunDirectory(path.resolve()), options.only or [])
+        return _of_run(RunDirectory(path.resolve()), given.get("only", ()))
     if path.name == PROGRAM:
-        return _of_program(path, options)
-    experiment = resolve(None, {**options.keys(), "mpi": name})
+        return _of_program(path, given)
+    experiment = resolve(None, {**given, "mpi": name})
     return planned(name, settle(experiment, name))
 
 
 def planned(name: str, settled: Settled) -> Side:
     """Plan each batch once."""
     catalog = registry.load(settled.build.program)
-    once = settled.experiment.model_copy(update={"launches": 1, "seed": settled.experiment.seed or 0})
+    once = replace(settled.experiment, launches=1, seed=settled.experiment.seed or 0)
     return Side(name, settled, catalog, planning.make(once, catalog, settled.cluster.place, name))
 
 
@@ -120,13 +120,13 @@ def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeB
     return build
 
 
-def _of_program(path: Path, options: RunOptions) -> Side:
-    """Take the benchmarks of the options and the program of another build."""
+def _of_program(path: Path, given: Mapping[str, Any]) -> Side:
+    """Take the benchmarks of the given settings and the program of another build."""
     record = path.resolve().parent.parent / "build.json"
     if not record.is_file() or not os.access(path, os.X_OK):
         raise UsageError(f"{path}: must be a native program in a build cache, as build.program in machine.json")
     build = read_json(record, NativeBuild).model_copy(update={"program": str(path.resolve())})
-    experiment = resolve(None, {**options.keys(), "mpi": build.mpi.compiler})
+    experiment = resolve(None, {**given, "mpi": build.mpi.compiler})
     cluster = probe_cluster(site_of(build.mpi, experiment.launcher, str(path)))
     return planned(str(path), Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None)))
 

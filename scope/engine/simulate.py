@@ -31,10 +31,11 @@ from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
 from scope.models.measurements import short_name
 from scope.plan.case import Batch
-from scope.plan.experiment import Experiment, Sampling, resolve
+from scope.plan.experiment import resolve
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.private import temporary_folder
 from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
+from scope.settings.experiment import Experiment, Sampling
 from scope.simulation import description, library_rules
 from scope.simulation.calibration import Calibration, calibrated
 from scope.simulation.changes import changed
@@ -244,7 +245,7 @@ def _program_times(directory: RunDirectory, request: Request) -> Iterator[Progra
                 directory, request, hosts, ranks, scratch, memory_bytes
             )
             hostfile = directory.launches / f"program-{ranks}.txt"
-            time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.case_limit_s)
+            time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.limit_s)
             yield ProgramTime(command=list(words), ranks=ranks, time_s=time_s)
 
 
@@ -431,7 +432,7 @@ def _begin(directory: RunDirectory, request: Request) -> None:
         launches=1,
         seed=SEED,
         mpi=SIMULATOR,
-        only=sorted({case.benchmark for launch in request.plan.launches for case in launch.cases}),
+        only=tuple(sorted({case.benchmark for launch in request.plan.launches for case in launch.cases})),
         sampling=Sampling(minimum_repetitions=REPETITIONS, maximum_repetitions=REPETITIONS + 1),
     )
     command = request.options.command

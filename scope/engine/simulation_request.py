@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.catalog.catalog import Catalog, Settings
-from scope.engine.options import case_limit
 from scope.engine.results import Run
 from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import Machine, NativeBuild
 from scope.models.measurements import short_name
 from scope.plan.case import Batch
 from scope.plan.plan import Launch, Plan
+from scope.settings.simulation import SimulationSettings
 from scope.simulation.calibration import Calibration
 from scope.simulation.platform import Platform
 from scope.simulation.start import SHORT_BYTES
@@ -28,32 +28,16 @@ END_S = 120.0
 
 
 @dataclass(frozen=True)
-class SimulateOptions:
-    """Options of `scope simulate`."""
+class SimulateOptions(SimulationSettings):
+    """Everything that `scope simulate` takes."""
 
-    ranks: Sequence[int] = ()
-    """Numbers of ranks beside those of the run."""
     ranks_that_fit: bool = False
     """Whether those for which the hosts have no room are left out, not refused."""
-    hosts: int | None = None
     changes: Mapping[str, float] = field(default_factory=dict)
-    topology: str | None = None
-    """A network in place of the measured one."""
-    cost: float | None = None
-    """Of these changes, in any currency."""
     only: Sequence[str] = ()
     """Patterns of benchmarks; empty: all that the run measured."""
-    collectives: str | None = None
-    """The library whose choice of algorithms is simulated; None: that of the run."""
     program: Sequence[str] | None = None
     """A program of the user's own, compiled for SMPI, and its arguments."""
-    share_memory: bool = False
-    """Benchmarks of MPI alone have one piece of memory for the buffers of all ranks from the start, not only where
-    their own have no room; nothing is verified."""
-    memory_bytes: float | None = None
-    """Of all launches that run at a time; None: most of what is free on this machine."""
-    case_limit_s: float = 120.0
-    """Real seconds after which a case, or the start of a launch, is ended."""
     output: Path | None = None
     command: Sequence[str] = field(default=(), compare=False)
 
@@ -64,9 +48,8 @@ class SimulateOptions:
 
     @property
     def limits(self) -> Limits:
-        """The time limits of a launch; UsageError where the limit of a case is not possible."""
-        limit_s = case_limit(self.case_limit_s)
-        return Limits(start_s=limit_s, case_s=limit_s, end_s=END_S)
+        """The time limits of a launch."""
+        return Limits(start_s=self.limit_s, case_s=self.limit_s, end_s=END_S)
 
 
 @dataclass(frozen=True)

@@ -2,87 +2,62 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from scope.campaign import folder as folders
 from scope.campaign.folder import Head
 from scope.campaign.study import made, named, starts_ranks
 from scope.engine.campaign import CampaignResult, start
-from scope.engine.options import COMMAND_LINE
 from scope.engine.progress import CampaignProgress
 from scope.errors import UsageError
-
-SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}
-YEAR_S = 366 * 86400
-
-
-@dataclass(frozen=True)
-class SoakOptions:
-    """Options of `scope soak`."""
-
-    program: Sequence[str]
-    """The words of a program, or of a whole command that begins with mpiexec or srun."""
-    duration_s: float | None = None
-    runs: int | None = None
-    ranks: int = 1
-    """Of a program without a launcher."""
-    oversubscribe: bool = False
-    hosts: Sequence[str] = ()
-    check: str | None = None
-    """A command that reads the output of a run and exits with 0 when that is correct."""
-    limit_s: float | None = None
-    interval_s: float = 0.1
-    """Between two readings of a process's memory."""
-    monitored: bool = True
-    transport: str = "default"
-    mpi: str | None = None
+from scope.plan.experiment import COMMAND_LINE, resolve
+from scope.settings.programs import SoakSettings
 
 
-def head_of(options: SoakOptions, command: Sequence[str]) -> Head:
+def head_of(
+    program: Sequence[str], options: SoakSettings, given: Mapping[str, Any], command: Sequence[str]
+) -> Head:
     """Return the head of a soak; UsageError where the options contradict each other."""
-    program = options.program
     if not program:
-        raise UsageError("no program: must follow --, such as `scope soak --for 24h -- mpiexec -n 4 ./app`")
-    if options.duration_s is None and options.runs is None:
-        raise UsageError("--for or --runs: one of them must say when to stop")
+        raise UsageError("no program: must follow --, such as `scope soak --time 24h -- mpiexec -n 4 ./app`")
+    if options.time_s is None and options.runs is None:
+        raise UsageError("--time or --runs: one of them must say when to stop")
     asked: dict[str, object] = {
         "name": named(program),
         "ranks": options.ranks,
         "repetitions": 1,
         "interval_s": options.interval_s,
-        "monitored": options.monitored,
+        "monitored": not options.unmonitored,
         "transport": [options.transport],
     }
+    here = resolve(None, given)
     if starts_ranks(program):
-        if options.hosts or options.oversubscribe or options.ranks != 1:
+        if "launcher.hosts" in given or "launcher.oversubscribe" in given or options.ranks != 1:
             raise UsageError(
                 f"{program[0]}: starts its ranks itself; --ranks, --hosts and --oversubscribe do not apply"
             )
         asked["command"] = list(program)
     else:
         asked["program"] = list(program)
-        asked["launcher"] = {"hosts": list(options.hosts), "oversubscribe": options.oversubscribe}
-    study = made(asked, COMMAND_LINE, {"mpi": options.mpi, "check": options.check, "limit_s": options.limit_s})
+        asked["launcher"] = here.launcher
+    study = made(asked, COMMAND_LINE, {"mpi": here.mpi, "check": options.check, "limit_s": options.limit_s})
     head = folders.head_of("soak", study, list(command))
-    return head.model_copy(update={"soak_s": options.duration_s, "soak_runs": options.runs})
+    return head.model_copy(update={"soak_s": options.time_s, "soak_runs": options.runs})
 
 
 def run(
-    options: SoakOptions,
+    program: Sequence[str],
+    options: SoakSettings,
+    given: Mapping[str, Any],
     output: Path | None = None,
     progress: CampaignProgress | None = None,
     command: Sequence[str] = (),
 ) -> CampaignResult:
-    """Repeat a program and count its failures."""
-    return start(head_of(options, command), COMMAND_LINE, output, progress)
+    """Repeat a program and count its failures.
 
-
-def seconds(text: str) -> float:
-    """Read a duration such as `24h`, `90m` or `1.5d`; UsageError states the allowed forms."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|min|h|d|)", text.strip())
-    if match is None or not 0 < float(match[1]) * SECONDS[match[2]] < YEAR_S:
-        raise UsageError(f"--for {text}: must be a time such as 24h, 90m or 30s, less than a year")
-    return float(match[1]) * SECONDS[match[2]]
+    `program`: the words of a program, or of a whole command that begins with mpiexec or srun. `given`: settings of
+    an experiment by their keys: hosts, MPI.
+    """
+    return start(head_of(program, options, given, command), COMMAND_LINE, output, progress)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import shutil
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scope.build import installations
 from scope.catalog.catalog import read as read_catalog
 from scope.engine import analysis
 from scope.engine.builds import native_program
 from scope.engine.directories import new_directory
-from scope.engine.options import JobOptions, RunOptions, launcher_keys
 from scope.engine.progress import RunProgress, silent
 from scope.engine.run import Outcome
 from scope.engine.signals import STOP_WAITING, as_interrupt
@@ -26,9 +27,9 @@ from scope.launch.scheduler import JobState, Queue
 from scope.launch.supervision.journal import Journal
 from scope.launch.supervision.supervisor import Listener, unfinished
 from scope.plan import plan as planning
-from scope.plan.experiment import Experiment
 from scope.plan.plan import Plan
 from scope.rundirectory import RunDirectory, write_text
+from scope.settings.experiment import Experiment
 
 SILENCE_S = 300
 """How long the controller may fail to respond before a job is given up as lost."""
@@ -48,27 +49,24 @@ class Script:
     """The command that submits it; the path follows."""
 
 
-def write_script(options: RunOptions) -> Script:
+def write_script(experiment: Experiment, output: Path | None) -> Script:
     """Write the script of a new run's job, without submitting it."""
-    experiment = options.resolved()
-    directory = new_directory(experiment.title, options.output)
-    return _script(directory, experiment, options.case_limit_s)
+    return _script(new_directory(experiment.title, output), experiment)
 
 
-def write_script_again(folder: Path, changes: JobOptions, case_limit_s: float | None) -> Script:
-    """Write the script of a job that resumes a run, without submitting it."""
+def write_script_again(folder: Path, changes: Mapping[str, Any]) -> Script:
+    """Write the script of a job that resumes a run with changed requests, without submitting it."""
     directory = RunDirectory(folder.resolve())
-    return _script(directory, batch_job.experiment_of(directory, launcher_keys(changes)), case_limit_s)
+    return _script(directory, batch_job.experiment_of(directory, changes))
 
 
-def submit(options: RunOptions, progress: RunProgress = silent) -> Outcome:
+def submit(experiment: Experiment, output: Path | None, progress: RunProgress = silent) -> Outcome:
     """Submit a new run and wait for its end. A rejected submission leaves nothing."""
-    experiment = options.resolved()
     queue_of(experiment)
     native_program(installations.find(experiment.mpi))  # compute nodes rarely have a compiler
-    directory = new_directory(experiment.title, options.output)
+    directory = new_directory(experiment.title, output)
     try:
-        well = _submit(directory, experiment, options.case_limit_s, progress)
+        well = _submit(directory, experiment, progress)
     except UsageError:
         if not directory.run.exists():
             shutil.rmtree(directory.path)
@@ -77,14 +75,12 @@ def submit(options: RunOptions, progress: RunProgress = silent) -> Outcome:
     return Outcome(directory, well)
 
 
-def resubmit(
-    folder: Path, changes: JobOptions, case_limit_s: float | None, progress: RunProgress = silent
-) -> Outcome:
+def resubmit(folder: Path, changes: Mapping[str, Any], progress: RunProgress = silent) -> Outcome:
     """Submit the cases of a run that have no record, or follow its job where that is still queued or running."""
     directory = RunDirectory(folder.resolve())
-    experiment = batch_job.experiment_of(directory, launcher_keys(changes))
+    experiment = batch_job.experiment_of(directory, changes)
     if (well := batch_job.finished(directory)) is None:
-        well = _submit(directory, experiment, case_limit_s, progress)
+        well = _submit(directory, experiment, progress)
     analysis.explain(directory.path)
     return Outcome(directory, well)
 
@@ -101,23 +97,18 @@ def queue_of(experiment: Experiment) -> Queue:
     return scheduler
 
 
-def run_options(case_limit_s: float | None) -> list[str]:
-    """Return the further options of `scope run` in a job script."""
-    return ["--case-limit", f"{case_limit_s:g}"] if case_limit_s is not None else []
-
-
-def _script(directory: RunDirectory, experiment: Experiment, case_limit_s: float | None) -> Script:
-    scheduler, _ = batch_job.prepare(directory, experiment, run_options(case_limit_s))
+def _script(directory: RunDirectory, experiment: Experiment) -> Script:
+    scheduler, _ = batch_job.prepare(directory, experiment)
     path = JobFiles(directory).script
     return Script(path, path.read_text(), scheduler.submits)
 
 
-def _submit(run: RunDirectory, experiment: Experiment, case_limit_s: float | None, progress: RunProgress) -> bool:
+def _submit(run: RunDirectory, experiment: Experiment, progress: RunProgress) -> bool:
     """Run an experiment as a job and wait for its end; return whether every case is well.
 
     Ctrl-C cancels the job; a closed terminal leaves it in the queue, where `resubmit` follows it again.
     """
-    _, request = batch_job.prepare(run, experiment, run_options(case_limit_s))
+    _, request = batch_job.prepare(run, experiment)
     files = JobFiles(run)
     queue = queue_of(experiment)
     number = _still_queued(queue, files)

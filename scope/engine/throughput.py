@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from scope.build import installations
 from scope.catalog.catalog import read as read_catalog
@@ -38,20 +39,6 @@ Listener = Callable[[JobRecord | RoundRecord], None]
 
 
 @dataclass(frozen=True)
-class ThroughputOptions:
-    """Options of `scope throughput` besides the mix; None leaves the value of the mix."""
-
-    rounds: int | None = None
-    time_s: float | None = None
-    seed: int | None = None
-    mpi: str | None = None
-    hosts: Sequence[str] | None = None
-    """`name` or `name:slots`."""
-    output: Path | None = None
-    command: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
 class Throughput:
     """How the measurement of a mix ended."""
 
@@ -64,23 +51,29 @@ def _ignore(_record: JobRecord | RoundRecord) -> None:
     """Report no progress."""
 
 
-def run(file: Path, options: ThroughputOptions, listener: Listener = _ignore) -> Throughput:
+def run(
+    file: Path,
+    changes: Mapping[str, Any],
+    output: Path | None = None,
+    command: Sequence[str] = (),
+    listener: Listener = _ignore,
+) -> Throughput:
     """Measure the throughput of the mix in a file, derive everything and draw the report.
 
-    UsageError names the file, key and value where a job cannot run here. A job that fails is recorded; its figures
-    are no results.
+    `changes` of the mix: rounds, time_s, seed, mpi, launcher.hosts. UsageError names the file, key and value where
+    a job cannot run here. A job that fails is recorded; its figures are no results.
     """
-    changes = {name: getattr(options, name) for name in ("rounds", "time_s", "seed", "mpi")}
-    mix = mixes.read(file, changes)
-    if options.hosts:
-        mix = mix.model_copy(update={"launcher": mix.launcher.model_copy(update={"hosts": list(options.hosts)})})
+    hosts = changes.get("launcher.hosts")
+    mix = mixes.read(file, {key: value for key, value in changes.items() if key != "launcher.hosts"})
+    if hosts:
+        mix = mix.model_copy(update={"launcher": replace(mix.launcher, hosts=hosts)})
     seed = secrets.randbelow(2**31) if mix.seed is None else mix.seed
     folder = mixes.working_folder(mix, str(file))
     mix = mix.model_copy(update={"seed": seed, "folder": str(folder)})
     place = _place(mix, str(file), listener)
-    directory = new_directory(mix.name, options.output)
+    directory = new_directory(mix.name, output)
     make_latest(directory)
-    _begin(directory, mix, place.machine, options.command)
+    _begin(directory, mix, place.machine, command)
     return _measure(directory, mix, place)
 
 

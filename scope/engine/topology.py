@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scope.build import installations
 from scope.engine.builds import native_program
-from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import UsageError
 from scope.findings import load as load_kinds
@@ -19,7 +19,7 @@ from scope.findings.topology.facts import Facts
 from scope.lab.active import ActiveLab, active
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
-from scope.plan.experiment import resolve
+from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.topology import loading
 from scope.topology.discovery import Discovery
 from scope.topology.discovery import discover as find
@@ -29,16 +29,8 @@ from scope.topology.topology import read
 
 StageProgress = Callable[[], AbstractContextManager[Callable[[str], None]]]
 """Creates the receiver of each stage's name in a discovery."""
-
-
-@dataclass(frozen=True)
-class DiscoverOptions:
-    """Options of `scope topology discover`."""
-
-    mpi: str | None = None
-    launcher: LauncherOptions = field(default_factory=LauncherOptions)
-    seed: int = 1
-    """Of the random choice of hosts."""
+SEED = 1
+"""Of the random choice of hosts, unless another is given."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +49,22 @@ class Loaded:
     findings: list[Finding]
 
 
-def discover(options: DiscoverOptions, progress: StageProgress | None = None) -> Discovered:
-    """Find groups of hosts, their uplinks and rates; raises UsageError where there is only one host."""
-    with _probing(options, progress) as (cluster, probe, tell):
+def discover(given: Mapping[str, Any], progress: StageProgress | None = None) -> Discovered:
+    """Find groups of hosts, their uplinks and rates; raises UsageError where there is only one host.
+
+    `given`: settings of an experiment by their keys, such as `launcher.hosts`; `seed` is of the choice of hosts.
+    """
+    with _probing(given, progress) as (cluster, probe, tell):
         lab = active()
         tell("inside a host")
         inside = probe.inside_host()
-        found = find(probe, "measured" if lab is None else "emulated", inside, options.seed, tell)
+        found = find(probe, "measured" if lab is None else "emulated", inside, given.get("seed", SEED), tell)
         hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
     declared, source = _declared(cluster, lab, cluster.site.interface)
     return Discovered(found, kinds.find_all(Facts(found, hosts, declared, source)))
 
 
-def load(file: Path, options: DiscoverOptions, progress: StageProgress | None = None) -> Loaded:
+def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = None) -> Loaded:
     """Measure every trunk of a topology file, and the bisection, under controlled load.
 
     Raises UsageError where the file has a host that the cluster lacks, or no two hosts on both sides of any trunk.
@@ -77,7 +72,7 @@ def load(file: Path, options: DiscoverOptions, progress: StageProgress | None = 
     topology = read(file)
     if not loading.cuts(topology):
         raise UsageError(f"{file}: must have a trunk, or a bisection, with two hosts on both sides")
-    with _probing(options, progress) as (_, probe, tell):
+    with _probing(given, progress) as (_, probe, tell):
         if missing := [host for host in topology.hosts if host not in probe.hosts]:
             raise UsageError(
                 f"{file}: host {missing[0]!r}: must be one of the hosts of this cluster: {', '.join(probe.hosts)}"
@@ -88,10 +83,10 @@ def load(file: Path, options: DiscoverOptions, progress: StageProgress | None = 
 
 @contextmanager
 def _probing(
-    options: DiscoverOptions, progress: StageProgress | None
+    given: Mapping[str, Any], progress: StageProgress | None
 ) -> Iterator[tuple[Cluster, Probe, Callable[[str], None]]]:
     """Start what measures between the hosts."""
-    asked = resolve(None, {"mpi": options.mpi, **launcher_keys(options.launcher)})
+    asked = resolve(None, given)
     mpi = installations.find(asked.mpi)
     site = site_of(mpi, asked.launcher, COMMAND_LINE)
     if len(site.hosts) < 2:

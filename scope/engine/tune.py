@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 from scope.build import installations, registry
 from scope.catalog.catalog import read as read_catalog
@@ -14,10 +15,8 @@ from scope.engine import analysis, begun_run
 from scope.engine.builds import native_program
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.measurement import Setup, measure
-from scope.engine.options import COMMAND_LINE, LauncherOptions, launcher_keys
 from scope.engine.progress import RunProgress, silent
 from scope.engine.run import settle
-from scope.errors import UsageError
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
@@ -28,7 +27,7 @@ from scope.models.measurements import Measurements
 from scope.plan import experiment as asking
 from scope.plan import hpl
 from scope.plan import plan as planning
-from scope.plan.experiment import Experiment, Selection, resolve
+from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.plan.placement import Placement
 from scope.plan.plan import Plan
 from scope.report.run.contents import located
@@ -36,73 +35,20 @@ from scope.report.terminal import tuning as tables
 from scope.report.terminal.console import console
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
 from scope.samples.reader import read
+from scope.settings.searches import LinpackSearch
+from scope.settings.selection import selected
 from scope.statistics.summarise import summarise
 from scope.tune import calibration
 from scope.tune.candidates import BENCHMARK, BLOCKS
 from scope.tune.memory import of_hosts
 from scope.tune.record import FILE, Round, Settings, Tuning
-from scope.tune.search import FEWEST_EQUATIONS, MOST_EQUATIONS, Evidence, advanced
+from scope.tune.search import Evidence, advanced
 
 NAME = "tune-linpack"
 TRIAL_BUDGET_S = 0.2
 """A shorter trial is repeated for this long in each launch; a longer one is timed once, after a warm-up."""
 LONGEST_OVER_PREDICTION = 20
 """A trial is ended after this multiple of its predicted time, plus a minute."""
-
-
-@dataclass(frozen=True)
-class TuneOptions:
-    """Options of `scope tune linpack`."""
-
-    n: int | None = None
-    """Order of the matrix in the last round; None: by memory and time."""
-    memory_fraction: float = 0.8
-    seconds: float = 10.0
-    """How long one solution may take where `n` is None; inf: whatever the memory holds."""
-    ranks: int | None = None
-    """None: all slots."""
-    blocks: Sequence[int] | None = None
-    """Block sizes (NB) to choose from; None: those that usually win."""
-    trials: int = 8
-    """Combinations of block and grid to measure."""
-    launches: int = 6
-    seed: int | None = None
-    mpi: str | None = None
-    launcher: LauncherOptions = field(default_factory=LauncherOptions)
-
-    def settings(self) -> Settings:
-        """Return the settings of the search; UsageError names the option, its value and what is allowed."""
-        blocks = sorted(set(self.blocks or BLOCKS))
-        if not 1 <= blocks[0] <= blocks[-1] <= 4096:
-            _refuse("blocks", ",".join(map(str, blocks)), "numbers from 1 to 4096, such as 64,128")
-        if self.n is not None and not FEWEST_EQUATIONS <= self.n <= MOST_EQUATIONS:
-            _refuse("n", self.n, f"from {FEWEST_EQUATIONS} to {MOST_EQUATIONS}")
-        if not 0 < self.memory_fraction <= 0.95:
-            _refuse("memory-fraction", f"{self.memory_fraction:g}", "more than 0 and at most 0.95")
-        if not self.seconds > 0:
-            _refuse("seconds", f"{self.seconds:g}", "more than 0")
-        counts = (
-            ("ranks", self.ranks, 1_000_000),
-            ("trials", self.trials, 1000),
-            ("launches", self.launches, 1000),
-        )
-        for option, value, most in counts:
-            if value is not None and not 1 <= value <= most:
-                _refuse(option, value, f"from 1 to {most}")
-        return Settings(
-            ranks=self.ranks or 0,
-            n=self.n,
-            memory_fraction=self.memory_fraction,
-            seconds=None if self.seconds == float("inf") else self.seconds,
-            blocks=blocks,
-            tries=self.trials,
-            launches=self.launches,
-        )
-
-    def experiment(self) -> Experiment:
-        """Return the experiment whose cases are those of the search."""
-        given = {"name": NAME, "module": "advanced", "mpi": self.mpi, "seed": self.seed}
-        return resolve(None, {**given, **launcher_keys(self.launcher)})
 
 
 @dataclass(frozen=True)
@@ -121,27 +67,33 @@ class Tuned:
 
 
 def tune(
-    options: TuneOptions, output: Path | None = None, progress: RunProgress = silent, command: Sequence[str] = ()
+    search: LinpackSearch,
+    given: Mapping[str, Any],
+    output: Path | None = None,
+    progress: RunProgress = silent,
+    command: Sequence[str] = (),
 ) -> Tuned:
-    """Measure what the predictions need, then measure settings round by round until the search is concluded."""
-    asked = options.settings()
-    settled = settle(options.experiment(), COMMAND_LINE)
+    """Measure what the predictions need, then measure settings round by round until the search is concluded.
+
+    `given`: settings of the experiment by their keys, such as `launcher.hosts`.
+    """
+    settled = settle(resolve(None, {"name": NAME, "module": "advanced", **given}), COMMAND_LINE)
     experiment, cluster = settled.experiment, settled.cluster
     catalog = registry.load(settled.build.program)
     place = cluster.place
-    asked = asked.model_copy(update={"ranks": asked.ranks or place.room(Placement(experiment.launcher.binding))})
+    asked = Settings(
+        ranks=search.ranks or place.room(Placement(experiment.launcher.binding)),
+        n=search.n,
+        memory_fraction=search.memory_fraction,
+        seconds=None if search.solution_s == math.inf else search.solution_s,
+        blocks=sorted(set(search.blocks or BLOCKS)),
+        tries=search.trials,
+        launches=search.launches,
+    )
     cases = calibration.cases(asked.ranks, asked.blocks, len(place.slots))
     # Solutions take milliseconds and more: a barrier starts them well enough, and no trial misses a window.
-    sampling = experiment.sampling.model_copy(
-        update={"budget_s": calibration.BUDGET_S, "synchronization": "dissemination"}
-    )
-    first = experiment.model_copy(
-        update={
-            "case": [Selection.model_validate(case) for case in cases],
-            "launches": calibration.LAUNCHES,
-            "sampling": sampling,
-        }
-    )
+    sampling = replace(experiment.sampling, budget_s=calibration.BUDGET_S, synchronization="dissemination")
+    first = replace(experiment, case=selected(cases), launches=calibration.LAUNCHES, sampling=sampling)
     plan = planning.make(first, catalog, place, COMMAND_LINE)
     directory = new_directory(NAME, output)
     make_latest(directory)
@@ -195,13 +147,12 @@ def _with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Cl
     asked = begun_run.read(directory).experiment
     trials = tuning.rounds[-1].tries
     cases = [{"benchmark": BENCHMARK, "ranks": tuning.settings.ranks, **t.candidate.settings(t.n)} for t in trials]
-    further = asked.model_copy(
-        update={
-            "case": [Selection.model_validate(case) for case in cases],
-            "launches": tuning.settings.launches,
-            "seed": plan.seed + len(tuning.rounds),
-            "sampling": asked.sampling.model_copy(update={"budget_s": TRIAL_BUDGET_S}),
-        }
+    further = replace(
+        asked,
+        case=selected(cases),
+        launches=tuning.settings.launches,
+        seed=plan.seed + len(tuning.rounds),
+        sampling=replace(asked.sampling, budget_s=TRIAL_BUDGET_S),
     )
     catalog = read_catalog(directory.benchmarks)
     launches = planning.make(further, catalog, cluster.place, str(directory.path / FILE)).launches
@@ -231,17 +182,17 @@ def _write_best(tuned: Tuned) -> None:
     directory, tuning = tuned.directory, tuned.tuning
     assert tuning.conclusion is not None
     case = tuning.conclusion.chosen.settings(tuning.conclusion.n)
-    chosen = Selection.model_validate({"benchmark": BENCHMARK, "ranks": tuning.settings.ranks, **case})
     asked = begun_run.read(directory).experiment
-    sampling = asked.sampling.model_copy(update={"budget_s": TRIAL_BUDGET_S})
-    best = {"case": [chosen], "launches": tuning.settings.launches, "name": "linpack", "sampling": sampling}
-    write_text(directory.path / "best.toml", asking.write(asked.model_copy(update=best)))
+    best = replace(
+        asked,
+        case=selected([{"benchmark": BENCHMARK, "ranks": tuning.settings.ranks, **case}]),
+        launches=tuning.settings.launches,
+        name="linpack",
+        sampling=replace(asked.sampling, budget_s=TRIAL_BUDGET_S),
+    )
+    write_text(directory.path / "best.toml", asking.write(best))
     title = f"chosen by scope tune linpack: {tuning.conclusion.chosen.label}"
     write_text(directory.path / "HPL.dat", hpl.written(case, title))
     text = io.StringIO()
     console(text).print(tables.page(tuning, tuned.rates))
     write_text(directory.path / "tuning.txt", text.getvalue())
-
-
-def _refuse(option: str, value: object, allowed: str) -> NoReturn:
-    raise UsageError(f"--{option} {value}: must be {allowed}")

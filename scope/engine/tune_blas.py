@@ -10,12 +10,12 @@ from pathlib import Path
 from scope.build import blas
 from scope.comparison.kernels import FILE, KernelTuning, Rival
 from scope.engine.directories import new_directory
-from scope.engine.interleaved import Stage, measure_sides
-from scope.engine.options import COMMAND_LINE, RunOptions
+from scope.engine.interleaved import Kept, Stage, measure_sides
 from scope.engine.run import settle
 from scope.engine.sides import Side, in_common, planned
 from scope.errors import UsageError
 from scope.machine.machine import Blas
+from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.rundirectory import FORMAT, write_json, write_text
 
 NAME = "tune-blas"
@@ -44,11 +44,9 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
 
     `time_s` is for all kinds together. UsageError where the BLAS is not OpenBLAS, and where no time is left.
     """
-    options = RunOptions(mpi=mpi, case=CASES, name=NAME, command=command)
-    experiment = options.resolved()
     # On a busy machine ranks come late for a window, and no sample would be valid.
-    sampling = experiment.sampling.model_copy(update={"synchronization": "dissemination"})
-    now = planned("kernels in use", settle(experiment.model_copy(update={"sampling": sampling}), COMMAND_LINE))
+    given = {"mpi": mpi, "case": CASES, "name": NAME, "sampling.synchronization": "dissemination"}
+    now = planned("kernels in use", settle(resolve(None, given), COMMAND_LINE))
     library = now.settled.build.blas
     if library is None or library.name != "OpenBLAS":
         known = blas.described(library) if library else "none"
@@ -68,9 +66,9 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
     for chosen, value in others:
         stage(f"{chosen.core} kernels beside {library.core} kernels")
         other = _with(now, chosen, value)
-        asked = replace(options, output=path / chosen.core)
+        kept = Kept(path / chosen.core, command)
         sides = now, other
-        found = measure_sides(sides, in_common(*sides), asked, time_s / len(others), THRESHOLD, stage)
+        found = measure_sides(sides, in_common(*sides), kept, time_s / len(others), THRESHOLD, stage)
         cases = sorted(found.comparison.cases, key=lambda case: "precision=single" in case.a)
         rival = Rival(kernels=chosen.core, setting=value, cases=cases)
         tuning = tuning.model_copy(update={"rivals": [*tuning.rivals, rival]})

@@ -8,42 +8,30 @@ slow or stopped; a storage server is dead, its disk slow or full.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from scope.errors import ScopeError, UsageError
 from scope.lab import storage, wiring
 from scope.lab.active import INTERFACE, Fault
 from scope.lab.emulation import lay, say
 from scope.lab.entry import Emulation
+from scope.settings.fault import Direction
 
 THROTTLE = Path(__file__).with_name("throttle.py")
 
 
-@dataclass(frozen=True)
-class Amount:
-    """The one number of an impairment: its field, and from where to where it may reach, ends excluded."""
-
-    field: str
-    above: float = 0.0
-    below: float = 1.0
-    unit: str = ""
-
-
 IMPAIRMENTS = {
-    "lossy": Amount("loss"),
-    "duplicating": Amount("duplication"),
-    "reordering": Amount("reordering"),
-    "corrupting": Amount("corruption"),
-    "black-hole": Amount("largest_packet_bytes", 67, 1500, " B"),
-    "pausing": Amount("paused_ms", 0, 100, " ms"),
-    "policing": Amount("policed_mbit_per_s", 0, 10_000, " Mbit/s"),
-    "half-duplex": Amount("half_duplex", 0, 2),
+    "lossy": "loss",
+    "duplicating": "duplication",
+    "reordering": "reordering",
+    "corrupting": "corruption",
+    "black-hole": "largest_packet_bytes",
+    "pausing": "paused_ms",
+    "policing": "policed_mbit_per_s",
+    "half-duplex": "half_duplex",
 }
-"""Kinds of faults of a relay."""
-Direction = Literal["both", "in", "out"]
-"""Direction of a port: to the host, or from it; of a trunk: to the first switch of its name, or from it."""
+"""Kinds of faults of a relay, and the field of each."""
 MOST_QUEUE_BYTES = 100_000_000
 
 
@@ -135,7 +123,7 @@ def impaired_trunk(emulation: Emulation, trunk: str, kind: str, value: float) ->
 
 
 def _impairment(kind: str, value: float) -> wiring.Impairment:
-    return wiring.Impairment(**{IMPAIRMENTS[kind].field: value})
+    return wiring.Impairment(**{IMPAIRMENTS[kind]: value})
 
 
 def dead_port(emulation: Emulation, host: str) -> Emulation:

@@ -16,7 +16,8 @@ from scope.launch.launcher import MpiProgram, Site
 from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
 from scope.mpi.implementation import Conditions
-from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, over_active_messages
+from scope.plan.case import over_active_messages
+from scope.settings.transports import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL
 
 SETTINGS = ("FI_SCOPE_WIRE", "FI_SCOPE_PEER_TIMEOUT_S", "FI_SCOPE_EAGER_BYTES", "FI_SCOPE_PROGRESS")
 """What the user may set for the provider. A launcher takes variables to other hosts only when it is told to."""

@@ -13,7 +13,7 @@ from scope.errors import ScopeError, UsageError
 from scope.launch import wire
 from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
+from scope.launch.launcher import Command, MpiProgram, Site
 from scope.launch.preload import preloaded
 from scope.launch.reachable import refuse_unknown
 from scope.launch.site import start_command
@@ -22,6 +22,7 @@ from scope.machine.machine import Host
 from scope.machine.node_types import node_types
 from scope.plan.place import Place
 from scope.plan.placement import ALL, Placement
+from scope.settings.hosts import HostSlots
 
 TIMEOUT_S = 120
 TRIES = 3

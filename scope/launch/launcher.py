@@ -14,17 +14,10 @@ from scope.machine.machine import MpiInstallation
 from scope.mpi import registry
 from scope.mpi.implementation import Conditions, MpiFamily
 from scope.plan.case import over_active_messages
-from scope.plan.experiment import Binding
+from scope.settings.experiment import Binding
+from scope.settings.hosts import HostSlots
 
 MPIEXEC = "mpiexec"
-
-
-@dataclass(frozen=True)
-class HostSlots:
-    """A host and how many ranks it takes; None: one per usable core."""
-
-    name: str
-    slots: int | None
 
 
 @dataclass(frozen=True)

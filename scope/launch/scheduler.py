@@ -160,12 +160,6 @@ def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], reques
     return f"launcher.{key} = {_plain(value)}: {command}: {reason}" if value else f"{command}: {reason}"
 
 
-def hostnames(text: str) -> list[str]:
-    """Return the hosts of a list in Slurm's notation: node[1-3,07],rack[1-2]b[0-1]."""
-    names = re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text)
-    return [host for name in names for host in _expanded(name)]
-
-
 def counted(names: Iterable[str]) -> dict[str, int | None]:
     """Return the slots of each host by how often it is named.
 
@@ -192,15 +186,3 @@ def _plain(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _expanded(name: str) -> list[str]:
-    match = re.fullmatch(r"([^\[]*)\[([\d,-]+)\](.*)", name)
-    if match is None:
-        return [name]
-    before, ranges, after = match.groups()
-    numbers: list[str] = []
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
-    return [f"{before}{number}{rest}" for number in numbers for rest in _expanded(after)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from dataclasses import replace
@@ -12,13 +11,13 @@ from pathlib import Path
 from scope.errors import UsageError
 from scope.lab.active import INTERFACE, MANAGEMENT, ActiveLab, active, topology_file
 from scope.launch import active_messages, schedulers
-from scope.launch.launcher import FOLDER, Command, HostSlots, Launcher, MpiProgram, Site, Storage
+from scope.launch.launcher import FOLDER, Command, Launcher, MpiProgram, Site, Storage
 from scope.launch.launchers import choose
 from scope.launch.scheduler import Allocation
 from scope.machine.discover import steering_environment
 from scope.machine.machine import MpiInstallation
-from scope.plan import experiment
-from scope.rundirectory import read_text
+from scope.settings.experiment import LauncherSettings
+from scope.settings.hosts import HostSlots
 
 THREADS = {
     "OMP_NUM_THREADS": "1",
@@ -32,7 +31,7 @@ NETWORK = "SCOPE_INTERFACE"
 """The variable by which the native program learns which interface carries messages below MPI, too."""
 
 
-def site_of(mpi: MpiInstallation, asked: experiment.LauncherSettings, where: str) -> Site:
+def site_of(mpi: MpiInstallation, asked: LauncherSettings, where: str) -> Site:
     """Return the site of an experiment; raises UsageError naming `where`, key, value and what is allowed.
 
     Inside a batch job the hosts are those of the job, inside a lab those of the lab, unless some are named.
@@ -48,14 +47,14 @@ def site_of(mpi: MpiInstallation, asked: experiment.LauncherSettings, where: str
         mpi=mpi,
         mpiexec=_launcher_path(launcher, mpi, asked.mpiexec, where),
         kind=asked.kind,
-        hosts=tuple(_in_allocation(_hosts(asked, where), granted, where)),
+        hosts=_in_allocation(asked.hosts, granted, where),
         ranks_per_host=asked.ranks_per_host,
         binding=asked.binding,
         remote_shell=_program(asked.remote_shell, f"{where}: launcher.remote_shell")
         if asked.remote_shell
         else None,
         interface=asked.interface,
-        arguments=tuple(asked.arguments),
+        arguments=asked.arguments,
         topology=_topology(asked.topology, f"{where}: launcher.topology") if asked.topology else None,
         storage=_storage(asked.storage, where),
     )
@@ -133,19 +132,7 @@ def _marked(folder: Path) -> Storage:
     return Storage(str(folder.resolve()), secrets.token_hex(8))
 
 
-def _hosts(asked: experiment.LauncherSettings, where: str) -> list[HostSlots]:
-    if asked.hostfile is None:
-        return [_host(text, f"{where}: launcher.hosts = {text}") for text in asked.hosts]
-    if asked.hosts:
-        raise UsageError(f"{where}: launcher.hostfile = {asked.hostfile}: must not be given beside launcher.hosts")
-    lines = [line.partition("#")[0].strip() for line in read_text(Path(asked.hostfile)).splitlines()]
-    hosts = [_host(line, f"{asked.hostfile}:{number}: {line}") for number, line in enumerate(lines, 1) if line]
-    if not hosts:
-        raise UsageError(f"{asked.hostfile}: names no host; must have lines such as 'name:2' or 'name slots=2'")
-    return hosts
-
-
-def _in_allocation(asked: list[HostSlots], granted: Allocation | None, where: str) -> list[HostSlots]:
+def _in_allocation(asked: tuple[HostSlots, ...], granted: Allocation | None, where: str) -> tuple[HostSlots, ...]:
     """Return the hosts asked for, else all hosts of the job, with the slots that the job has there."""
     if granted is None:
         return asked
@@ -154,12 +141,5 @@ def _in_allocation(asked: list[HostSlots], granted: Allocation | None, where: st
             f"{where}: launcher.hosts = {foreign[0]}: is no host of job {granted.job};"
             f" must be one of {', '.join(granted.slots)}"
         )
-    hosts = asked or [HostSlots(name, None) for name in granted.slots]
-    return [HostSlots(host.name, host.slots or granted.slots[host.name]) for host in hosts]
-
-
-def _host(text: str, where: str) -> HostSlots:
-    match = re.fullmatch(r"([A-Za-z0-9][\w.-]*)(?:(?::|\s+slots\s*=\s*)(\d+))?", text)
-    if match is None or match[2] == "0":
-        raise UsageError(f"{where}: must be a host's name, or name:slots with at least one slot")
-    return HostSlots(match[1], int(match[2]) if match[2] else None)
+    hosts = asked or [HostSlots(name) for name in granted.slots]
+    return tuple(HostSlots(host.name, host.slots or granted.slots[host.name]) for host in hosts)

@@ -7,17 +7,12 @@ from collections.abc import Mapping
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog
 from scope.plan.placement import Placement
+from scope.settings.transports import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL
 from scope.strict import Strict
 
 Batch = tuple[int, str, Placement]
 """Ranks, transport and placement, which a launch fixes for all its cases."""
 
-ACTIVE_MESSAGES = "active-messages"
-"""The transport of Scope's own provider of libfabric."""
-WITHOUT_FLOW_CONTROL = f"{ACTIVE_MESSAGES}.no-flow-control"
-"""The same without credits: receivers that cannot keep up lose frames, which are sent again."""
-OF_COMMANDS = ("default", "tcp", ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL)
-"""The transports of a command that starts its own ranks."""
 _TRANSPORTS = {
     "default": "default transport",
     "tcp": "TCP",

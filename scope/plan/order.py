@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol, TypeVar
 
 from scope.catalog.catalog import Catalog, Settings
-from scope.plan.sweep import Value
+from scope.settings.selection import Value
 
 Compared = Callable[[str, Settings], tuple[Hashable, Hashable]]
 """Returns the group of a benchmark's case, and the smaller one inside it."""

@@ -18,19 +18,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from scope.catalog.benchmark import MODULES, Benchmark, Module
+from scope.catalog.benchmark import MODULES, Benchmark
 from scope.catalog.catalog import Catalog
 from scope.catalog.pattern import matches, matches_any
 from scope.errors import UsageError
 from scope.plan import sweep
 from scope.plan.case import Batch, Key
 from scope.plan.case import key as key_of
-from scope.plan.experiment import Experiment, did_you_mean
 from scope.plan.order import Compared, compared, side_by_side
 from scope.plan.place import Place
 from scope.plan.placement import Placement
-from scope.plan.sweep import Combination, Source, Value
+from scope.plan.sweep import Combination, Source
 from scope.rundirectory import Skipped, read_text
+from scope.settings.experiment import Experiment, Module
+from scope.settings.kinds import did_you_mean
+from scope.settings.selection import Value
 
 FORMAT = 2
 WITHOUT_MESSAGES_OF_MPI = ("node", "network", "storage")
@@ -160,7 +162,7 @@ def make(experiment: Experiment, catalog: Catalog, place: Place, where: str) -> 
                 " visits together"
             )
         benchmark, combination, source = asked
-        sampling = experiment.sampling.model_dump(exclude_none=True)
+        sampling = experiment.sampling.plain()
         case = PlannedCase(benchmark.name, combination.parameters, sampling)
         if reason := _misfit(benchmark, combination, place, experiment, source):
             skipped.append(reason)
@@ -300,7 +302,7 @@ def _asked(
 def _take_transports(factors: dict[str, list[str]], benchmark: Benchmark, experiment: Experiment) -> None:
     """Add the transports of the experiment where MPI carries the messages and the factors name none."""
     if experiment.transport and benchmark.level not in WITHOUT_MESSAGES_OF_MPI:
-        factors.setdefault("transport", experiment.transport)
+        factors.setdefault("transport", list(experiment.transport))
 
 
 def _take_groups(factors: dict[str, list[str]], experiment: Experiment) -> None:

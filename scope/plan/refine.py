@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scope.plan.case import Batch
 from scope.plan.placement import Placement
 from scope.plan.plan import LATER_VISIT, Plan, PlannedCase, extended, shuffled
-from scope.plan.sweep import Value
+from scope.settings.selection import Value
 
 SIZES_IN_A_GAP = 3
 NARROWEST_GAP = 1.5

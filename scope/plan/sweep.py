@@ -20,12 +20,14 @@ from typing import TypeVar
 from scope import units
 from scope.catalog.benchmark import Benchmark, Parameter
 from scope.errors import UsageError
-from scope.plan.case import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, Batch
-from scope.plan.experiment import did_you_mean
+from scope.plan.case import Batch
 from scope.plan.place import Place
 from scope.plan.placement import ALL, KINDS, Kind, Placement
+from scope.settings.kinds import did_you_mean
+from scope.settings.selection import Value
+from scope.settings.selection import factors as factors_of
+from scope.settings.transports import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL
 
-Value = int | str
 Word = TypeVar("Word", bound=str)
 RANK_RULES = ("all", "nodes", "powers", "every", "squares")
 TRANSPORTS = ("default", "tcp", ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL, "collectives")
@@ -63,15 +65,10 @@ class Source:
 
 def parse(text: str, where: str) -> dict[str, list[str]]:
     """Split a sweep into factors; raises UsageError for a word that is no `key=value`."""
-    factors: dict[str, list[str]] = {}
-    for word in text.split():
-        match = re.fullmatch(r"([\w.]+)=([^=\s]+)", word)
-        if match is None or not all(match[2].split(",")):
-            raise UsageError(f"{where}: {word!r}: must be key=value or key=value,value")
-        if match[1] in factors:
-            raise UsageError(f"{where}: {match[1]}: given twice; give its values in one list")
-        factors[match[1]] = match[2].split(",")
-    return factors
+    try:
+        return factors_of(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
 
 
 def expand(

@@ -19,10 +19,10 @@ from scope.launch import active_messages
 from scope.launch.launch_environment import launch_environment
 from scope.machine import discover
 from scope.machine.machine import Machine, MpiInstallation
-from scope.plan.case import OF_COMMANDS
 from scope.profiles.folder import PROFILES, complete
 from scope.profiles.program import Program, recognise
 from scope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
+from scope.settings.monitoring import MonitorSettings
 from scope.strict import Strict, Unix
 from scope.units import quantity
 from scope.version import VERSION
@@ -31,9 +31,6 @@ MONITOR = "monitor.json"
 """The name of the file that tells a monitored run's folder from any other."""
 PATIENCE_S = 10.0
 """A command that was asked to end is killed after so much time."""
-MOST_FRAMES = 32
-"""Of a call site (`frame_capacity` in monitor/src/tables.hpp)."""
-_MOST_SAMPLES_HZ = 1000
 WRAPPERS = "wrappers"
 """The option in `monitor.json` that has the patterns, with commas between them."""
 TRACED_CALLS = 65_536
@@ -49,29 +46,12 @@ Stream = int | IO[bytes] | None
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a command is monitored."""
-
-    mpi: str | None = None
-    """As `scope.build.installations.find` understands it; None finds out which MPI the command uses."""
-    interval_s: float = 0.1
-    """Length of a row of the time series."""
-    trace: str = "0:0"
-    """START:SECONDS after MPI_Init of the window whose every call is kept; `0:0` for none."""
-    depth: int = 1
-    """Frames of a call site, 0 to 32; 0 takes none down."""
-    sample_hz: float = 0
-    """Samples of the computation of each process per second of its processor time; 0 for none."""
-    wrappers: tuple[str, ...] = ()
-    """Patterns for functions and modules that only pass calls on to MPI: their callers are the call sites."""
-    files: bool = True
-    """Whether what the program does with files is counted."""
-    transport: str = "default"
-    """`active-messages` puts Scope's provider of libfabric below the MPI; `default` is what the MPI chooses."""
+class Options(MonitorSettings):
+    """How a command is monitored, in the words of the library."""
 
     def words(self) -> str:
         """Return the value of SCOPE_MONITOR_OPTIONS."""
-        words = f"interval={self.interval_s:g} trace={self.trace} depth={self.depth} sample={self.sample_hz:g}"
+        words = f"interval={self.interval_s:g} trace={self.trace} depth={self.frames} sample={self.sample_hz:g}"
         return words if self.files else f"{words} files=0"
 
     @property
@@ -90,29 +70,6 @@ class Options:
             f" trace.json): {quantity(self.traced_s, 's')} at up to {calls_per_s:.0f} calls per second,"
             f" {quantity(TRACED_CALLS / 1e6, 's')} at a million"
         )
-
-    def checked(self) -> Options:
-        """Return these; raises UsageError for a value that is not allowed."""
-        if not 1e-3 <= self.interval_s <= 3600:
-            raise UsageError(f"--interval {self.interval_s:g}: must be at least 0.001 and at most 3600 seconds")
-        if not 0 <= self.depth <= MOST_FRAMES:
-            raise UsageError(f"--depth {self.depth}: must be at least 0 and at most {MOST_FRAMES} frames")
-        if not 0 <= self.sample_hz <= _MOST_SAMPLES_HZ:
-            raise UsageError(f"--sample {self.sample_hz:g}: must be at least 0 and at most {_MOST_SAMPLES_HZ} Hz")
-        if any(not one or "," in one for one in self.wrappers):
-            raise UsageError(
-                "--wrapper: must be the name of a function or a pattern such as mp_*, without a comma"
-            )
-        start, colon, length = self.trace.partition(":")
-        try:
-            allowed = bool(colon) and 0 <= float(start) < 1e9 and 0 <= float(length) < 1e9
-        except ValueError:
-            allowed = False
-        if not allowed:
-            raise UsageError(f"--trace {self.trace}: must be START:SECONDS, both from 0 on, such as 2.5:0.5")
-        if self.transport not in OF_COMMANDS:
-            raise UsageError(f"--transport {self.transport}: must be one of {', '.join(OF_COMMANDS)}")
-        return self
 
 
 class Monitored(Strict):
@@ -176,7 +133,7 @@ def run(
         ScopeError: the library cannot be built, or a file cannot be written.
 
     """
-    chosen = (options or Options()).checked()
+    chosen = options or Options()
     variables = {**os.environ, **(environment or {})}
     place = directory or Path.cwd()
     program = recognise(command, chosen.mpi, variables, place)
@@ -215,7 +172,7 @@ def run(
         options={
             "interval_s": f"{chosen.interval_s:g}",
             "trace": chosen.trace,
-            "depth": str(chosen.depth),
+            "depth": str(chosen.frames),
             "sample_hz": f"{chosen.sample_hz:g}",
             WRAPPERS: ",".join(chosen.wrappers),
             "transport": chosen.transport,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field, ValidationError
 
 from scope.errors import UsageError
-from scope.names import Printable, Text, printable
-from scope.strict import Strict, Unix
+from scope.strict import Printable, Strict, Text, Unix, printable
 
 if TYPE_CHECKING:
     from scope.machine.machine import Host, Machine

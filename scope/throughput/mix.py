@@ -13,7 +13,6 @@ check = "grep -q converged"          # reads what the program printed
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shlex
@@ -25,10 +24,11 @@ import tomli_w
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from scope.errors import UsageError
-from scope.names import NAME, Argument, Text
-from scope.plan.experiment import LauncherSettings
+from scope.names import NAME
 from scope.rundirectory import explain, read_toml
-from scope.strict import Asked
+from scope.settings.experiment import LauncherSettings
+from scope.settings.kinds import did_you_mean
+from scope.strict import Argument, Asked, Text
 
 MOST_JOBS = 10_000
 """In one round."""
@@ -146,10 +146,6 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "value_error" and len(first["loc"]) != 3:
         return str(first["ctx"]["error"])
     if first["type"] == "extra_forbidden":
-        tables = {"job": list(Job.model_fields), "launcher": list(LauncherSettings.model_fields)}
-        within = str(first["loc"][0]) if len(first["loc"]) > 1 else ""
-        known = tables.get(within, list(Mix.model_fields))
-        close = difflib.get_close_matches(str(first["loc"][-1]), known, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        return f"{explain(error)}; allowed are {', '.join(known)}{hint}"
+        known = list((Job if first["loc"][0] == "job" else Mix).model_fields)
+        return f"{explain(error)}; allowed are {', '.join(known)}{did_you_mean(str(first['loc'][-1]), known)}"
     return explain(error)

@@ -13,11 +13,12 @@ from scope.build.registry import load
 from scope.campaign import programs
 from scope.errors import UsageError
 from scope.launch.cluster import Cluster
-from scope.launch.launcher import Command, HostSlots, MpiProgram
+from scope.launch.launcher import Command, MpiProgram
 from scope.launch.site import start_command
 from scope.plan import sweep
 from scope.plan.sweep import Source
 from scope.profiles.program import located
+from scope.settings.hosts import HostSlots
 from scope.throughput.mix import Job, Mix
 
 # `times` tells of what the shell waited for; in a pipe or a substitution it would tell of another shell. Some

@@ -19,9 +19,10 @@ from scope.launch import processes
 from scope.launch.cluster import Cluster
 from scope.launch.diagnosis import diagnose
 from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import Command, HostSlots, MpiProgram
+from scope.launch.launcher import Command, MpiProgram
 from scope.plan.placement import Placement
 from scope.private import temporary_folder
+from scope.settings.hosts import HostSlots
 from scope.topology.prober import Answer
 from scope.topology.sharing import Transfer
 from scope.topology.topology import InsideHost

@@ -159,7 +159,7 @@ def test_a_soak_counts_what_goes_wrong_and_keeps_only_that(tmp_path: Path) -> No
 
 
 def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
-    words = ["soak", "--for", "0.5s", "--unmonitored", "--mpi", "embedded", "-o", "timed"]
+    words = ["soak", "--time", "0.5s", "--unmonitored", "--mpi", "embedded", "-o", "timed"]
     timed = scope(tmp_path, *words, "--", "sleep", "0.2")
     assert timed.code == 0, timed.errors
     assert 1 <= len(read(tmp_path / "timed" / "runs.jsonl")) <= 3
@@ -170,10 +170,10 @@ def test_a_soak_ends_with_its_time(tmp_path: Path) -> None:
     [
         (["campaign"], "study"),
         (["campaign", "none.toml"], "none.toml: "),
-        (["campaign", "--resume", "."], "campaign.json"),
-        (["soak", "--for", "1h"], "program"),
-        (["soak", "--for", "soon", "--", "true"], "--for soon: "),
-        (["soak", "--", "true"], "--for or --runs"),
+        (["campaign", "--resume", "."], "campaign"),
+        (["soak", "--time", "1h"], "program"),
+        (["soak", "--time", "soon", "--", "true"], "--time soon: "),
+        (["soak", "--", "true"], "--time or --runs"),
         (["soak", "--runs", "1", "--unmonitored", "--", "no-such-program"], "no-such-program: "),
         (["soak", "--runs", "1", "--ranks", "2", "--", "mpiexec", "./app"], "--ranks"),
         (["placement"], "program"),

@@ -97,7 +97,7 @@ def test_words_are_filled_in() -> None:
             | {"transport": "active-messages"},
             "transport = active-messages: ",
         ),
-        ({"launcher": {"hosts": [""]}}, 'launcher.hosts.0 = "": '),
+        ({"launcher": {"hosts": [""]}}, 'launcher.hosts[0] = "": '),
     ],
 )
 def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:

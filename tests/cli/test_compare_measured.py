@@ -60,7 +60,7 @@ def in_turn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ["compare", "--measure", "short.toml", "long.toml", "--time", "600", "-o", "out"]
     with pytest.MonkeyPatch.context() as patch:
         measured_once(patch, by_size)
-        answer = answered(folder, *words, "--fail-on-regression", "50")
+        answer = answered(folder, *words, "--fail-on-regression", "50%")
     assert answer.code == 1, answer
     return folder / "out"
 
@@ -115,7 +115,7 @@ def test_a_regression_is_confirmed_by_another_measurement(
         run = Path(shutil.copytree(in_turn / "a", tmp_path / name))
         rewrite_times(run, lambda _, time_s=time_s: time_s)
         assert answered(tmp_path, "analyze", name).code == 0
-    words = ["compare", "before", "slower", "--fail-on-regression", "50"]
+    words = ["compare", "before", "slower", "--fail-on-regression", "50%"]
     assert answered(tmp_path, *words).code == 1
     sides = iter((1e-6, factor * 1e-6))
     measured_once(monkeypatch, lambda _: next(sides))

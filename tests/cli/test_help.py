@@ -109,11 +109,13 @@ def completed(*words: str) -> list[str]:
     return answer.stdout.split()
 
 
-def test_bash_completes_commands_subcommands_and_options() -> None:
+def test_bash_completes_commands_subcommands_options_and_values() -> None:
     assert completed("scope", "ru") == ["run", "runs"]
     assert completed("scope", "run", "--la") == ["--launches", "--launcher", "--launcher-argument"]
     assert completed("scope", "lab", "u") == ["up"]
     assert completed("scope", "runs", "prune", "--k") == ["--keep"]
+    assert completed("scope", "run", "--binding", "") == ["core", "socket", "none"]
+    assert completed("scope", "tune", "storage", "--direction", "w") == ["write"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

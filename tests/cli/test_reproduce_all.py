@@ -18,7 +18,7 @@ from scope.engine import own_command, published_places, reproduce_all
 from scope.engine.own_command import Ended
 from scope.errors import ScopeError
 from scope.models.published.reference import ReproductionPlace, Scale, names
-from scope.plan.experiment import Experiment
+from scope.settings.experiment import Experiment
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
 ROW = {

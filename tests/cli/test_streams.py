@@ -137,7 +137,7 @@ def circle(folder: Path) -> list[str]:
         (lambda _: ["show", "."], ".: ... run.json"),
         (lambda _: ["run", "--hosts", ""], "scope: --hosts: "),
         (lambda _: ["tune", "linpack", "--blocks="], "scope: --blocks: "),
-        (lambda _: ["soak", "--for", "", "--", "true"], "scope: --for: "),
+        (lambda _: ["soak", "--time", "", "--", "true"], "scope: --time: "),
         (lambda _: ["compare", "", ""], "scope: compare: "),
         (
             lambda _: ["list", "nosuch", "--mpi", "embedded"],

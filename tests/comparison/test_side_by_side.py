@@ -156,7 +156,7 @@ def test_runs_that_do_not_fit_the_terminal_are_said(tmp_path: Path) -> None:
 
 def test_the_command_prints_a_table_json_and_the_page(tmp_path: Path) -> None:
     paths = [str(path) for path in three(tmp_path)]
-    told = answered(tmp_path, "compare", *paths, "--html", "page.html", "--fail-on-regression", "5")
+    told = answered(tmp_path, "compare", *paths, "--html", "page.html", "--fail-on-regression", "5%")
     assert told.code == 1
     assert re.search(r"B +\S*/b +1 +– +– +11", told.output), told.output
     page = (tmp_path / "page.html").read_text()

@@ -256,8 +256,9 @@ def stand_in_for_the_cluster() -> None:
     """
     from scope.engine import run
     from scope.launch.cluster import Cluster
-    from scope.launch.launcher import HostSlots, Site
+    from scope.launch.launcher import Site
     from scope.machine.machine import Machine
+    from scope.settings.hosts import HostSlots
     from tests import declared, golden_run
 
     machine = Machine.model_validate(golden_run.machine())

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from scope.cli import dispatch
 from scope.engine import lab as labs
 from scope.errors import UsageError
 from scope.lab import faults
 from scope.lab.entry import Emulation
 from scope.machine.machine import MpiInstallation
+from scope.settings.fault import Disturbance
 from tests.cli.scope_command import samples
 from tests.lab.small_lab import in_lab
 
@@ -138,14 +140,28 @@ def test_the_cases_of_a_path_run_in_a_lab(healthy: Emulation, embedded: MpiInsta
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("words", "said"),
     [
-        ({"largest_packet_bytes": 1500.0}, r"--mtu 1500: .*\b67\b.*\b1500\b"),
-        ({"paused_ms": float("nan")}, r"--pause nan: .*\b0\b.*\b100\b"),
-        ({"loss": 1.0}, r"--loss 1: .*\b0\b.*\b1$"),
-        ({"half_duplex": True, "policed_mbit_per_s": 3.0}, r"exactly one of --loss, .*--half-duplex, --slow"),
+        (["--mtu", "1500"], "--mtu 1500: ... 68 ... 1499"),
+        (["--pause", "nan"], "--pause nan: ... 0 ... 99"),
+        (["--loss", "1"], "--loss 1: ... 0% ... 99.9%"),
+        (["--direction", "up"], "--direction up: ... both, in, out"),
     ],
 )
-def test_amounts_of_faults_are_checked(asked: dict[str, float], said: str) -> None:
+def test_amounts_of_faults_are_checked(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatch("lab", ["fault", "grid", "--trunk", "a-c", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Disturbance(trunk="a-c"), r"exactly one of --rate, --loss, .*--half-duplex, .*--clear"),
+        (Disturbance(trunk="a-c", half_duplex=True, policed_mbit_per_s=3.0), "exactly one of"),
+        (Disturbance(dead=True), "must have either --host or --trunk"),
+        (Disturbance(trunk="a-c", stop=True), "must go with --host"),
+    ],
+)
+def test_a_fault_is_one_disturbance_of_one_place(asked: Disturbance, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        labs.Disturbance(trunk="a-c", **asked).checked()  # type: ignore[arg-type]
+        labs._refuse(asked)

@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from scope.build import registry
-from scope.engine.options import selection
 from scope.launch import processes
 from scope.launch.cluster import Cluster
 from scope.launch.site import site_of
@@ -28,6 +27,7 @@ from scope.plan import plan as planning
 from scope.plan.place import Place
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory
+from scope.settings.experiment import LauncherSettings
 from tests.installed_mpi import (  # noqa: F401
     build,
     embedded,
@@ -92,7 +92,7 @@ class Trial:
     def plan(self, *cases: str, launches: int = 1, **options: Any) -> Plan:
         """Make the plan of cases written as in a sweep; every case samples briefly."""
         given = {
-            "case": [selection(case) for case in cases],
+            "case": list(cases),
             "launches": launches,
             "seed": 3,
             "sampling.budget_s": 0.1,
@@ -112,7 +112,7 @@ class Trial:
         return replace(plan, launches=tuple(launches))
 
     def supervise(self, plan: Plan) -> bool:
-        site = site_of(self.build.mpi, asking.LauncherSettings(), "the test")
+        site = site_of(self.build.mpi, LauncherSettings(), "the test")
         supervisor = Supervisor(
             run=self.run,
             program=self.build.program,

@@ -15,7 +15,8 @@ from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import MpiProgram
 from scope.launch.site import site_of, start_command
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.plan.experiment import LauncherSettings
+from scope.settings.experiment import LauncherSettings
+from scope.settings.hosts import HostSlots
 from tests.cli.scope_command import samples
 from tests.launch.conftest import SAME_CALLS, SAME_LAUNCHERS, Trial
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
@@ -97,7 +98,9 @@ def run_over(mpi: MpiInstallation, job: MpiProgram, cluster: Cluster | None) -> 
     asked = LauncherSettings()
     if cluster:
         agent = str(cluster.folder / "agent")
-        asked = LauncherSettings(hosts=[FIRST, SECOND], interface="eth0", remote_shell=agent, binding="none")
+        asked = LauncherSettings(
+            hosts=(HostSlots(FIRST), HostSlots(SECOND)), interface="eth0", remote_shell=agent, binding="none"
+        )
     command = start_command(job, site_of(mpi, asked, "the test"))
     inside = [str(cluster.folder / "enter"), FIRST] if cluster else []
     with launch_environment(command.environment) as variables:

@@ -12,11 +12,12 @@ import pytest
 from scope.engine import builds
 from scope.errors import ScopeError
 from scope.launch.cluster import Cluster
-from scope.launch.launcher import HostSlots, MpiProgram, Site
+from scope.launch.launcher import MpiProgram, Site
 from scope.machine.discover import this_host
 from scope.machine.machine import Host, MpiInstallation, NativeBuild
 from scope.machine.node_types import node_types
 from scope.plan.placement import Placement
+from scope.settings.hosts import HostSlots
 from tests.patience import PATIENCE_S
 
 MPI = MpiInstallation(name="openmpi", version="5.0", origin="path", compiler="/x/mpicxx", launcher="/x/mpiexec")

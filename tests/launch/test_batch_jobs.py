@@ -10,12 +10,12 @@ import pytest
 
 from scope.errors import ScopeError, UsageError
 from scope.launch import scheduler, schedulers
-from scope.launch.launcher import HostSlots
 from scope.launch.scheduler import Request
 from scope.launch.schedulers import gridengine, lsf, pbs
 from scope.launch.site import site_of
 from scope.machine.machine import MpiInstallation
-from scope.plan import experiment as asking
+from scope.settings.experiment import LauncherSettings
+from scope.settings.hosts import HostSlots
 from tests.launch.batch_requests import FULL
 from tests.launch.played import play
 
@@ -120,7 +120,7 @@ def test_mpiexec_takes_the_hosts_of_the_job(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("PBS_JOBID", "7")
 
     def hosts(**asked: object) -> tuple[HostSlots, ...]:
-        return site_of(MPI, asking.LauncherSettings.model_validate(asked), "x").hosts
+        return site_of(MPI, LauncherSettings.read(asked), "x").hosts
 
     assert hosts() == (HostSlots("a", 2), HostSlots("b", 2))
     assert hosts(hosts=["b", "a:1"]) == (HostSlots("b", 2), HostSlots("a", 1))

@@ -74,17 +74,17 @@ def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) 
     assert asked == {**asked, **wanted}
     experiment = batch_job.experiment_of(RunDirectory(tmp_path / "run"), {"launcher.partition": "long"})
     assert experiment.case[0].benchmark == "node.timer"
-    assert (experiment.launcher.nodelist, experiment.launcher.partition) == (["a[1-2],b"], "long")
+    assert (experiment.launcher.nodelist, experiment.launcher.partition) == (("a[1-2]", "b"), "long")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--dry-run"], "--dry-run: ... --submit"),
-        (["--submit", "--partition", "a b"], '--partition = "a b": '),
-        (["--submit", "--nodes", "0"], "--nodes = 0: "),
-        (["--submit", "--time-limit", "5"], "--time-limit = 5"),
-        (["--submit", "--nodelist", "a;b"], "--nodelist = "),
+        (["--submit", "--partition", "a b"], "--partition a b: "),
+        (["--submit", "--nodes", "0"], "--nodes 0: "),
+        (["--submit", "--time-limit", "5"], "--time-limit 5: ... 1m ... 30d"),
+        (["--submit", "--nodelist", "a;b"], "--nodelist a;b: "),
         (["--submit", "--scheduler", "slrm"], "slurm?"),
     ],
 )

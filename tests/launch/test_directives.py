@@ -13,8 +13,8 @@ from scope.launch import scheduler, schedulers
 from scope.launch.jobs import batch_job
 from scope.launch.scheduler import Request
 from scope.launch.schedulers import gridengine, lsf, pbs, slurm
-from scope.plan import experiment as asking
 from scope.rundirectory import RunDirectory
+from scope.settings.experiment import Experiment, LauncherSettings
 from tests.launch import directives
 from tests.launch.batch_requests import FULL, REQUESTS
 
@@ -141,10 +141,9 @@ def test_what_is_not_documented_is_noticed(line: str) -> None:
 
 
 def test_the_name_of_a_job_is_one_that_every_batch_system_takes(tmp_path: Path) -> None:
-    settings = asking.LauncherSettings()
-    experiment = asking.Experiment(launcher=settings.model_copy(update={"scheduler": "pbs"}))
+    experiment = Experiment(launcher=LauncherSettings(scheduler="pbs"))
     folder = tmp_path / ("größe" + "n" * 200)
-    _, request = batch_job.prepare(RunDirectory(folder), experiment, [])
+    _, request = batch_job.prepare(RunDirectory(folder), experiment)
     assert directives.pbs(pbs.SCHEDULER.directives(request))["N"].startswith("scope-gr__en")
 
 

@@ -17,13 +17,13 @@ from scope.launch.site import site_of
 from scope.launch.supervision import supervisor as supervision
 from scope.launch.supervision.supervisor import Supervisor
 from scope.machine.discover import this_host
-from scope.plan import experiment as asking
 from scope.plan.plan import Launch, Plan
+from scope.settings.experiment import LauncherSettings
 from tests.launch.conftest import Trial
 
 
 def supervisor(trial: Trial) -> Supervisor:
-    site = site_of(trial.build.mpi, asking.LauncherSettings(), "the test")
+    site = site_of(trial.build.mpi, LauncherSettings(), "the test")
     return Supervisor(
         run=trial.run,
         program=trial.build.program,

@@ -11,10 +11,11 @@ import pytest
 
 from scope.errors import ScopeError
 from scope.launch.jobs import host_jobs
-from scope.launch.jobs.host_jobs import HostJob, HostJobs, QueuePolicy, pairs
+from scope.launch.jobs.host_jobs import HostJob, HostJobs, pairs
 from scope.launch.scheduler import JobState
 from scope.launch.schedulers.slurm import Node, job_state
 from scope.rundirectory import RunDirectory
+from scope.settings.queue_policy import QueuePolicy
 
 
 @dataclass

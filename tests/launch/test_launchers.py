@@ -16,15 +16,17 @@ from scope.lab import programs
 from scope.launch import active_messages as messages
 from scope.launch import launcher
 from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
-from scope.launch.launcher import Command, HostSlots, MpiProgram, Site
+from scope.launch.launcher import Command, MpiProgram, Site
 from scope.launch.launchers import choose
 from scope.launch.site import site_of, start_command, with_storage
 from scope.machine.discover import this_host
 from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
-from scope.plan import experiment
+from scope.plan.experiment import resolve
 from scope.plan.place import Place
 from scope.plan.placement import Placement
+from scope.settings.experiment import LauncherSettings
+from scope.settings.hosts import HostSlots
 
 HOSTS = (HostSlots("a", 2), HostSlots("b", 2))
 
@@ -139,16 +141,16 @@ def test_ranks_hear_of_the_folder_for_their_files(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("SCOPE_STORAGE", raising=False)
     asked, beside = tmp_path / "asked", tmp_path / "beside"
     asked.mkdir()
-    settings = experiment.LauncherSettings(storage=str(asked), hosts=["a", "b"], mpiexec="true")
+    settings = LauncherSettings(storage=str(asked), hosts=(HostSlots("a"), HostSlots("b")), mpiexec="true")
     command = start(JOB, with_storage(site_of(mpi_of("openmpi"), settings, "x"), beside))
     assert command.environment["SCOPE_STORAGE"] == str(asked)
     assert len(command.environment["SCOPE_STORAGE_MARK"]) == 16
     assert "-x SCOPE_STORAGE -x SCOPE_STORAGE_MARK" in joined(command)
-    nothing = site_of(mpi_of("openmpi"), experiment.LauncherSettings(mpiexec="true"), "x")
+    nothing = site_of(mpi_of("openmpi"), LauncherSettings(mpiexec="true"), "x")
     assert nothing.storage is None
     assert start(JOB, with_storage(nothing, beside)).environment["SCOPE_STORAGE"] == str(beside)
     monkeypatch.setenv("SCOPE_STORAGE", str(tmp_path))
-    chosen = site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="true"), "x")
+    chosen = site_of(mpi_of("mpich"), LauncherSettings(mpiexec="true"), "x")
     assert start(JOB, chosen).environment["SCOPE_STORAGE"] == str(tmp_path)
 
 
@@ -156,12 +158,12 @@ def test_a_folder_in_which_no_files_can_be_made_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"
-    settings = experiment.LauncherSettings(storage=str(gone), mpiexec="true")
+    settings = LauncherSettings(storage=str(gone), mpiexec="true")
     with pytest.raises(UsageError, match=rf"x: launcher\.storage = {gone}: "):
         site_of(mpi_of("mpich"), settings, "x")
     monkeypatch.setenv("SCOPE_STORAGE", str(gone))
     with pytest.raises(UsageError, match=rf"\$SCOPE_STORAGE = {gone}: "):
-        site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="true"), "x")
+        site_of(mpi_of("mpich"), LauncherSettings(mpiexec="true"), "x")
 
 
 def test_tcp_forbids_shared_memory() -> None:
@@ -232,10 +234,10 @@ def test_an_mpi_without_a_launcher_file_names_those_that_have_one() -> None:
 
 
 def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
-    asked = experiment.LauncherSettings(hosts=["a:3", "b"])
+    asked = LauncherSettings.read({"hosts": ["a:3", "b"]})
     assert site_of(mpi_of("mpich"), asked, "x").hosts == (HostSlots("a", 3), HostSlots("b", None))
     (tmp_path / "hosts").write_text("# all\na:3\n\nb slots=4  # slow\nc\n")
-    asked = experiment.LauncherSettings(hostfile=str(tmp_path / "hosts"))
+    asked = LauncherSettings.read({"hostfile": str(tmp_path / "hosts")})
     assert site_of(mpi_of("mpich"), asked, "x").hosts == (
         HostSlots("a", 3),
         HostSlots("b", 4),
@@ -243,29 +245,35 @@ def test_hosts_come_from_a_list_or_a_file(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["a:0", "a:-1", "a b", "a:x", "a;reboot", "$(reboot)"])
+@pytest.mark.parametrize("text", ["a:0", "a:-1", "a b", "a:x", "a;reboot", "$(reboot)", "a[1-x]", "a[3-1]"])
 def test_a_strange_host_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(UsageError, match="name:slots"):
-        site_of(mpi_of("mpich"), experiment.LauncherSettings(hosts=[text]), "x")
+    with pytest.raises(UsageError, match=r"launcher\.hosts\[0\] = "):
+        resolve(None, {"launcher.hosts": [text]})
     (tmp_path / "hosts").write_text(f"a\n{text}\n")
-    with pytest.raises(UsageError, match="hosts:2"):
-        site_of(mpi_of("mpich"), experiment.LauncherSettings(hostfile=str(tmp_path / "hosts")), "x")
+    with pytest.raises(UsageError, match=r"launcher\.hostfile = .*/hosts:2: .*must be"):
+        resolve(None, {"launcher.hostfile": str(tmp_path / "hosts")})
 
 
 def test_an_empty_hostfile_and_two_lists_are_refused(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# nobody\n")
     with pytest.raises(UsageError, match=str(tmp_path / "hosts")):
-        site_of(mpi_of("mpich"), experiment.LauncherSettings(hostfile=str(tmp_path / "hosts")), "x")
-    with pytest.raises(UsageError, match=r"beside launcher\.hosts"):
-        site_of(mpi_of("mpich"), experiment.LauncherSettings(hosts=["a"], hostfile="h"), "x")
+        resolve(None, {"launcher.hostfile": str(tmp_path / "hosts")})
+    (tmp_path / "hosts").write_text("a\n")
+    with pytest.raises(UsageError, match="hosts, hostfile: "):
+        resolve(None, {"launcher.hosts": ["a"], "launcher.hostfile": str(tmp_path / "hosts")})
+
+
+def test_ranges_and_repeated_names_are_counted() -> None:
+    hosts = resolve(None, {"launcher.hosts": "n[1-3,07]:2,a,a,b:2,b"}).launcher.hosts
+    assert list(map(str, hosts)) == ["n1:2", "n2:2", "n3:2", "n07:2", "a:2", "b:3"]
 
 
 def test_a_launcher_that_is_not_there_is_named() -> None:
     nothing = mpi_of("mpich").model_copy(update={"launcher": ""})
     with pytest.raises(UsageError, match=r"mpiexec .*launcher\.mpiexec"):
-        site_of(nothing, experiment.LauncherSettings(), "x")
+        site_of(nothing, LauncherSettings(), "x")
     with pytest.raises(UsageError, match=r"x: launcher\.mpiexec = /nowhere: "):
-        site_of(mpi_of("mpich"), experiment.LauncherSettings(mpiexec="/nowhere"), "x")
+        site_of(mpi_of("mpich"), LauncherSettings(mpiexec="/nowhere"), "x")
 
 
 def test_slots_are_counted() -> None:
@@ -294,7 +302,7 @@ def test_more_ranks_on_a_host_than_slots_oversubscribe_although_others_have_room
 
 
 def test_every_host_answers_the_probe(mpi: MpiInstallation) -> None:
-    here = site_of(mpi, experiment.LauncherSettings(), "x")
+    here = site_of(mpi, LauncherSettings(), "x")
     output = run_once_per_host(here, ["/bin/echo", "hello"])
     assert output.split() == ["hello"]
 

@@ -198,7 +198,7 @@ def test_a_rank_that_stops_on_the_other_host_is_named(
             "-o",
             "run",
         ),
-        *("--hosts", f"{FIRST}:1,{SECOND}:1", "--launches", "1", "--seed", "3", "--case-limit", "4"),
+        *("--hosts", f"{FIRST}:1,{SECOND}:1", "--launches", "1", "--seed", "3", "--limit", "4"),
         *("--budget", "60", "--precision", "1e-9", "--case", "mpi.latency transport=tcp message_bytes=100001"),
     ]
     running = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

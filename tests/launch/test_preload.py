@@ -9,17 +9,17 @@ from scope.launch.launcher import MpiProgram
 from scope.launch.preload import preloaded
 from scope.launch.site import site_of, start_command
 from scope.machine.machine import MpiInstallation
-from scope.plan import experiment
+from scope.settings.experiment import LauncherSettings
 
 
 def test_other_transports_are_left_alone(embedded: MpiInstallation) -> None:
-    site = site_of(embedded, experiment.LauncherSettings(), "the test")
+    site = site_of(embedded, LauncherSettings(), "the test")
     job = MpiProgram("program", (), 2, transport="tcp")
     assert preloaded(job, site) is job
 
 
 def test_the_ranks_load_the_library_and_not_the_launcher(embedded: MpiInstallation) -> None:
-    site = replace(site_of(embedded, experiment.LauncherSettings(), "the test"), topology=Path("/t.toml"))
+    site = replace(site_of(embedded, LauncherSettings(), "the test"), topology=Path("/t.toml"))
     job = preloaded(MpiProgram("program", ("--one",), 2, transport="collectives.broadcast.flat_binomial"), site)
     assert (job.path, job.transport, job.arguments[-2:]) == ("env", "default", ("program", "--one"))
     settings = dict(word.split("=", 1) for word in job.arguments[:-2])

@@ -14,7 +14,7 @@ import pytest
 from scope.errors import UsageError
 from scope.launch.site import site_of
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.plan import experiment as asking
+from scope.settings.experiment import LauncherSettings
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, cases, planned, samples, scope
 from tests.installed_mpi import compile_quickly, quickly_with
@@ -146,7 +146,7 @@ def test_a_rank_that_stops_is_ended_by_srun(
 ) -> None:
     run = tmp_path / "run"
     words = ["run", "--launcher", "slurm", "--mpi", embedded.compiler, *LONG, *LONG_CASE, "-o", "run"]
-    endless = ["--case-limit", "4", "--budget", "60", "--launches", "2"]
+    endless = ["--limit", "4", "--budget", "60", "--launches", "2"]
     # In a process namespace of its own Scope sees the ranks as little as on another machine.
     apart = ["unshare", "--pid", "--fork", "--mount-proc"]
     command = [*apart, "salloc", "--quiet", "--nodes=2", "--ntasks=2", str(SCOPE), *words, *endless]
@@ -282,7 +282,7 @@ def test_an_interrupted_submission_cancels_its_own_job(
 ) -> None:
     other = slurm.slurm("sbatch", "--parsable", "--nodes=1", "--output=/dev/null", "--wrap", "sleep 100").strip()
     run = tmp_path / "run"
-    endless = ["--budget", str(2 * PATIENCE_S), "--case-limit", str(2 * PATIENCE_S)]
+    endless = ["--budget", str(2 * PATIENCE_S), "--limit", str(2 * PATIENCE_S)]
     words = submit(embedded, "--nodes", "2", *LONG, *LONG_CASE, *endless)
     code, errors = signalled(slurm, tmp_path, words, "INT")
     assert code == 130, errors
@@ -334,7 +334,7 @@ def test_without_slurm_or_a_job_one_line_says_what_is_missing(
 ) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     with pytest.raises(UsageError, match="slurm job"):
-        site_of(embedded, asking.LauncherSettings(kind="slurm"), "x")
+        site_of(embedded, LauncherSettings(kind="slurm"), "x")
     for command in ("--submit", "--each-host", "--pairs"):
         (tmp_path / command).mkdir()
         with pytest.MonkeyPatch.context() as patch:

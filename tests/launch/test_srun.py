@@ -11,10 +11,11 @@ import pytest
 
 from scope.errors import ScopeError, UsageError
 from scope.launch.diagnosis import diagnose
-from scope.launch.launcher import HostSlots, MpiProgram, Site
-from scope.launch.scheduler import JobState, Request, hostnames
+from scope.launch.launcher import MpiProgram, Site
+from scope.launch.scheduler import JobState, Request
 from scope.launch.schedulers.slurm import SCHEDULER, job_state
 from scope.launch.site import start_command
+from scope.settings.hosts import HostSlots, hostnames
 from tests.launch.played import play
 from tests.launch.test_launchers import joined, mpi_of
 

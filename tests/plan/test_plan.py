@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from scope.catalog.ranks import Ranks
 from scope.errors import UsageError
 from scope.plan import plan as planning
 from scope.plan.case import Key
-from scope.plan.experiment import Experiment, resolve
+from scope.plan.experiment import resolve
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
+from scope.settings.experiment import Experiment
 from tests.messages import numbers
 from tests.plan.conftest import describe
 
@@ -320,7 +322,7 @@ def test_more_ranks_on_a_host_than_slots_are_a_wish(benchmarks: Catalog) -> None
 def test_by_node_type_every_case_runs_on_each_sub_cluster_and_on_all_hosts(benchmarks: Catalog) -> None:
     place = Place((2, 4), ((0,), (1,)))
     asked = resolve(None, {"launches": 1, "by": "node-type", "only": ["mpi.*"]})
-    plain = planning.make(asked.model_copy(update={"by": None}), benchmarks, place, "here")
+    plain = planning.make(replace(asked, by=None), benchmarks, place, "here")
     plan = planning.make(asked, benchmarks, place, "here")
     assert {launch.placement.group for launch in plain.launches} == {"all"}
     cases = {group: set() for group in ("all", "type1", "type2")}

@@ -14,7 +14,6 @@ import pytest
 from rich.cells import cell_len
 
 from scope import units
-from scope.engine.options import selection
 from scope.errors import UsageError
 from scope.report.run import contents, page
 from scope.report.run.selection import select
@@ -22,6 +21,7 @@ from scope.report.terminal import cases, verdict
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing, rows
 from scope.rundirectory import RunDirectory
+from scope.settings.selection import Case
 from scope.statistics.summarise import read_summaries
 from tests.declared import catalog
 from tests.golden_truth import WRONG_DATA
@@ -171,10 +171,10 @@ def test_a_case_can_be_measured_again_as_it_is_printed(golden_run):
     assert "ready, 1 KiB" in text
     request = re.search(r"mpi\.latency mode=ready [^\n]*message_bytes=1Ki[^\n]*", text)
     assert request is not None
-    read = selection(request[0].strip())
-    assert read["benchmark"] == "mpi.latency"
-    assert read["ranks"] == ["2"]
-    assert {name: read[name] for name in chosen[0].parameters if name in read}
+    read = Case().read(request[0].strip())
+    assert read.benchmark == "mpi.latency"
+    assert read.factors["ranks"] == ["2"]
+    assert {name: read.factors[name] for name in chosen[0].parameters if name in read.factors}
 
 
 def test_json_rows_have_the_keys_that_others_rely_on(golden_run):

@@ -86,7 +86,7 @@ def test_a_choice_of_benchmarks_and_runs(kept: Repository) -> None:
 
 def test_the_command_says_so_and_ends_with_1(kept: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     place = ["--in", str(kept.folder.path)]
-    assert answer(["history", "--fail-on-regression", "10", *place]) == 1
+    assert answer(["history", "--fail-on-regression", "10%", *place]) == 1
     printed = capsys.readouterr().out
     assert "6 worse, 0 better" in printed
     assert "kernel: 6.1.0 -> 6.1.90" in printed
@@ -184,7 +184,7 @@ def test_only_what_is_worse_now_counts_when_it_is_confirmed(
     Half of such a change is a factor of 32: no state of a machine is as slow or as quick.
     """
     kept = nights(measured, tmp_path, early, late)
-    words = ["history", TIMER, "--in", str(kept.folder.path), "--fail-on-regression", "10", "--json"]
+    words = ["history", TIMER, "--in", str(kept.folder.path), "--fail-on-regression", "10%", "--json"]
     assert answered(tmp_path, *words).code == 1
     told = answered(tmp_path, *words, "--confirm", "--time", "5")
     assert told.code == code, told

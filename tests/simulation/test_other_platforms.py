@@ -68,7 +68,7 @@ def time_s(record: dict[str, Any]) -> float:
 
 def simulated(measured: Path, folder: Path, *words: str, benchmark: str = "mpi.broadcast") -> dict[str, Any]:
     """Return what `scope simulate` says of a benchmark on another platform."""
-    limit = ["--case-limit", str(PATIENCE_S)]
+    limit = ["--limit", str(PATIENCE_S)]
     answer = answered(folder, "simulate", str(measured), benchmark, *words, *limit, "-o", "simulated", "--json")
     assert answer.code == 0, answer
     found: dict[str, Any] = json.loads(answer.output)

@@ -15,10 +15,11 @@ import pytest
 from scope.errors import ScopeError, UsageError
 from scope.launch.cluster import Cluster
 from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import HostSlots, MpiProgram, Site
+from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild
+from scope.settings.hosts import HostSlots
 from scope.topology import probe
 from scope.topology.probe import Probe, _introduced, _Talk, started
 from scope.topology.sharing import Transfer

@@ -110,8 +110,8 @@ def test_two_numbers_of_processes_say_nothing_of_others() -> None:
     [
         (["--direction", "both"], "--direction both: ... write ... read"),
         (["--file", "many"], "--file many: ... shared ... per_process"),
-        (["--file-bytes", "1"], "--file-bytes 1: ... 64 KiB"),
-        (["--ranks", "2,x"], "--ranks x: "),
+        (["--file-bytes", "1"], "--file-bytes 1: ... 64Ki ... 16Ti"),
+        (["--ranks", "2,x"], "--ranks 2,x: "),
         (["--ranks", "0"], "--ranks 0: ... 1"),
         (["--launches", "0"], "--launches 0: ... 1"),
     ],

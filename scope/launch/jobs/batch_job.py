@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from scope.launch import schedulers
-from scope.launch.scheduler import JobState, Request, Scheduler, hostnames
+from scope.launch.scheduler import JobState, Request, Scheduler
 from scope.launch.supervision.journal import Journal
 from scope.launch.supervision.supervisor import unfinished
 from scope.machine.machine import Machine
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
-from scope.plan.experiment import Experiment, LauncherSettings
 from scope.private import refuse_foreign
 from scope.rundirectory import Run, RunDirectory, read_json, read_text, write_text
+from scope.settings.experiment import Experiment, LauncherSettings
+from scope.settings.hosts import hostnames
 
 LONGEST_NAME = 100
 """Characters of a job's name, of which PBS allows 230; those that are no ASCII it refuses."""
@@ -50,21 +52,19 @@ class JobFiles:
         return self.run.job / "number"
 
 
-def prepare(
-    run: RunDirectory, experiment: Experiment, options: list[str], nice: int = 0
-) -> tuple[Scheduler, Request]:
-    """Write the experiment and the script of a run's job; `options` are further ones of `scope run`."""
+def prepare(run: RunDirectory, experiment: Experiment, nice: int = 0) -> tuple[Scheduler, Request]:
+    """Write the experiment and the script of a run's job."""
     files = JobFiles(run)
     run.job.mkdir(parents=True, exist_ok=True)
     write_text(files.experiment, asking.write(experiment))
     scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
     request = _request(run, experiment.launcher, nice)
-    words = ["run", str(files.experiment), "--output", str(run.path), *options]
+    words = ["run", str(files.experiment), "--output", str(run.path)]
     write_text(files.script, schedulers.script(scheduler, request, run.path, words))
     return scheduler, request
 
 
-def experiment_of(run: RunDirectory, changes: dict[str, Any]) -> Experiment:
+def experiment_of(run: RunDirectory, changes: Mapping[str, Any]) -> Experiment:
     """Return the experiment of a run that was begun or submitted, with changes for its next job.
 
     Raises UsageError when the folder is no such run, or a change is wrong.
@@ -95,7 +95,7 @@ def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
 
 def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
     """Return what a job asks for; a run that was begun must go on on the same hosts."""
-    named = asked.nodelist or [host.partition(":")[0] for host in asked.hosts]
+    named: Sequence[str] = asked.nodelist or [host.name for host in asked.hosts]
     if run.machine.exists():
         named = [host.name for host in read_json(run.machine, Machine).hosts]
     nodelist = tuple(host for text in named for host in hostnames(text))
@@ -112,7 +112,7 @@ def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
         parallel_environment=asked.parallel_environment,
         time_limit_s=asked.time_limit_s,
         nice=nice,
-        arguments=tuple(asked.scheduler_arguments),
+        arguments=asked.scheduler_arguments,
     )
 
 

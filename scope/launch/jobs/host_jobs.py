@@ -15,6 +15,7 @@ from scope.errors import ScopeError, UsageError
 from scope.launch.scheduler import JobState
 from scope.launch.schedulers.slurm import Node, Slurm
 from scope.rundirectory import RunDirectory
+from scope.settings.queue_policy import QueuePolicy
 
 SILENCE_S = 300
 """How long the controller may fail to respond."""
@@ -31,20 +32,6 @@ class HostJob:
     name: str
     hosts: tuple[str, ...]
     run: RunDirectory
-
-
-@dataclass(frozen=True)
-class QueuePolicy:
-    """How much of a cluster the jobs may take."""
-
-    max_jobs: int = 8
-    """Jobs in the queue at a time."""
-    nice: int = 100
-    """How far their priority is lowered."""
-    max_wait_s: float = 0.0
-    """How long to wait for hosts that are not idle while no job of ours runs."""
-    max_pending_s: float = 20.0
-    """How long a job may stay pending before it is withdrawn."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import cast
 
 from scope.errors import UsageError
 from scope.launch.scheduler import END, Allocation, Request, Scheduler
-from scope.names import printable
+from scope.strict import printable
 
 
 @dataclass(frozen=True)

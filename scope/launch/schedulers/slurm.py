@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.launch.scheduler import (
-    Allocation,
-    JobState,
-    Request,
-    ask,
-    clock,
-    hostnames,
-    refuse_array,
-    rejection,
-    require,
-)
+from scope.launch.scheduler import Allocation, JobState, Request, ask, clock, refuse_array, rejection, require
+from scope.settings.hosts import hostnames
 
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 RUNNING = {"CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "SIGNALING", "STAGE_OUT", "STOPPED", "RESIZING"}

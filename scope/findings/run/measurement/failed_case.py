@@ -17,7 +17,7 @@ _ADVICE = {
     "If it names wrong data, suspect the library, the driver, the link or memory: run the case again with another "
     "MPI (`scope run --mpi NAME`) and on other hosts.",
     "crashed": "Its last output is in `{folder}/stderr.txt`.",
-    "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--case-limit SECONDS` "
+    "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--limit TIME` "
     "allows it more time.",
 }
 

@@ -7,7 +7,8 @@ from scope.findings.finding import Finding
 from scope.findings.run.context import Context
 from scope.findings.run.rungs import Loss, losses, selecting_the_network
 from scope.findings.settings import setting
-from scope.plan.case import ACTIVE_MESSAGES, transport_words
+from scope.plan.case import transport_words
+from scope.settings.transports import ACTIVE_MESSAGES
 
 TOLERATED = 0.7
 """Share of the layer below; less is worth a line."""
