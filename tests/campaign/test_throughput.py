@@ -41,9 +41,7 @@ def test_a_mix_is_interrupted_resumed_and_shown(tmp_path: Path) -> None:
     assert begun.returncode == 130, errors
     assert "scope throughput --resume out" in errors
     assert json.loads((tmp_path / "out" / "run.json").read_text())["status"] == "interrupted"
-    assert mentions(
-        answered(tmp_path, "throughput", "--resume", "out", "--seed", "1").refusal(), "seed"
-    )
+    assert mentions(answered(tmp_path, "throughput", "--resume", "out", "--seed", "1").refusal(), "seed")
 
     answer = answered(tmp_path, "throughput", "--resume", "out", "--json")
     assert answer.code == 0, answer.errors

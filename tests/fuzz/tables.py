@@ -29,7 +29,6 @@ refine = false
 [sampling]
 precision = 0.05
 budget_s = 0.25
-visits = 2
 minimum_repetitions = 5
 maximum_repetitions = 500
 [launcher]
