@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from scope.errors import UsageError
+from scope.errors import UsageError, WrongValueError
 from scope.names import NAME
 from scope.rundirectory import explain, read_toml
 from scope.settings.experiment import LauncherSettings
@@ -144,7 +144,8 @@ def working_folder(mix: Mix, where: str) -> Path:
 def _explain(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     if first["type"] == "value_error" and len(first["loc"]) != 3:
-        return str(first["ctx"]["error"])
+        wrong = first["ctx"]["error"]
+        return explain(error) if isinstance(wrong, WrongValueError) else str(wrong)
     if first["type"] == "extra_forbidden":
         known = list((Job if first["loc"][0] == "job" else Mix).model_fields)
         return f"{explain(error)}; allowed are {', '.join(known)}{did_you_mean(str(first['loc'][-1]), known)}"

@@ -72,7 +72,7 @@ def test_up_is_used_and_down_leaves_nothing(tmp_path: Path) -> None:
             "--slow, --stop" in answered(tmp_path, "lab", "fault", str(file), "--trunk", "x", "--stop").refusal()
         )
         faultless = answered(tmp_path, "lab", "fault", str(file), "--host", "a1").refusal()
-        assert mentions(faultless, "--loss, ... --half-duplex, --slow"), "exactly one of them"
+        assert mentions(faultless, "--loss, ... --half-duplex, ... --slow"), "exactly one of them"
     finally:
         down = scope(tmp_path, "lab", "down", str(file))
     assert (down.code, down.output, down.errors) == (0, "", "")

@@ -95,7 +95,8 @@ class Sampling {
     if (outcome_.series.front().size() > 0) collect_headline(1);
     progress_.enter(Stage::sampling);
     const auto start = std::chrono::steady_clock::now();
-    int size = mpi_simulates ? simulated_group_size(seconds_since(arrival)) : group_size(0);
+    int size = mpi_simulates ? simulated_group_size(seconds_since(arrival))
+                             : std::max(1, group_size(outcome_.series.front().size()));
     preparing_s_ = 0;
     while (size > 0) {
       sample_group(size);
