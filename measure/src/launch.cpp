@@ -89,8 +89,8 @@ std::vector<PlannedCase> read_plan(const Options& options, const Communicator& w
     for (auto& item : plan) {
       item.policy.complete = true;
       item.policy.budget_s = 0;
-      item.policy.minimum_repetitions = 1;
-      item.policy.maximum_repetitions = 2;
+      item.policy.minimum_repetitions = 2;
+      item.policy.maximum_repetitions = 3;
     }
   }
   return plan;

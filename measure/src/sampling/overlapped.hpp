@@ -16,9 +16,6 @@ class Overlapped {
  public:
   explicit Overlapped(const Communicator& communicator) : communicator_(communicator) {}
 
-  // The next repetition decides again how long the computation is.
-  void begin_group() { steps_ = 0; }
-
   // Times `both(number, computation, steps)`; `alone(number)` is the communication. `number`: which of the
   // `communications` of the repetition. Observed on every rank, for the slowest one: `exchange_s`, `computation_s` and `hidden_share` =
   // (exchange + computation - both) / the shorter of the two. Collective.
@@ -27,9 +24,9 @@ class Overlapped {
     if (!computation_) computation_.emplace(repetition.ticks());
     const std::int64_t calls = repetition.calls();
     const double exchange_s = slowest(repetition.part_s([&](std::int64_t number) { alone(calls + number); }));
-    if (steps_ == 0) steps_ = computation_->steps_for(exchange_s);
-    const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps_); }));
-    repetition.time([&](std::int64_t number) { both(number, *computation_, steps_); });
+    const std::int64_t steps = computation_->steps_for(exchange_s);
+    const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps); }));
+    repetition.time([&](std::int64_t number) { both(number, *computation_, steps); });
     const double both_s =
         slowest(repetition.times().elapsed_s / static_cast<double>(repetition.operations()));
     const double shorter_s = std::max(std::min(exchange_s, computation_s), 1e-9);
@@ -51,7 +48,6 @@ class Overlapped {
 
   const Communicator& communicator_;
   std::optional<Computation> computation_;
-  std::int64_t steps_ = 0;
 };
 
 }  // namespace scope

@@ -35,7 +35,6 @@ class Overlap final : public Benchmark {
   void fill(std::uint64_t seed) override {
     write_pattern(sent_.bytes(), 2 * seed + (1 - partner_));
     arrived_.clear();
-    overlapped_.begin_group();
   }
 
   void run(Repetition& repetition) override {

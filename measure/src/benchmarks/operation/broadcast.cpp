@@ -32,7 +32,6 @@ class MatrixBroadcast final : public Benchmark {
 
   void fill(std::uint64_t seed) override {
     seed_ = seed;
-    call_.begin_group();
     if (cold_) return;
     for (Buffer& matrix : matrices_)
       communicator_.root() ? write_pattern(matrix.bytes(), seed_) : matrix.clear();

@@ -45,7 +45,6 @@ class Distribution final : public Benchmark {
 
   void fill(std::uint64_t seed) override {
     seed_ = seed;
-    call_.begin_group();
     if (!cold_) write_sources();
   }
 

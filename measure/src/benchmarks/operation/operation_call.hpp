@@ -26,7 +26,6 @@ class OperationCall {
 
   // Sets of buffers that a repetition needs: overlapped, the operation is timed alone, too.
   int sets() const { return mode_ == "overlapped" ? 2 : 1; }
-  void begin_group() { overlapped_.begin_group(); }
 
   // Times `block(set)`; or `start(set)` and `finish(set)`, with a computation between. Collective where overlapped.
   template <class Block, class Start, class Finish>

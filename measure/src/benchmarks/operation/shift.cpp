@@ -54,7 +54,6 @@ class MatrixShift final : public Benchmark {
 
   void fill(std::uint64_t seed) override {
     seed_ = seed;
-    call_.begin_group();
     if (cold_) return;
     for (Buffer& matrix : matrices_) write_pattern(matrix.bytes(), seed_of(communicator_.rank()));
     for (Buffer& extra : extras_) extra.clear();

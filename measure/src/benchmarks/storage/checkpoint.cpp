@@ -51,7 +51,6 @@ class Checkpoint final : public Benchmark {
       settings_ = file->settings();
       file->close();
     }
-    overlapped_.begin_group();
   }
 
   void run(Repetition& repetition) override {
