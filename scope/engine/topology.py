@@ -30,7 +30,7 @@ from scope.topology.topology import read
 StageProgress = Callable[[], AbstractContextManager[Callable[[str], None]]]
 """Creates the receiver of each stage's name in a discovery."""
 SEED = 1
-"""Of the random choice of hosts, unless another is given."""
+"""Default seed of the random choice of hosts."""
 
 
 @dataclass(frozen=True)

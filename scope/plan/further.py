@@ -21,7 +21,7 @@ FEWEST_VISITS = 8
 CHEAP_S = 0.05
 """A longer visit is not repeated beyond the launches of the plan while others are wide."""
 SHARE = 0.25
-"""Of the cases that are still wide after all that, in each further round."""
+"""Share of the widest cases that each round beyond `VISITS` takes."""
 MOST_VISITS = 48
 """The interval is then half as wide as after 12."""
 

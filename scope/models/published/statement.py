@@ -85,7 +85,7 @@ class Statement(Strict):
     words: str = ""
     """What the value is, where the names of both do not say it well."""
     unit: str = "1"
-    """Of the printed values; a quotient has none."""
+    """Unit of the printed values; a quotient has none."""
     published: float | None = None
     published_over: float | None = None
     """Of a quotient of two printed values: the lower one."""
