@@ -13,8 +13,8 @@ from tests.lab.small_lab import SMALL, refuse_without_namespaces
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
-    """The lab of all tests here that need no other."""
+def brought_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
+    """The lab as it was brought up."""
     refuse_without_namespaces()
     file = tmp_path_factory.mktemp("lab") / "small.toml"
     file.write_text(SMALL)
@@ -23,7 +23,20 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulation]:
 
 
 @pytest.fixture
+def small(brought_up: Emulation) -> Emulation:
+    """The lab of all tests here that need no other, as it is now: tests before this one replaced its relays."""
+    return now(brought_up)
+
+
+@pytest.fixture
 def healthy(small: Emulation) -> Iterator[Emulation]:
     """The lab, mended after the test."""
     yield small
-    faults.clear(Emulation(small.folder, emulation.find(small.state.name).state))  # type: ignore[union-attr]
+    faults.clear(now(small))
+
+
+def now(lab: Emulation) -> Emulation:
+    """Return the lab with its present relays and faults."""
+    known = emulation.find(lab.state.name)
+    assert known is not None
+    return known
