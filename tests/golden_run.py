@@ -6,6 +6,7 @@ Its machine has one host of 16 cores. What an analysis must find in it:
   a protocol switch between 16 KiB and 32 KiB that costs 2.05 µs at 32 KiB;
 - network.latency over TCP: t = 5 µs + n / 1.8 GB/s; mpi.latency over TCP: t = 6.5 µs + n / 1.5 GB/s (30 % dearer);
 - node.stream copy: 40 GB/s in cache (256 KiB), 12 GB/s from memory;
+- node.core_to_core: 20 GB/s;
 - mpi.bandwidth: 11 GB/s and 1.6 GB/s (TCP) for long messages;
 - mpi.barrier: 1 µs + 50 ns p + 0.4 µs ceil(log2 p); mpi.broadcast: that + n / 8 GB/s ceil(log2 p);
 - operation.broadcast delivers 60 % of what the broadcast of the library does;
@@ -86,7 +87,16 @@ __all__ = [
 REPETITIONS = 24
 WARMUP = 2
 BENCHMARKS = (
-    *("node.timer", "node.stream", "network.latency", "mpi.latency", "mpi.bandwidth", "mpi.comms2", "mpi.barrier"),
+    *(
+        "node.timer",
+        "node.stream",
+        "node.core_to_core",
+        "network.latency",
+        "mpi.latency",
+        "mpi.bandwidth",
+        "mpi.comms2",
+        "mpi.barrier",
+    ),
     *("mpi.broadcast", "operation.broadcast", "algorithm.matmul_cannon"),
 )
 

@@ -96,6 +96,9 @@ def node_cases() -> Iterator[Synthetic]:
                 moved = float(arrays * array_bytes * ranks)
                 parameters = {"kernel": kernel, "array_bytes": array_bytes}
                 yield Synthetic("node.stream", parameters, ranks, moved / rate, work(moved, moved / 16))
+    for array_bytes in (1 << 16, 1 << 20):
+        moved = float(array_bytes)
+        yield Synthetic("node.core_to_core", {"array_bytes": array_bytes}, 2, moved / 20e9, work(moved))
 
 
 def network_cases() -> Iterator[Synthetic]:

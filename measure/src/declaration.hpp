@@ -206,7 +206,8 @@ enum class Pattern {
   communication,      // bytes of an algorithm over its communication time
   arithmetic,         // floating point rate
   memory,             // memory bandwidth
-  copy,               // memory copy, the limit of messages inside a host
+  copy,               // memory copy by one core of what it wrote
+  core_copy,          // memory copy by one core of what another wrote, the limit of messages inside a host
   pair_matrix,        // messages between every two ranks
   pair_sample,        // messages between pairs of ranks that are drawn at random
   neighbor_exchange,  // messages of every rank to all its neighbors

@@ -92,6 +92,8 @@ const char* spelling(Pattern pattern) {
       return "memory";
     case Pattern::copy:
       return "copy";
+    case Pattern::core_copy:
+      return "core_copy";
     case Pattern::pair_matrix:
       return "pair_matrix";
     case Pattern::pair_sample:

@@ -41,6 +41,7 @@ Pattern = Literal[
     "arithmetic",
     "memory",
     "copy",
+    "core_copy",
     "pair_matrix",
     "pair_sample",
     "neighbor_exchange",
@@ -60,6 +61,7 @@ LAYERS_OF: dict[Pattern, tuple[Layer, ...]] = {
     "transfer": ("operation",),
     "communication": ("algorithm", "application"),
     "copy": ("limit",),
+    "core_copy": ("limit",),
     "file_write": ("node", "storage", "mpi", "application"),
     "file_read": ("node", "storage", "mpi", "application"),
 }

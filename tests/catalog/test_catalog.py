@@ -85,6 +85,7 @@ def test_a_rung_has_its_benchmarks() -> None:
     assert names("ping_pong", "mpi") == {"mpi.latency"}
     assert names("ping_pong", "network") == names("ping_pong", "frames") == {"network.latency"}
     assert names("stream") == {"mpi.bandwidth", "network.bandwidth"}
+    assert names("core_copy", LIMIT) == {"node.core_to_core"}
     assert names("copy", LIMIT) == names("copy") == {"node.memory_copy", "node.stream"}
     assert names("pair_matrix") == {"mpi.pairs"}
     assert names("transfer", "mpi") == set()

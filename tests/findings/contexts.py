@@ -103,7 +103,7 @@ def rung_summaries(
             rates = [n / launch for launch in times]
             made.append(summary(rates, benchmark, "bandwidth_bytes_per_s", unit="B/s", work_bytes=n, **given))
     copies = noisy(random, copy_s, spread=0.002)
-    made.append(summary(copies, "node.stream", "time_s", "max_rank", ranks=1, kernel="copy", array_bytes=mib))
+    made.append(summary(copies, "node.core_to_core", "time_s", "max_rank", array_bytes=mib))
     windows = [mib / launch for launch in noisy(random, 1.2e-4, spread=0.002)]
     made.append(
         summary(

@@ -1,6 +1,15 @@
 #include "mpi/shared_segments.hpp"
 
+#include "unavailable.hpp"
+
 namespace scope {
+
+Communicator one_host(const Communicator& communicator) {
+  Communicator host = Communicator::on_this_host(communicator);
+  if (host.size() < communicator.size())
+    throw Unavailable("memory is shared by ranks of one host (placement=core)");
+  return host;
+}
 
 SharedSegments::SharedSegments(const Communicator& host, std::int64_t bytes_of_each) : bytes_(bytes_of_each) {
   MPI_Info info = MPI_INFO_NULL;

@@ -11,6 +11,9 @@
 
 namespace scope {
 
+// The processes of one host; Unavailable on all of them where they are on several.
+Communicator one_host(const Communicator& communicator);
+
 // A window of MPI_Win_allocate_shared. Collective over `host`, whose processes share a host, as is its end.
 class SharedSegments {
  public:

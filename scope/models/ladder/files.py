@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from scope.catalog.benchmark import Layer
-from scope.models.ladder.ladder import memory_limit
+from scope.models.ladder.ladder import largest_copy
 from scope.models.ladder.rung import LAYERS, Ladder, Step, measured_step, successive
 from scope.models.measurements import Measurements
 from scope.statistics.summary import Summary
@@ -32,8 +32,8 @@ def _ladder(pattern: FilePattern, measurements: Measurements) -> Ladder | None:
     steps = list(_steps(pattern, measurements))
     if not any(step.layer == FILE_SYSTEM for step in steps):
         return None
-    # Of arrays beyond all caches: files are larger than they are.
-    limit = memory_limit(measurements, 1 << 62)
+    # Files are larger than all caches.
+    limit = largest_copy(measurements)
     return Ladder(
         path=PATHS[pattern],
         quantity="bandwidth_bytes_per_s",

@@ -17,7 +17,7 @@ from scope.catalog.benchmark import Layer, Pattern
 from scope.catalog.catalog import LIMIT, PROGRAM_LEVELS, Standing
 from scope.machine.machine import Machine
 from scope.models.ladder.limits import MEASURED, Frame, asymptotic_bytes_per_s, message_time_s
-from scope.models.ladder.memory_copy import fastest_copy, not_measured
+from scope.models.ladder.memory_copy import fastest_copy, fastest_core_copy, not_measured
 from scope.models.ladder.paths import Path, paths
 from scope.models.ladder.rung import LAYERS, Ladder, Quantity, Rung, Step, compared, exact, measured_step
 from scope.models.measurements import Measurements, On
@@ -67,7 +67,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
         return None
     message_bytes = max(common)
     steps = [
-        memory_limit(measurements, message_bytes) if path.memory else _link_limit(path),
+        memory_limit(measurements, path, message_bytes) if path.memory else _link_limit(path),
         *_frames(path, exchange, "B/s", message_bytes, measurements),
     ]
     below = [measured_step("network", best[message_bytes]) for best in network.values() if message_bytes in best]
@@ -127,15 +127,27 @@ def _frames(
             yield measured_step("frames", on.summary)
 
 
-def memory_limit(measurements: Measurements, message_bytes: int) -> Step:
-    """Return the fastest copy of an array of the message's size by one core: the least that a message needs."""
-    copy = fastest_copy(measurements, message_bytes)
+def memory_limit(measurements: Measurements, path: Path, message_bytes: int) -> Step:
+    """Return the fastest copy between two cores of an array of the size of a message: the least that it needs."""
+    copy = fastest_core_copy(measurements, path, message_bytes)
     if copy is None:
-        return Step("limit", "one memory copy", None, not_measured(measurements.catalog))
+        return Step("limit", "one copy between two cores", None, not_measured(measurements.catalog, "core_copy"))
+    return _copy_step(measurements, copy, "one copy of what another core wrote")
+
+
+def largest_copy(measurements: Measurements) -> Step:
+    """Return the fastest copy by one core of the largest array: the least that a file needs."""
+    copy = fastest_copy(measurements, 1 << 62)
+    if copy is None:
+        return Step("limit", "one memory copy", None, not_measured(measurements.catalog, "copy"))
+    return _copy_step(measurements, copy, "one copy by one core")
+
+
+def _copy_step(measurements: Measurements, copy: Summary, what: str) -> Step:
     size = measurements.size(copy)
     return Step(
         "limit",
-        f"one copy by one core, arrays of {units.size(size)} ({copy.benchmark})",
+        f"{what}, arrays of {units.size(size)} ({copy.benchmark})",
         copy.per_launch.as_rate(size),
         note="payload: each copied byte counts once, not as read and as written",
     )

@@ -9,7 +9,7 @@ from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.machine.machine import Link
 from scope.models.ladder.limits import MEASURED, Frame, message_time_s
-from scope.models.ladder.memory_copy import fastest_copy
+from scope.models.ladder.memory_copy import fastest_core_copy
 from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements
 from scope.plan.placement import Placement
@@ -69,13 +69,13 @@ def _frame_time_s(link: Link, message_bytes: int, protocol: str) -> float:
 
 
 def _memory(path: Path, measurements: Measurements) -> Iterator[Limit]:
-    """Yield one copy by one core, at the sizes for which an array not much larger was copied."""
+    """Yield one copy between the path's cores, at the sizes for which an array not much larger was copied."""
     times = {}
     for n in _sizes(measurements, LOCAL):
-        copy = fastest_copy(measurements, n)
+        copy = fastest_core_copy(measurements, path, n)
         if copy is not None and copy.median and n <= (size := measurements.size(copy)) <= LARGEST_RATIO * n:
             times[n] = copy.median * n / size
-    yield from _lines("one copy by one core", LOCAL, path, times)
+    yield from _lines("one copy between two cores", LOCAL, path, times)
 
 
 def _lines(name: str, protocols: list[str], path: Path, times_s: dict[int, float]) -> Iterator[Limit]:

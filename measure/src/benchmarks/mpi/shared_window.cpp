@@ -20,14 +20,6 @@ constexpr int tag = 22;
 constexpr std::int64_t flag_bytes = 2 * cache_line;
 constexpr int looks_before_yielding = 4096;
 
-// The processes of one host; Unavailable on both where they are on two.
-Communicator one_host(const Communicator& communicator) {
-  Communicator host = Communicator::on_this_host(communicator);
-  if (host.size() < communicator.size())
-    throw Unavailable("a shared window needs both ranks on one host (placement=core)");
-  return host;
-}
-
 // A segment of each process: its flag, and the message.
 class Window {
  public:
