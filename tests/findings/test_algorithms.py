@@ -104,7 +104,7 @@ def test_a_knee_names_the_cache_that_it_passes(golden_context: Context) -> None:
 
 
 def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) -> None:
-    (found,) = run_kinds()["superlinear"](speedup(1 / 20)(golden_context))
+    (found,) = run_kinds()["super_linear"](speedup(1 / 20)(golden_context))
     assert found.where["ranks"] == 16
     evident(found, (0.8, ""), (64.6 * (1 << 20), "B"), (64.6 / 16 * (1 << 20), "B"), rel=0.02)
     assert "caches" in found.advice
@@ -113,7 +113,7 @@ def test_a_superlinear_speedup_is_laid_to_the_caches(golden_context: Context) ->
 def test_a_superlinear_speedup_without_less_computation_is_not(golden_context: Context) -> None:
     one = algorithm(CANNON, 1, {"compute": 1.0, "collect": 0.5}, n=1680, variant="plain")
     many = algorithm(CANNON, 16, {"compute": 1 / 16}, n=1680, variant="plain")
-    (found,) = run_kinds()["superlinear"](with_summaries(golden_context, one + many))
+    (found,) = run_kinds()["super_linear"](with_summaries(golden_context, one + many))
     evident(found, (1.0, ""), rel=0.03)
     assert "caches" not in found.advice
 

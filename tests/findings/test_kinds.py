@@ -17,18 +17,24 @@ KINDS: dict[str, Tried] = {**measurement.KINDS, **layers.KINDS, **algorithms.KIN
 IN_TESTS_OF_THEIR_OWN = {
     "test_applications.py": ("all_to_all_bound", "latency_bound", "second_core"),
     "test_collective_kinds.py": ("odd_process_count", "linear_collective", "unequal_blocks"),
-    "test_large_clusters.py": ("slow_sample", "congestion", "buffer_bloat", "unfair_streams"),
-    "test_lab.py": ("emulation_unfaithful", "flat_collective", "grid_on_topology"),
-    "test_linear_algebra.py": ("process_grid", "panel_critical", "threads_over_cores"),
+    "test_large_clusters.py": ("slow_switch", "congestion", "buffer_bloat", "unfair_streams"),
+    "test_lab.py": ("emulation_unfaithful", "flat_collective", "grid_against_topology"),
+    "test_linear_algebra.py": ("process_grid_unsuitable", "panel_on_critical_path", "threads_over_cores"),
     "test_node.py": ("memory_saturated", "core_contention", "noise", "blas_older_processor", "blas_below_peak"),
-    "test_paths.py": ("mtu_black_hole", "directions", "path_stops", "lost_packets"),
+    "test_paths.py": ("mtu_black_hole", "asymmetric_rates", "path_stops", "lossy_path"),
     "test_slow_host.py": ("slow_host",),
-    "test_slow_pairs.py": ("slow_pairs",),
+    "test_slow_pairs.py": ("slow_pair",),
     "test_storage.py": (
-        *("saturated", "uneven_clients", "cache_answered", "small_transfers", "unaligned_transfers"),
-        *("uneven_launches", "shared_file", "collective_buffering", "fsync_not_honoured", "metadata_storm"),
+        *("storage_saturated", "slow_storage", "cache_answered", "small_transfers", "unaligned_transfers"),
+        *(
+            "storage_launches_differ",
+            "shared_file_serialises",
+            "collective_buffering",
+            "fsync_not_honoured",
+            "metadata_storm",
+        ),
     ),
-    "test_tcp_start.py": ("tcp_start",),
+    "test_tcp_start.py": ("tcp",),
     "test_waves.py": ("many_small_receives",),
 }
 """Kinds whose contexts need more than a change of the golden run."""

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from scope.catalog.ranks import GROUP
-from scope.findings.run.algorithms import grid_on_topology
+from scope.findings.run.algorithms import grid_against_topology
 from scope.findings.run.collectives import flat_collective
 from scope.findings.run.context import Context
-from scope.findings.run.measurement import emulation_unfaithful, machine_busy, pinning
+from scope.findings.run.measurement import emulation_unfaithful, machine_busy, no_pinning
 from scope.lab import description
 from scope.lab.description import Lab
 from scope.machine.machine import EmulatedCluster, EmulatedLink
@@ -67,8 +67,8 @@ def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context:
         (found,) = machine_busy.find(replace(golden_context, machine=machine))
         assert len(found.evidence) == kernels
     loose = with_launches(golden_context, unbound)
-    assert [found.code for found in pinning.find(loose)] != []
-    assert pinning.find(in_lab(loose, ("ports of a", 0.0, 0.1))) == []
+    assert [found.code for found in no_pinning.find(loose)] != []
+    assert no_pinning.find(in_lab(loose, ("ports of a", 0.0, 0.1))) == []
 
 
 def unbound(launch: LaunchRecord) -> LaunchRecord:
@@ -170,7 +170,7 @@ def on_grid(context: Context, *cases: Summary, hosts: int = 24) -> Context:
 
 
 def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_context: Context) -> None:
-    (found,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
+    (found,) = grid_against_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
     assert found.code == "grid-against-topology"
     assert found.where["group"] == "giza"
     assert (found.where["grid"], found.where["better_grid"]) == ("3 x 8 along columns", "3 x 8 along rows")
@@ -179,15 +179,17 @@ def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_c
     assert "grid_rows=3 grid_order=rows" in found.advice
     assert found.lost == pytest.approx(1 - 4.1 / 8, abs=0.02)
     # Also where the better grid was not measured.
-    (alone,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns")))
+    (alone,) = grid_against_topology.find(on_grid(golden_context, product(8.0, "columns")))
     assert 4.1 not in [pytest.approx(each.value, rel=0.02) for each in alone.evidence]
     assert alone.lost == pytest.approx((5.73 - 3.93) / 8, abs=0.02)
 
 
 def test_grids_along_clusters_fast_lines_and_one_host_are_silent(golden_context: Context) -> None:
-    assert grid_on_topology.find(on_grid(golden_context, product(4.1, "rows"))) == []
-    assert grid_on_topology.find(on_grid(golden_context, product(400.0, "columns"))) == [], "not the trunk's time"
-    assert grid_on_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=1)) == []
-    assert grid_on_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=6)) == []
+    assert grid_against_topology.find(on_grid(golden_context, product(4.1, "rows"))) == []
+    assert grid_against_topology.find(on_grid(golden_context, product(400.0, "columns"))) == [], (
+        "not the trunk's time"
+    )
+    assert grid_against_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=1)) == []
+    assert grid_against_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=6)) == []
     nowhere = replace(on_grid(golden_context, product(8.0, "columns")), topology=None)
-    assert grid_on_topology.find(nowhere) == []
+    assert grid_against_topology.find(nowhere) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scope.findings.run.context import Context
-from scope.findings.run.network import buffer_bloat, congestion, slow_sample, unfair_streams
+from scope.findings.run.network import buffer_bloat, congestion, slow_switch, unfair_streams
 from scope.models.communication.congestion import congestion as impacts
 from scope.models.communication.random_pairs import partners, random_pairs
 from scope.plan.case import Case
@@ -95,7 +95,7 @@ def test_a_slow_host_is_named_from_medians_as_from_all_times(golden_context: Con
     assert (sample.rounds, sample.launches, sample.of_pairs) == (ROUNDS, LAUNCHES, HOSTS * (HOSTS - 1) // 2)
     assert sample.pairs <= ROUNDS * HOSTS // 2
     assert sample.excess[11] == pytest.approx(0.5, abs=0.02)
-    (finding,) = slow_sample.find(made)
+    (finding,) = slow_switch.find(made)
     assert finding.code == "slow-host-messages"
     assert finding.where["host"] == "h11.site"
     evident(finding, (0.5, ""), rel=0.02)
@@ -104,7 +104,7 @@ def test_a_slow_host_is_named_from_medians_as_from_all_times(golden_context: Con
 def test_a_slow_switch_is_told_as_one_not_as_its_hosts(golden_context: Context) -> None:
     slow = equal()
     slow[3 * PER_SWITCH : 4 * PER_SWITCH] = 1.4
-    (finding,) = slow_sample.find(sampled(golden_context, slow))
+    (finding,) = slow_switch.find(sampled(golden_context, slow))
     assert finding.code == "slow-switch"
     assert finding.where["host"] == "s3"
     evident(finding, (0.4, ""), rel=0.02)
@@ -112,7 +112,7 @@ def test_a_slow_switch_is_told_as_one_not_as_its_hosts(golden_context: Context) 
 
 def test_a_slow_path_names_both_ends_and_the_chance_to_see_it(golden_context: Context) -> None:
     made = sampled(golden_context, equal(), path=(2, 5))
-    (finding,) = slow_sample.find(made)
+    (finding,) = slow_switch.find(made)
     assert finding.code == "slow-path"
     assert finding.where["pair"] == "s2 and s5"
     (switch,) = made.models.random_pairs[0].attributes
@@ -123,7 +123,7 @@ def test_a_slow_path_names_both_ends_and_the_chance_to_see_it(golden_context: Co
 def test_many_slow_hosts_are_one_finding(golden_context: Context) -> None:
     slow = equal()
     slow[[1, 9, 17, 25, 33, 41, 49, 57, 2, 10]] = 1.5
-    (finding,) = slow_sample.find(sampled(golden_context, slow))
+    (finding,) = slow_switch.find(sampled(golden_context, slow))
     named = re.findall(r"h\d+(?=\.site)", str(finding.where["host"]))
     assert len(set(named)) == 8
     assert set(named) <= {f"h{number}" for number in np.flatnonzero(slow > 1)}
@@ -132,7 +132,7 @@ def test_many_slow_hosts_are_one_finding(golden_context: Context) -> None:
 
 
 def test_equal_hosts_are_left_alone(golden_context: Context) -> None:
-    assert slow_sample.find(sampled(golden_context, equal())) == []
+    assert slow_switch.find(sampled(golden_context, equal())) == []
 
 
 def congested(context: Context, factor: float, tail: float = 1.0) -> Context:

@@ -42,7 +42,7 @@ def found(kind: str, context: Context, *cases: list[Summary]) -> list[Finding]:
 
 
 def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_context: Context) -> None:
-    (finding,) = found("process_grid", golden_context, solved(1.4), solved(1.0, grid_rows=1))
+    (finding,) = found("process_grid_unsuitable", golden_context, solved(1.4), solved(1.0, grid_rows=1))
     assert (finding.code, finding.severity) == ("process-grid-unsuitable", "advice")
     assert (finding.where["grid"], finding.where["better_grid"]) == ("2 x 2", "1 x 4")
     assert "grid_rows=1 " in finding.advice
@@ -51,52 +51,55 @@ def test_a_grid_that_nobody_asked_for_and_that_is_slower_is_advice(golden_contex
 
 
 def test_a_grid_that_was_asked_for_is_information(golden_context: Context) -> None:
-    (finding,) = found("process_grid", golden_context, solved(1.0), solved(1.4, grid_columns=1))
+    (finding,) = found("process_grid_unsuitable", golden_context, solved(1.0), solved(1.4, grid_columns=1))
     assert (finding.code, finding.severity) == ("process-grid-unsuitable", "information")
     assert (finding.where["grid"], finding.where["better_grid"]) == ("4 x 1", "2 x 2")
 
 
 def test_grids_of_different_problems_are_not_compared(golden_context: Context) -> None:
     others = [solved(1.0, grid_rows=1, n=2000), solved(1.0, grid_rows=1, block=64), solved(0.5, ranks=2)]
-    assert found("process_grid", golden_context, solved(1.4), *others[:1], *others[2:]) == []
-    assert found("process_grid", golden_context, solved(1.4), others[1]) == []
+    assert found("process_grid_unsuitable", golden_context, solved(1.4), *others[:1], *others[2:]) == []
+    assert found("process_grid_unsuitable", golden_context, solved(1.4), others[1]) == []
 
 
 def test_grids_that_are_alike_are_well(golden_context: Context) -> None:
-    assert found("process_grid", golden_context, solved(1.01), solved(1.0, grid_rows=1)) == []
+    assert found("process_grid_unsuitable", golden_context, solved(1.01), solved(1.0, grid_rows=1)) == []
     # The same grid by another name.
-    assert found("process_grid", golden_context, solved(1.0), solved(1.0, grid_rows=2)) == []
+    assert found("process_grid_unsuitable", golden_context, solved(1.0), solved(1.0, grid_rows=2)) == []
 
 
 def test_a_block_off_its_optimum_is_named_with_the_better_one(golden_context: Context) -> None:
     blocks = [solved(1.3, block=32), solved(1.0, block=128), solved(1.1, block=256)]
-    (finding,) = found("process_grid", golden_context, *blocks)
+    (finding,) = found("process_grid_unsuitable", golden_context, *blocks)
     assert finding.code == "block-off-optimum"
     assert (finding.where["block"], finding.where["better_block"]) == (32, 128)
     assert "block=128 " in finding.advice
-    assert found("process_grid", golden_context, solved(1.02, block=64), solved(1.0)) == []
+    assert found("process_grid_unsuitable", golden_context, solved(1.02, block=64), solved(1.0)) == []
 
 
 def test_panels_on_the_critical_path_are_found(golden_context: Context) -> None:
     slow = solved(1.0, parts={"panel_s": 0.1, "broadcast_s": 0.4, "update_s": 0.5})
-    (finding,) = found("panel_critical", golden_context, slow)
+    (finding,) = found("panel_on_critical_path", golden_context, slow)
     assert finding.code == "panel-on-critical-path"
     assert finding.where["part"] == "broadcast"
     assert finding.lost == pytest.approx(0.4, abs=0.02)
     assert "look_ahead=1" not in finding.advice
     without = solved(1.0, parts={"panel_s": 0.5, "broadcast_s": 0.1}, look_ahead=0)
-    (finding,) = found("panel_critical", golden_context, without)
+    (finding,) = found("panel_on_critical_path", golden_context, without)
     assert finding.where["part"] == "panel"
     assert "look_ahead=1" in finding.advice
 
 
 def test_a_linpack_that_computes_is_well(golden_context: Context) -> None:
     well = {"panel_s": 0.1, "broadcast_s": 0.1, "update_s": 0.8}
-    assert found("panel_critical", golden_context, solved(1.0, parts=well)) == []
+    assert found("panel_on_critical_path", golden_context, solved(1.0, parts=well)) == []
     # One process waits for none; of several sizes the largest counts.
     bad = {"panel_s": 0.5, "broadcast_s": 0.0001}
-    assert found("panel_critical", golden_context, solved(1.0, ranks=1, parts=bad)) == []
-    assert found("panel_critical", golden_context, solved(0.1, n=500, parts=bad), solved(1.0, parts=well)) == []
+    assert found("panel_on_critical_path", golden_context, solved(1.0, ranks=1, parts=bad)) == []
+    assert (
+        found("panel_on_critical_path", golden_context, solved(0.1, n=500, parts=bad), solved(1.0, parts=well))
+        == []
+    )
 
 
 def threaded(context: Context, threads: str, benchmark: str = LINPACK, processors: int = 2) -> list[Finding]:

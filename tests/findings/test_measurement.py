@@ -19,7 +19,7 @@ def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_abou
     first = found[0]
     assert first.code == "machine-states"
     changed = replace(context, summaries=bad)
-    alone = [run_kinds()[kind](changed) for kind in ("noisy_case", "autocorrelation")]
+    alone = [run_kinds()[kind](changed) for kind in ("noisy_case", "autocorrelated_samples")]
     assert {one.title for found in alone for one in found} <= set(first.also)
     assert all(alone)
     assert not {"noisy-case", "autocorrelated-samples"} & {one.code for one in found}
@@ -46,15 +46,15 @@ def test_steal_time_is_told_apart_from_other_processes(golden_context: Context) 
 
 
 def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None:
-    (unfinished,) = run_kinds()["missing_cases"](half_done(golden_context))
+    (unfinished,) = run_kinds()["skipped_cases"](half_done(golden_context))
     assert unfinished.code == "unfinished-run"
     assert unfinished.severity == "warning"
 
 
 def test_cases_below_the_minimum_configuration_are_told_once(golden_context: Context) -> None:
     context = below_minimum(golden_context)
-    assert run_kinds()["missing_cases"](context) == []
-    (finding,) = run_kinds()["minimum_configuration"](context)
+    assert run_kinds()["skipped_cases"](context) == []
+    (finding,) = run_kinds()["below_minimum_configuration"](context)
     assert [each.value for each in finding.evidence] == ["2", 1]
     assert finding.about == "measurement"
 
@@ -70,12 +70,12 @@ def test_both_threads_of_a_core_are_a_binding(golden_context: Context) -> None:
         return launch.model_copy(update={"processes": processes})
 
     context = with_launches(with_two_threads_per_core(golden_context), on_both)
-    assert run_kinds()["pinning"](context) == []
-    assert run_kinds()["pinning"](cores([0, 1, 2])(context))
+    assert run_kinds()["no_pinning"](context) == []
+    assert run_kinds()["no_pinning"](cores([0, 1, 2])(context))
 
 
 def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
-    found = run_kinds()["pinning"](cores([0])(golden_context))
+    found = run_kinds()["no_pinning"](cores([0])(golden_context))
     assert [finding.code for finding in found] == ["shared-processor"]
     assert (found[0].where["host"], found[0].where["ranks"]) == ("node1", 16)
     evident(found[0], (16, ""))

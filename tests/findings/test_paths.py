@@ -10,7 +10,7 @@ import pytest
 
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
-from scope.findings.run.network import directions, lost_packets, mtu_black_hole, path_stops, unfair_streams
+from scope.findings.run.network import asymmetric_rates, lossy_path, mtu_black_hole, path_stops, unfair_streams
 from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 from tests.declared import catalog
@@ -32,7 +32,7 @@ HEALTHY = {
 }  # fmt: skip
 EXACT = {"delivered_share", "mtu_bytes", "told", "largest_out_bytes", "largest_in_bytes"}
 UNITS = {"longest_stop_s": "s", "isolated_s": "s"}
-KINDS = (mtu_black_hole, directions, path_stops, lost_packets, unfair_streams)
+KINDS = (mtu_black_hole, asymmetric_rates, path_stops, lossy_path, unfair_streams)
 
 
 def path(seed: int = 1, spread: float = 0.03, launches: int = 6, **changed: float) -> list[Summary]:

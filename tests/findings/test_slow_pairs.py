@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scope.findings.run.context import Context
-from scope.findings.run.network.slow_pairs import find
+from scope.findings.run.network.slow_pair import find
 from scope.models.communication.pair_matrix import pair_matrices
 from scope.plan.case import Case
 from scope.plan.placement import Placement

@@ -21,8 +21,14 @@ from tests.models.curves import noisy, summary
 
 LAUNCHES = range(1, 7)
 KINDS = (
-    *("saturated", "uneven_clients", "cache_answered", "small_transfers", "unaligned_transfers"),
-    *("uneven_launches", "shared_file", "collective_buffering", "fsync_not_honoured", "metadata_storm"),
+    *("storage_saturated", "slow_storage", "cache_answered", "small_transfers", "unaligned_transfers"),
+    *(
+        "storage_launches_differ",
+        "shared_file_serialises",
+        "collective_buffering",
+        "fsync_not_honoured",
+        "metadata_storm",
+    ),
 )
 
 
@@ -121,11 +127,14 @@ def test_unaligned_transfers(golden_context: Context) -> None:
 def test_a_shared_file_that_serialises(golden_context: Context) -> None:
     pair = (figure(50e6, ranks=4), figure(200e6, ranks=4, file="per_process"))
     one = checked(
-        found("shared_file", golden_context, *pair), "shared-file-serialises", (50e6, "B/s"), (200e6, "B/s")
+        found("shared_file_serialises", golden_context, *pair),
+        "shared-file-serialises",
+        (50e6, "B/s"),
+        (200e6, "B/s"),
     )
     assert one.where["ranks"] == 4
     alone = (figure(50e6, ranks=1), figure(200e6, ranks=1, file="per_process"))
-    assert found("shared_file", golden_context, *alone) == [], "one process shares with nobody"
+    assert found("shared_file_serialises", golden_context, *alone) == [], "one process shares with nobody"
 
 
 def test_collective_buffering_that_costs_more_than_it_brings(golden_context: Context) -> None:
@@ -185,34 +194,36 @@ def host_of(rank: int) -> int:
 
 def test_a_slow_client_is_named(golden_context: Context) -> None:
     context = files(golden_context, lambda _launch, rank: host_of(rank) == 2)
-    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-client", (4.0, ""))
+    one = checked(run_kinds()["slow_storage"](context), "slow-storage-client", (4.0, ""))
     assert one.where["host"] == "node3"
     assert one.lost == pytest.approx(0.75)
 
 
 def test_files_on_a_slow_server(golden_context: Context) -> None:
     context = files(golden_context, lambda launch, rank: rank % 5 == launch % 5)
-    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-server", (4.0, ""))
+    one = checked(run_kinds()["slow_storage"](context), "slow-storage-server", (4.0, ""))
     assert "host" not in one.where
 
 
 def test_launches_whose_files_lie_on_a_slow_server(golden_context: Context) -> None:
     context = files(golden_context, lambda launch, _rank: launch < 10)
-    one = checked(run_kinds()["uneven_launches"](context), "storage-launches-differ", (0.04, "s"), (0.01, "s"))
+    one = checked(
+        run_kinds()["storage_launches_differ"](context), "storage-launches-differ", (0.04, "s"), (0.01, "s")
+    )
     assert one.lost == pytest.approx(0.75)
-    assert run_kinds()["uneven_launches"](files(golden_context, lambda _launch, rank: rank == 0)) == []
+    assert run_kinds()["storage_launches_differ"](files(golden_context, lambda _launch, rank: rank == 0)) == []
 
 
 @pytest.mark.parametrize("share", [0, 12])
 def test_even_clients_and_a_minority_of_fast_ones_are_left_alone(share: int, golden_context: Context) -> None:
     context = files(golden_context, lambda _launch, rank: rank < share)
-    assert run_kinds()["uneven_clients"](context) == []
+    assert run_kinds()["slow_storage"](context) == []
 
 
 def test_a_saturated_file_system(golden_context: Context) -> None:
     counts = (1, 2, 4, 8, 16, 32)
     cases = [figure(ranks / (1 / 500e6 + ranks / 1e9), ranks=ranks) for ranks in counts]
-    one = checked(found("saturated", golden_context, *cases), "storage-saturated", (1e9, "B/s"), (18, ""))
+    one = checked(found("storage_saturated", golden_context, *cases), "storage-saturated", (1e9, "B/s"), (18, ""))
     assert one.where["ranks"] == 32
     linear = [figure(ranks * 100e6, ranks=ranks) for ranks in counts]
-    assert found("saturated", golden_context, *linear) == []
+    assert found("storage_saturated", golden_context, *linear) == []

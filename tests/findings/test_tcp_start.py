@@ -11,7 +11,7 @@ import pytest
 
 from scope.findings.finding import Finding
 from scope.findings.run.context import Context
-from scope.findings.run.network import tcp_start
+from scope.findings.run.network import tcp
 from tests.models.curves import noisy, summary
 
 PLAIN = {"pieces": 1, "connection": "used", "nodelay": "on", "wait": "polling", "message_bytes": 512}
@@ -32,7 +32,7 @@ def found(context: Context, cases: Mapping[tuple[tuple[str, object], ...], float
         )
         for change, time_s in cases.items()
     ]
-    return tcp_start.find(replace(context, summaries=summaries))
+    return tcp.find(replace(context, summaries=summaries))
 
 
 def case(**change: object) -> tuple[tuple[str, object], ...]:

@@ -234,9 +234,11 @@ KINDS = {
     "partition_imbalance": Tried(
         "partition-imbalance", [sorting(3.1), sorting(1.5)], [sorting(1.02), sorting(8.0, 1)]
     ),
-    "first_touch": Tried("first-touch-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
+    "first_touch_dominates": Tried(
+        "first-touch-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]
+    ),
     "cache_knee": Tried("cache-knee", [one_process(latency_of_a_cache)], [one_process(lambda n: 1e-9)]),
-    "superlinear": Tried("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
+    "super_linear": Tried("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
     "late_rank": Tried(
         "late-rank",
         [iterating(2)],

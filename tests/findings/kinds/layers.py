@@ -65,7 +65,7 @@ KINDS = {
         [as_it_is, rungs(10e-6, 14e-6)],
         [rungs(10e-6, 10.5e-6), rungs(10e-6, 9e-6)],
     ),
-    "local_slower": Tried(
+    "local_pair_slower": Tried(
         "local-pair-slower",
         [local_and_remote(1.3e-6, 1e-6)],
         [as_it_is, local_and_remote(1e-6, 1e-6), local_and_remote(1e-6, 8e-6)],

@@ -165,7 +165,7 @@ def with_simulation(context: Context) -> Context:
 
 
 KINDS = {
-    "autocorrelation": Tried("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
+    "autocorrelated_samples": Tried("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
     "clock_error": Tried(
         "clock-error",
         [clocks_apart(1e-6)],
@@ -181,12 +181,12 @@ KINDS = {
     "simulated": Tried("simulated", [with_simulation], [as_it_is]),
     "unread_lines": Tried("unread-lines", [with_imported], [as_it_is, lambda c: with_imported(c, unread=0)]),
     "failed_case": Tried("failed-case", [as_it_is], [without_failures]),
-    "governor": Tried(
+    "frequency_governor": Tried(
         "frequency-governor",
         [lambda c: with_host(c, governor="powersave"), lambda c: with_host(c, governor="schedutil")],
         [as_it_is, lambda c: with_host(c, governor="")],
     ),
-    "invalid_windows": Tried("late-windows", [lambda c: with_times(c, late)], [as_it_is]),
+    "late_windows": Tried("late-windows", [lambda c: with_times(c, late)], [as_it_is]),
     "machine_busy": Tried(
         "machine-busy",
         [lambda c: with_host(c, run_queue=6.0)],
@@ -196,9 +196,9 @@ KINDS = {
             lambda c: with_host(c, load=6.0, run_queue=0.0),
         ],
     ),
-    "minimum_configuration": Tried("below-minimum-configuration", [below_minimum], [as_it_is]),
+    "below_minimum_configuration": Tried("below-minimum-configuration", [below_minimum], [as_it_is]),
     "machine_states": Tried("machine-states", [slow_half(2.0), slow_half(1.4)], [as_it_is, slow_half(1.03)]),
-    "missing_cases": Tried("skipped-cases", [as_it_is], [nothing_skipped]),
+    "skipped_cases": Tried("skipped-cases", [as_it_is], [nothing_skipped]),
     "node_types": Tried("node-types", [other_host(model="another")], [as_it_is, other_host()]),
     "noisy_case": Tried("noisy-case", [as_it_is], [tight]),
     "oversubscription": Tried(
@@ -206,7 +206,7 @@ KINDS = {
         [lambda c: with_usable(c, 2), lambda c: with_usable(c, 16, quota=4.0)],
         [as_it_is],
     ),
-    "pinning": Tried(
+    "no_pinning": Tried(
         "no-pinning",
         [cores(list(range(16))), cores([0, 1], placement="none")],
         [as_it_is, cores([0, 1], placement="socket"), lambda c: with_usable(cores([0], "none")(c), 1)],
