@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
-
 from scope.campaign.analysis import Analysis
 from scope.campaign.folder import Head
 from scope.campaign.record import RunRecord
+from scope.profiles.machine_comparison import MachineComparison
+from scope.profiles.monitored_run import Monitored
+from scope.profiles.records import Merged
+
 from scope.catalog.benchmark import Benchmark
 from scope.comparison.kernels import KernelTuning
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.models import Models
 from scope.models.published.overview import Overview
-from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.monitored_run import Monitored
-from scope.profiles.records import Merged
 from scope.rundirectory import Run
 from scope.samples.records import Record
 from scope.simulation.record import Simulation

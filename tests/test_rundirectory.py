@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scope.cli import dispatch
-from scope.engine import begun_run
+from scope.engine.run import begun_run
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
 from scope.models.models import Models

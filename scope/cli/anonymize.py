@@ -22,9 +22,9 @@ def command(
 
     Equal names become equal stand-ins: host3 is the same host everywhere. Figures stay as they are.
     """
+    from scope.archive.anonymize import anonymize
     from scope.cli.output import grid
     from scope.cli.streams import one_line
-    from scope.engine.anonymize import anonymize
     from scope.report.terminal.console import console
 
     done = anonymize(run, target, word or [])

@@ -14,8 +14,8 @@ from scope.settings.programs import CampaignSettings
 from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
-    from scope.campaign.folder import Head
     from scope.engine.campaign import CampaignResult
+    from scope.programs.campaign.folder import Head
 
 
 @takes(changes=(*declared(CampaignSettings), *chosen(Experiment, "seed", "mpi")))

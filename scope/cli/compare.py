@@ -146,7 +146,7 @@ def command(
     comparison = comparison.model_copy(update={"a": a, "b": b})
     if confirm:
         from scope.cli.progress import stage_progress
-        from scope.engine import interleaved
+        from scope.engine.compare import compare as interleaved
 
         with stage_progress() as stage:
             comparison = interleaved.confirm(
@@ -168,7 +168,7 @@ def command(
 @contextmanager
 def _folders(runs: Sequence[Path]) -> Iterator[list[Path]]:
     """Yield the folders of runs; packed ones are unpacked as long as the context lasts."""
-    from scope.engine import packing
+    from scope.archive import packing
 
     with ExitStack() as opened:
         yield [opened.enter_context(packing.opened(run)) for run in runs]
@@ -241,7 +241,7 @@ def _measured(
     from scope.cli.progress import stage_progress
     from scope.comparison import MEASURED
     from scope.comparison.paired_table import table
-    from scope.engine import interleaved
+    from scope.engine.compare import compare as interleaved
     from scope.report.terminal.console import console
 
     a, b = map(str, sides)

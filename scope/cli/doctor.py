@@ -20,9 +20,9 @@ def command(json: Json = False) -> None:
     from dataclasses import asdict
 
     from scope.cli.output import print_json
-    from scope.engine import checks
+    from scope.engine import doctor
 
-    found = checks.all_checks()
+    found = doctor.all_checks()
     if json:
         print_json([asdict(check) for check in found])
     else:

@@ -17,9 +17,9 @@ from scope.settings.table import declared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scope.engine.history import Event, History
-    from scope.engine.history_confirmation import Confirmation
-    from scope.engine.repository import Repository
+    from scope.archive.confirmation import Confirmation
+    from scope.archive.history import Event, History
+    from scope.archive.repository import Repository
 
 LISTED = 8
 """Changes of one event that are printed."""
@@ -52,9 +52,9 @@ def command(
     Only the main result of each case is examined. A change is reported if chance alone would produce one this
     clear in only one of a thousand series.
     """
+    from scope.archive.history import history
+    from scope.archive.repository import Repository
     from scope.cli.output import print_json
-    from scope.engine.history import history
-    from scope.engine.repository import Repository
 
     repository = Repository(folder)
     found = history(repository, cluster, benchmarks or [], most)
@@ -78,11 +78,11 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
     """Measure regressions again; the run stays below runs/."""
     import sys
 
+    from scope.archive.confirmation import confirm as measure
+    from scope.archive.history import compiler
+    from scope.archive.index import Choice
     from scope.cli.output import written
     from scope.cli.progress import run_progress
-    from scope.engine.history import compiler
-    from scope.engine.history_confirmation import confirm as measure
-    from scope.repository.index import Choice
 
     runs = repository.chosen(Choice(cluster=found.cluster))
     known = {one.fingerprint for one in runs}

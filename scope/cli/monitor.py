@@ -44,7 +44,7 @@ def command(
     import sys
 
     from scope.engine import monitor
-    from scope.profiles.monitored_run import Options
+    from scope.programs.profiles.monitored_run import Options
 
     # Records have no cycles: the collector finds nothing, and takes a fifth of the time after the program's end.
     gc.disable()

@@ -24,7 +24,7 @@ def command(
     show, report, predict and compare read the file as it is; unpack makes a folder of it. The file contains the
     names of hosts and users, and the commands, as the run does.
     """
-    from scope.engine import packing
+    from scope.archive import packing
     from scope.units import quantity
 
     written = packing.pack(run, output)

@@ -14,8 +14,8 @@ from scope.cli.options import Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scope.engine.repository import Exchanged, Problem
-    from scope.repository.entry import Entry, Figure
+    from scope.archive.entry import Entry, Figure
+    from scope.archive.repository import Exchanged, Problem
 
 Place = Annotated[
     Path | None,
@@ -41,7 +41,7 @@ def add(
 
     A run that is kept already gets the tags and the note.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     repository = Repository(folder, make=True)
     for one, new in repository.add(runs, tag or [], note, cluster):
@@ -61,9 +61,9 @@ def list_runs(
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
+    from scope.archive.index import Choice, as_json
+    from scope.archive.repository import Repository
     from scope.cli.output import print_json
-    from scope.engine.repository import Repository
-    from scope.repository.index import Choice, as_json
 
     choice = Choice(
         cluster=cluster or "",
@@ -83,11 +83,11 @@ def list_runs(
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
+    from scope.archive.index import as_json
+    from scope.archive.repository import Repository
     from scope.cli.output import few_hosts, grid, print_json
     from scope.cli.streams import one_line
-    from scope.engine.repository import Repository
     from scope.report.terminal.console import console
-    from scope.repository.index import as_json
     from scope.units import interval, named
 
     one, figures = Repository(folder).with_figures(run)
@@ -127,7 +127,7 @@ def note(
     folder: Place = None,
 ) -> None:
     """Change tags, note and cluster of a run."""
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     _print([Repository(folder).note(run, tag or [], untag or [], text, cluster)])
 
@@ -138,8 +138,8 @@ def unpack(
     folder: Place = None,
 ) -> None:
     """Make a folder of a run again, below runs/."""
-    from scope.engine import packing
-    from scope.engine.repository import Repository
+    from scope.archive import packing
+    from scope.archive.repository import Repository
 
     typer.echo(str(packing.unpack(Repository(folder).file(run), target)))
 
@@ -149,7 +149,7 @@ def path(run: Id, folder: Place = None) -> None:
 
     show, report, compare and predict read the file as it is.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     typer.echo(str(Repository(folder).file(run)))
 
@@ -158,7 +158,7 @@ def remove(
     runs: Ids, folder: Place = None, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:
     """Remove runs and the notes on them from the repository."""
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
     from scope.errors import UsageError
 
     repository = Repository(folder)
@@ -176,7 +176,7 @@ def verify(folder: Place = None) -> None:
 
     The exit code is 1 where one is wrong.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     repository = Repository(folder)
     _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
@@ -197,7 +197,7 @@ def rebuild(
 
     Damaged files are named and left out.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     repository = Repository(folder)
     _end(repository.rebuild(index), f"{_count(len(repository.folder.ids()))} in the index")
@@ -211,7 +211,7 @@ def push(
 
     Notes that are newer here are copied, too.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     _print_exchanged(Repository(folder).push(target))
 
@@ -226,7 +226,7 @@ def pull(
 
     Notes that are newer there are copied, too.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     _print_exchanged(Repository(folder, make=True).pull(source))
 

@@ -16,8 +16,8 @@ from scope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from scope.engine.reproduce import Reproduced
-    from scope.engine.reproduce_all import AllOptions
+    from scope.engine.reproduce.everything import AllOptions
+    from scope.engine.reproduce.reproduce import Reproduced
     from scope.models.published.overview import ComparedValue
 
 
@@ -63,8 +63,8 @@ def command(
 
     from scope.cli.output import print_json
     from scope.cli.progress import run_progress
-    from scope.engine import reproduce
-    from scope.engine.reproduce_all import AllOptions
+    from scope.engine.reproduce import reproduce
+    from scope.engine.reproduce.everything import AllOptions
     from scope.errors import UsageError
 
     if listed:
@@ -115,7 +115,7 @@ def _all(options: AllOptions, json: bool) -> None:
     from rich.text import Text
 
     from scope.cli.output import grid, print_json, written
-    from scope.engine.reproduce_all import PAGE, reproduce_all
+    from scope.engine.reproduce.everything import PAGE, reproduce_all
     from scope.models.published.overview import tally
     from scope.report.reproduction import counted
     from scope.report.terminal.console import console

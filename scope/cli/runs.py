@@ -12,7 +12,7 @@ from scope.cli.options import Json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scope.engine.kept_runs import KeptRun
+    from scope.archive.runs import KeptRun
 
 Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -24,9 +24,9 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
 
     The list says when, what, on which hosts, how it ended, and the size of the folder.
     """
+    from scope.archive import runs as kept_runs
     from scope.cli.output import print_json
     from scope.cli.streams import one_line
-    from scope.engine import kept_runs
 
     runs = kept_runs.listed(folder)
     if json:
@@ -47,7 +47,7 @@ def open_report(
     """Open the report of a run in the browser, and print its path."""
     import webbrowser
 
-    from scope.engine import kept_runs
+    from scope.archive import runs as kept_runs
     from scope.errors import UsageError
 
     report = kept_runs.named(folder, run).report.absolute()
@@ -63,7 +63,7 @@ def remove_runs(
     yes: Yes = False,
 ) -> None:
     """Remove runs, with all that is in their folders."""
-    from scope.engine import kept_runs
+    from scope.archive import runs as kept_runs
 
     _remove([kept_runs.named(folder, name) for name in runs], yes)
 
@@ -81,7 +81,7 @@ def prune(
     With --keep N, all but the newest N are old; with --older DAYS, those before the last DAYS days. With both,
     only runs that are old by both are removed.
     """
-    from scope.engine import kept_runs
+    from scope.archive import runs as kept_runs
     from scope.errors import UsageError
 
     if keep is None and older is None:
@@ -94,7 +94,7 @@ def prune(
 
 
 def _remove(runs: Sequence[KeptRun], yes: bool) -> None:
-    from scope.engine import kept_runs
+    from scope.archive import runs as kept_runs
     from scope.errors import UsageError
     from scope.units import quantity
 

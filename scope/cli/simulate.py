@@ -15,7 +15,7 @@ from scope.settings.simulation import SimulationSettings
 from scope.settings.table import declared
 
 if TYPE_CHECKING:
-    from scope.engine.simulate import Simulated
+    from scope.engine.simulate.simulate import Simulated
     from scope.simulation.record import Simulation
     from scope.statistics.summary import Summary
 
@@ -65,9 +65,9 @@ def command(
     on this machine.
     """
     from scope.cli.progress import run_progress
-    from scope.engine import offers as several
-    from scope.engine import simulate
-    from scope.engine.simulation_request import SimulateOptions
+    from scope.engine.simulate import offers as several
+    from scope.engine.simulate import simulate
+    from scope.engine.simulate.request import SimulateOptions
     from scope.errors import UsageError
 
     changes = _changes(choose or [])

@@ -15,7 +15,7 @@ from scope.settings.searches import LinpackSearch, StorageSearch
 from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
-    from scope.engine.tune import Tuned
+    from scope.engine.tune.linpack import Tuned
 
 
 HERE = chosen(Experiment, "seed", "mpi", "hosts", "hostfile", "interface", "oversubscribe")
@@ -35,21 +35,21 @@ def linpack(
     """Find good settings of LINPACK for this machine.
 
     They are N, NB, process grid, broadcast, row exchange and look-ahead. The times of all settings are predicted
-    from short measurements; the best ones are measured, first at small N. The run directory also holds tune.json,
-    tuning.txt, HPL.dat and best.toml.
+    from short measurements; the best ones are measured, first at small N. The run directory also holds
+    tune.json, tuning.txt, HPL.dat and best.toml.
     """
     import sys
 
     from scope.cli.output import resumable
     from scope.cli.progress import run_progress
-    from scope.engine import tune
+    from scope.engine.tune import linpack
 
     with resumable("scope tune linpack"):
         if resume is not None:
             refuse_beside(resume, search, given, output=output)
-            tuned = tune.resume(resume, run_progress)
+            tuned = linpack.resume(resume, run_progress)
         else:
-            tuned = tune.tune(LinpackSearch(**search), given, output, run_progress, sys.argv)
+            tuned = linpack.tune(LinpackSearch(**search), given, output, run_progress, sys.argv)
     _show(tuned, json)
     raise typer.Exit(0 if tuned.well else 1)
 
@@ -71,12 +71,12 @@ def storage(
     import sys
 
     from scope.cli.progress import run_progress
-    from scope.engine import tune_storage
+    from scope.engine.tune import storage
     from scope.report.terminal import storage_tuning
     from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
-    tuned = tune_storage.tune(StorageSearch(**search), given, output, run_progress, sys.argv)
+    tuned = storage.tune(StorageSearch(**search), given, output, run_progress, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:
@@ -103,11 +103,11 @@ def blas(
     from scope.cli.output import written
     from scope.cli.progress import stage_progress
     from scope.comparison.kernels import FILE
-    from scope.engine import tune_blas
+    from scope.engine.tune import blas
     from scope.report.terminal.console import console
 
     with stage_progress() as stage:
-        tuned = tune_blas.tune(given.get("mpi"), ComparisonSettings(**measuring).time_s, output, stage, sys.argv)
+        tuned = blas.tune(given.get("mpi"), ComparisonSettings(**measuring).time_s, output, stage, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:

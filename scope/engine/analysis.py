@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from scope.campaign import is_campaign
 from scope.findings.finding import Findings
 from scope.findings.read import context_of
 from scope.findings.run import find_all
-from scope.profiles.monitored_run import is_monitored
+from scope.programs.campaign import is_campaign
+from scope.programs.profiles.monitored_run import is_monitored
 from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
 from scope.samples.samples import Samples
 from scope.statistics.summary import Summaries

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from scope import exports
 from scope.engine.analysis import Kind, kind_of
 from scope.errors import UsageError
-from scope.profiles import exports as profile_exports
-from scope.profiles import folder, trace
-from scope.profiles.merged import PROFILE, merge, read
+from scope.exchange import exports
+from scope.programs.profiles import exports as profile_exports
+from scope.programs.profiles import folder, trace
+from scope.programs.profiles.merged import PROFILE, merge, read
 from scope.report.run.selection import select
 from scope.rundirectory import RunDirectory
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scope.archive.anonymize import StandIns, anonymize
 from scope.cli import answer
-from scope.engine.anonymize import StandIns, anonymize
 from scope.engine.results import Run
 from scope.errors import UsageError
 from scope.rundirectory import read_json

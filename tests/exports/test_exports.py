@@ -19,11 +19,12 @@ import pandas
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from scope import exports, units
+from scope import units
 from scope.cli import dispatch
 from scope.engine.export import exported
 from scope.errors import UsageError
-from scope.exports import csv as csv_format
+from scope.exchange import exports
+from scope.exchange.exports import csv as csv_format
 from scope.plan.placement import Placement
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from scope import exports
 from scope.engine.export import exported
 from scope.errors import UsageError
+from scope.exchange import exports
 from scope.machine.machine import Machine
 from scope.models.measurements import Measurements
 from scope.rundirectory import RunDirectory, read_json, write_json

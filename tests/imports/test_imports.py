@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from scope import imports
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
 from scope.cli import dispatch
 from scope.engine.imports import imported, names
 from scope.errors import UsageError
+from scope.exchange import imports
+from scope.exchange.imports.lines import decoded, lines
 from scope.findings.finding import Findings
-from scope.imports.lines import decoded, lines
 from scope.rundirectory import Run, RunDirectory, read_json
 from scope.statistics.summarise import read_summaries
 

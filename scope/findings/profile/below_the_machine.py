@@ -5,8 +5,8 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts, placed
-from scope.profiles.machine_comparison import RoutineComparison
-from scope.profiles.routines import kind, plain
+from scope.programs.profiles.machine_comparison import RoutineComparison
+from scope.programs.profiles.routines import kind, plain
 
 SLOW = 0.6
 """Of the measured rate."""

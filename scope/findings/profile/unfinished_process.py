@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts
-from scope.profiles.records import Process
+from scope.programs.profiles.records import Process
 
 _WAYS = {
     "running": "had not ended: killed, crashed, or still running",
