@@ -93,7 +93,7 @@ class Imported(Strict):
     """How many there are."""
 
 
-class Run(Strict):
+class RunRecord(Strict):
     """`run.json`."""
 
     format: int

@@ -22,8 +22,7 @@ from scope.models.derive import read_models
 from scope.models.measurements import Measurements
 from scope.models.models import Models
 from scope.plan.case import Case
-from scope.rundirectory import Run as RunRecord
-from scope.rundirectory import RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunRecord, read_json
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Booleans, CaseSamples, Floats, Integers, Samples
 from scope.statistics.definitions import series_of, times_under

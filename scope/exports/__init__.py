@@ -21,7 +21,7 @@ from scope.machine.machine import Machine
 from scope.models.derive import read_models
 from scope.models.measurements import Measurements
 from scope.models.models import Models
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunRecord, read_json
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import Samples
 from scope.statistics.summarise import read_summaries
@@ -33,7 +33,7 @@ class Results:
     """A run as other programs get it."""
 
     folder: Path
-    run: Run
+    run: RunRecord
     machine: Machine
     catalog: Catalog
     summaries: list[Summary]
@@ -100,7 +100,7 @@ def results(folder: Path) -> Results:
     directory = RunDirectory(folder)
     return Results(
         folder=folder,
-        run=read_json(directory.run, Run),
+        run=read_json(directory.run, RunRecord),
         machine=read_json(directory.machine, Machine),
         catalog=read_catalog(directory.benchmarks),
         summaries=read_summaries(folder),

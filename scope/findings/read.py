@@ -10,7 +10,7 @@ from scope.findings.run.context import Context
 from scope.machine.machine import Machine
 from scope.models.derive import derive
 from scope.plan.plan import read as read_plan
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunRecord, read_json
 from scope.samples.reader import read as read_samples
 from scope.simulation.record import read as read_simulation
 from scope.statistics.course import course_of
@@ -33,7 +33,7 @@ def context_of(run: Path) -> Context:
     summaries = summarise(samples, catalog, course)
     topology = read_topology(directory.topology) if directory.topology.exists() else None
     return Context(
-        run=read_json(directory.run, Run),
+        run=read_json(directory.run, RunRecord),
         samples=samples,
         course=course,
         summaries=summaries,

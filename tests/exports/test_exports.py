@@ -25,7 +25,7 @@ from scope.engine.export import exported
 from scope.errors import UsageError
 from scope.exports import csv as csv_format
 from scope.plan.placement import Placement
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunRecord, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 from tests.declared import described
@@ -167,7 +167,7 @@ def test_hatchet_gets_a_tree_and_thicket_the_run(golden_run: Path) -> None:
     values = dict(zip(columns, found["data"][node], strict=True))
     assert (values["latency_s"], values["latency_s high"]) == (expected.median, expected.ci_high)
     assert nodes[nodes[node]["parent"]]["label"] == expected.benchmark
-    assert found["run"] == read_json(RunDirectory(golden_run).run, Run).name
+    assert found["run"] == read_json(RunDirectory(golden_run).run, RunRecord).name
 
 
 def test_a_check_for_reframe_is_the_runs_cases_and_figures(golden_run: Path, hostile: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_test_report_tells_wrong_from_slow_from_skipped(golden_run: Path, host
     for name in ("failures", "errors", "skipped"):
         assert int(suite.attrib[name]) == int(before.attrib[name]) + 1
     cases = {one.samples_key for one in read_summaries(hostile) if one.primary}
-    assert int(suite.attrib["tests"]) == len(cases) + len(read_json(RunDirectory(hostile).run, Run).skipped)
+    assert int(suite.attrib["tests"]) == len(cases) + len(read_json(RunDirectory(hostile).run, RunRecord).skipped)
     assert "failed: 3 of 4 <bytes>" in [one.attrib["message"] for one in suite.iterfind("testcase/failure")]
 
 

@@ -9,7 +9,7 @@ import pytest
 from scope.engine.imports import imported
 from scope.errors import UsageError
 from scope.findings.read import read_findings
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunRecord, read_json
 from scope.statistics.summarise import read_summaries
 from tests.imports.reading import DATA, data
 from tests.imports.test_formats import FILES
@@ -41,7 +41,7 @@ def test_a_number_that_none_can_be_is_no_figure(tmp_path: Path) -> None:
     file.write_text(data("ior-json-4.1.txt").replace('"bwMiB": 4968.8186', '"bwMiB": 1e999'))
     run = imported(None, [file], None, tmp_path / "run")
     assert not [one for one in read_summaries(run) if one.benchmark == "storage.write"]
-    assert [one.line for one in read_json(RunDirectory(run).run, Run).imported.unread] == [81]
+    assert [one.line for one in read_json(RunDirectory(run).run, RunRecord).imported.unread] == [81]
 
 
 def test_a_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from scope.launch.supervision.journal import Journal
 from scope.plan import plan as planning
 from scope.plan.case import Case
 from scope.plan.plan import Plan
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunRecord, read_json
 
 FINDINGS_AGAIN_S = 20.0
 """Findings are derived from all samples, which takes seconds."""
@@ -30,7 +30,7 @@ class RunInProgress:
     """A run that a process adds to; its files are only read."""
 
     directory: RunDirectory
-    record: Run
+    record: RunRecord
     plan: Plan
     catalog: Catalog
     journal: Journal
@@ -44,7 +44,7 @@ class RunInProgress:
         directory = RunDirectory(path)
         return cls(
             directory,
-            read_json(directory.run, Run),
+            read_json(directory.run, RunRecord),
             planning.read(directory.plan),
             read_catalog(directory.benchmarks),
             Journal(directory),
@@ -127,6 +127,6 @@ class RunsInProgress:
 def _is_running(path: Path) -> bool:
     directory = RunDirectory(path)
     try:
-        return directory.run.is_file() and read_json(directory.run, Run).status == "running"
+        return directory.run.is_file() and read_json(directory.run, RunRecord).status == "running"
     except ScopeError:
         return False

@@ -16,7 +16,7 @@ from scope.models.measurements import Measurements, hosts_by_name, short_name, u
 from scope.models.models import Models
 from scope.plan.case import Case, Key
 from scope.plan.plan import Plan
-from scope.rundirectory import Run
+from scope.rundirectory import RunRecord
 from scope.samples.samples import Samples
 from scope.simulation.record import Simulation
 from scope.statistics.course import Course
@@ -32,7 +32,7 @@ SIGNIFICANCE = 1 / 924
 class Context:
     """Everything that is known about a run; findings have no other source."""
 
-    run: Run
+    run: RunRecord
     samples: Samples
     course: Course
     """The states of the machine along the run."""

@@ -15,7 +15,7 @@ from scope.models.derive import read_models
 from scope.models.models import Models
 from scope.plan.case import Case
 from scope.report.order import case_key, level
-from scope.rundirectory import Run, RunDirectory, read_json, read_text
+from scope.rundirectory import RunDirectory, RunRecord, read_json, read_text
 from scope.simulation.record import Simulation
 from scope.simulation.record import read as read_simulation
 from scope.statistics.course import Course
@@ -32,7 +32,7 @@ class Contents:
     """Everything that a report is drawn from."""
 
     directory: RunDirectory
-    run: Run
+    run: RunRecord
     experiment: str
     """The text of experiment.toml; empty when there is none."""
     machine: Machine
@@ -107,7 +107,7 @@ def read(path: Path) -> Contents:
     statistics = read_statistics(path)
     return Contents(
         directory=directory,
-        run=read_json(directory.run, Run),
+        run=read_json(directory.run, RunRecord),
         experiment=read_text(directory.experiment) if directory.experiment.exists() else "",
         machine=read_json(directory.machine, Machine),
         catalog=read_catalog(directory.benchmarks),
