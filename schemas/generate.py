@@ -23,7 +23,7 @@ from scope.models.published.overview import Overview
 from scope.profiles.machine_comparison import MachineComparison
 from scope.profiles.monitored_run import Monitored
 from scope.profiles.records import Merged
-from scope.rundirectory import RunRecord
+from scope.rundirectory import RunFile
 from scope.samples.records import Record
 from scope.simulation.record import Simulation
 from scope.statistics.summary import Summaries
@@ -31,7 +31,7 @@ from scope.tune.record import Tuning
 from scope.tune.storage.record import StorageTuning
 
 FILES: dict[str, tuple[Any, str]] = {
-    "run": (RunRecord, "run.json: what was asked for, when, and how it ended"),
+    "run": (RunFile, "run.json: what was asked for, when, and how it ended"),
     "machine": (Machine, "machine.json: hosts, MPI, build"),
     "benchmarks": (list[Benchmark], "benchmarks.json: the declarations of the benchmarks"),
     "samples": (Record, "samples.jsonl: one line; all times in seconds"),

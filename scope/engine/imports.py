@@ -28,7 +28,7 @@ from scope.rundirectory import (
     Imported,
     ImportedFile,
     RunDirectory,
-    RunRecord,
+    RunFile,
     Unread,
     note_checksums,
     read_bytes,
@@ -223,7 +223,7 @@ def _write(
         (directory.imported / f"{number:04d}-{_safe(one.name)}").write_bytes(one.content)
     write_json(
         directory.run,
-        RunRecord(
+        RunFile(
             format=FORMAT,
             scope_version=VERSION,
             name=directory.path.name,

@@ -18,7 +18,6 @@ from scope.engine.analysis import analyze, explain
 from scope.engine.builds import native_program
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.progress import RunProgress, silent
-from scope.engine.results import Run
 from scope.engine.simulation_request import (
     Request,
     SimulateOptions,
@@ -26,6 +25,7 @@ from scope.engine.simulation_request import (
     takes_time_to_compute,
 )
 from scope.errors import ScopeError, UsageError
+from scope.findings.results import Run
 from scope.launch import preload
 from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild

@@ -26,7 +26,7 @@ from scope.launch.supervision.journal import mend
 from scope.machine import discover
 from scope.machine.machine import Machine
 from scope.private import refuse_foreign
-from scope.rundirectory import FORMAT, RunDirectory, RunRecord, note_checksums, read_json, write_json, write_text
+from scope.rundirectory import FORMAT, RunDirectory, RunFile, note_checksums, read_json, write_json, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.records import JobRecord, RoundRecord
 from scope.throughput import mix as mixes
@@ -116,7 +116,7 @@ def _place(mix: Mix, where: str, listener: Listener) -> _Ready:
 
 
 def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequence[str]) -> None:
-    run = RunRecord(
+    run = RunFile(
         format=FORMAT,
         scope_version=VERSION,
         name=mix.name,

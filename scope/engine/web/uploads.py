@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from scope.engine import packing
-from scope.engine.results import Run
 from scope.errors import ScopeError, UsageError
+from scope.findings.results import Run
 from scope.private import private_folder
 from scope.repository.entry import identity
 from scope.rundirectory import RunDirectory
