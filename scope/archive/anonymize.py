@@ -18,8 +18,8 @@ from typing import Any
 
 from scope.archive.packing import files_of
 from scope.checksum import with_checksum
-from scope.engine.results import Run
 from scope.errors import ScopeError, UsageError
+from scope.findings.results import Run
 from scope.rundirectory import CHECKSUMS, note_checksums
 
 UNTOUCHED = {"benchmarks.json", "plan.txt"}

@@ -15,7 +15,7 @@ from scope.strict import Printable, Strict, Text, Unix, printable
 
 if TYPE_CHECKING:
     from scope.machine.machine import Host, Machine
-    from scope.rundirectory import Run, RunDirectory
+    from scope.rundirectory import RunDirectory, RunFile
     from scope.statistics.summary import Summary
 
 FORMAT = 1
@@ -127,7 +127,7 @@ def identity(directory: RunDirectory) -> str:
     return digest.hexdigest()[:16]
 
 
-def entry(name: str, run: Run, machine: Machine, size_bytes: int, notes: Notes) -> Entry:
+def entry(name: str, run: RunFile, machine: Machine, size_bytes: int, notes: Notes) -> Entry:
     """Return the entry of a run."""
     mpi = machine.build.mpi if machine.build else None
     return Entry(

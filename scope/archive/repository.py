@@ -97,7 +97,7 @@ class Repository:
 
     def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
         from scope.archive import packing
-        from scope.engine.results import Run
+        from scope.findings.results import Run
 
         with packing.opened(run) as folder, self.index() as index:
             found = Run(folder)
@@ -307,7 +307,7 @@ class Repository:
 
     def _read(self, name: str) -> tuple[Entry, list[Figure]]:
         from scope.archive import packing
-        from scope.engine.results import Run
+        from scope.findings.results import Run
 
         file = self.folder.run(name)
         with packing.opened(file) as folder:

@@ -166,9 +166,10 @@ def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePoli
 
 def _show(run: Path, well: bool) -> None:
     from scope.engine.run.asked_cases import without_result
+    from scope.findings.results import Run
     from scope.report.terminal import verdict
 
-    verdict.show(run)
+    verdict.show(Run(run))
     reasons = without_result(run)
     if reasons:
         further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""

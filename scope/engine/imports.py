@@ -27,8 +27,8 @@ from scope.rundirectory import (
     FORMAT,
     Imported,
     ImportedFile,
-    Run,
     RunDirectory,
+    RunFile,
     Unread,
     note_checksums,
     read_bytes,
@@ -223,7 +223,7 @@ def _write(
         (directory.imported / f"{number:04d}-{_safe(one.name)}").write_bytes(one.content)
     write_json(
         directory.run,
-        Run(
+        RunFile(
             format=FORMAT,
             scope_version=VERSION,
             name=directory.path.name,

@@ -16,9 +16,10 @@ def write(run: Path, output: Path | None = None) -> Path:
 
         return profile_page.write(contents.read(run), output)
     if kind == "run":
+        from scope.findings.results import Run
         from scope.report.run import page
 
-        return page.write(run, output)
+        return page.write(Run(run), output)
     from scope.engine import campaign
 
     found = campaign.results(run)

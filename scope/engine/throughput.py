@@ -30,7 +30,7 @@ from scope.programs.throughput import mix as mixes
 from scope.programs.throughput.mix import Mix
 from scope.programs.throughput.rounds import Place
 from scope.programs.throughput.starting import starter
-from scope.rundirectory import FORMAT, Run, RunDirectory, note_checksums, read_json, write_json, write_text
+from scope.rundirectory import FORMAT, RunDirectory, RunFile, note_checksums, read_json, write_json, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.records import JobRecord, RoundRecord
 from scope.version import VERSION
@@ -116,7 +116,7 @@ def _place(mix: Mix, where: str, listener: Listener) -> _Ready:
 
 
 def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequence[str]) -> None:
-    run = Run(
+    run = RunFile(
         format=FORMAT,
         scope_version=VERSION,
         name=mix.name,

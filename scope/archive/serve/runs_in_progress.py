@@ -12,13 +12,13 @@ from typing import Any
 from scope.catalog.catalog import Catalog
 from scope.catalog.catalog import read as read_catalog
 from scope.errors import ScopeError
-from scope.findings.read import context_of
+from scope.findings.results import derived
 from scope.findings.run import find_all
 from scope.launch.supervision.journal import Journal
 from scope.plan import plan as planning
 from scope.plan.case import Case
 from scope.plan.plan import Plan
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunFile, read_json
 
 FINDINGS_AGAIN_S = 20.0
 """Findings are derived from all samples, which takes seconds."""
@@ -30,7 +30,7 @@ class RunInProgress:
     """A run that a process adds to; its files are only read."""
 
     directory: RunDirectory
-    record: Run
+    record: RunFile
     plan: Plan
     catalog: Catalog
     journal: Journal
@@ -44,7 +44,7 @@ class RunInProgress:
         directory = RunDirectory(path)
         return cls(
             directory,
-            read_json(directory.run, Run),
+            read_json(directory.run, RunFile),
             planning.read(directory.plan),
             read_catalog(directory.benchmarks),
             Journal(directory),
@@ -81,7 +81,7 @@ class RunInProgress:
         if time.monotonic() - self.derived < FINDINGS_AGAIN_S:
             return
         try:
-            found = find_all(context_of(self.directory.path))
+            found = find_all(derived(self.directory.path))
         except ScopeError:  # no case has ended yet
             found = []
         self.findings = [{"severity": one.severity, "title": one.title} for one in found[:MOST_FINDINGS]]
@@ -127,6 +127,6 @@ class RunsInProgress:
 def _is_running(path: Path) -> bool:
     directory = RunDirectory(path)
     try:
-        return directory.run.is_file() and read_json(directory.run, Run).status == "running"
+        return directory.run.is_file() and read_json(directory.run, RunFile).status == "running"
     except ScopeError:
         return False

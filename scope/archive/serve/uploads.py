@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from scope.archive import packing
 from scope.archive.entry import identity
-from scope.engine.results import Run
 from scope.errors import ScopeError, UsageError
+from scope.findings.results import Run
 from scope.private import private_folder
 from scope.rundirectory import RunDirectory
 

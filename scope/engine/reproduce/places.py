@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from scope.engine.reproduce.own_command import run_scope
-from scope.engine.results import Run
 from scope.errors import InterruptedRunError, ScopeError, UsageError
+from scope.findings.results import Run
 from scope.models.published.observed import ObservedPlace, ObservedRun
 from scope.models.published.reference import ReproductionPlace
 from scope.plan.experiment import write

@@ -11,9 +11,9 @@ from scope.build import collectives, installations
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.progress import RunProgress, silent
 from scope.engine.reproduce import places, study
-from scope.engine.results import Run
 from scope.engine.run.run import resume, run
 from scope.errors import ScopeError, UsageError
+from scope.findings.results import Run
 from scope.lab.active import active
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of

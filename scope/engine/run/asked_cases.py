@@ -12,7 +12,7 @@ from scope.errors import UsageError
 from scope.plan import experiment as asking
 from scope.plan.case import Case
 from scope.plan.sweep import values_of
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunFile, read_json
 from scope.samples.reader import read as read_samples
 from scope.samples.samples import CaseSamples
 from scope.settings.selection import Selection
@@ -30,7 +30,7 @@ def without_result(run: Path) -> list[str]:
         return []
     catalog = catalogs.read(directory.benchmarks)
     launches = list(read_samples(run, catalog).by_case().values())
-    skipped = {one.benchmark: one.reason for one in read_json(directory.run, Run).skipped}
+    skipped = {one.benchmark: one.reason for one in read_json(directory.run, RunFile).skipped}
     reasons = [_why_none(one, launches, catalog, skipped.get(one.benchmark, "")) for one in asked]
     return [reason for reason in dict.fromkeys(reasons) if reason]
 

@@ -18,8 +18,8 @@ from scope.private import refuse_foreign
 from scope.rundirectory import (
     FORMAT,
     Lack,
-    Run,
     RunDirectory,
+    RunFile,
     note_checksums,
     read_json,
     replace_json,
@@ -36,7 +36,7 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 class BegunRun:
     """The run directory of a run that was begun."""
 
-    run: Run
+    run: RunFile
     experiment: Experiment
     machine: Machine
     plan: Plan
@@ -58,7 +58,7 @@ def begin(
     lacks: Sequence[Lack] = (),
 ) -> None:
     """Write everything that is known before the first launch."""
-    run = Run(
+    run = RunFile(
         format=FORMAT,
         scope_version=VERSION,
         name=experiment.name or directory.path.name,
@@ -88,7 +88,7 @@ def read(directory: RunDirectory) -> BegunRun:
     its experiment names programs, which would be started.
     """
     refuse_foreign(directory.experiment)
-    run = read_json(directory.run, Run)
+    run = read_json(directory.run, RunFile)
     return BegunRun(
         run=run,
         experiment=asking.resolve(directory.experiment, {}),
@@ -115,7 +115,7 @@ def refuse_changes(directory: RunDirectory, machine: Machine, build: NativeBuild
 
 def note_status(directory: RunDirectory, status: Status, rounds: int | None = None) -> None:
     """Write how the run ended, or that it continues; of a mix also how many rounds it has, or should have."""
-    run = read_json(directory.run, Run)
+    run = read_json(directory.run, RunFile)
     changes: dict[str, object] = {} if rounds is None else {"rounds": rounds}
     finished = None if status == "running" else time.time()
     replace_json(directory.run, run.model_copy(update={"status": status, "finished_unix_s": finished, **changes}))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scope.catalog.catalog import Catalog, Settings
-from scope.engine.results import Run
+from scope.findings.results import Run
 from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import Machine, NativeBuild
 from scope.models.measurements import short_name

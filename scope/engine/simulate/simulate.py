@@ -17,7 +17,6 @@ from scope.engine.analysis import analyze, explain
 from scope.engine.builds import native_program
 from scope.engine.directories import make_latest, new_directory
 from scope.engine.progress import RunProgress, silent
-from scope.engine.results import Run
 from scope.engine.run import begun_run
 from scope.engine.simulate import launches
 from scope.engine.simulate.request import (
@@ -27,6 +26,7 @@ from scope.engine.simulate.request import (
     takes_time_to_compute,
 )
 from scope.errors import ScopeError, UsageError
+from scope.findings.results import Run
 from scope.launch import preload
 from scope.machine.discover import this_host
 from scope.machine.machine import NativeBuild

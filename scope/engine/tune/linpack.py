@@ -18,6 +18,7 @@ from scope.engine.progress import RunProgress, silent
 from scope.engine.run import begun_run
 from scope.engine.run.measurement import Setup, measure
 from scope.engine.run.run import settle
+from scope.findings.results import Run
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
@@ -31,7 +32,6 @@ from scope.plan import plan as planning
 from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.plan.placement import Placement
 from scope.plan.plan import Plan
-from scope.report.run.contents import located
 from scope.report.terminal import tuning as tables
 from scope.report.terminal.console import console
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
@@ -106,7 +106,7 @@ def tune(
 
 def resume(folder: Path, progress: RunProgress = silent) -> Tuned:
     """Go on with a search; a case that has its record is not run again, a finished search is returned as it is."""
-    directory = RunDirectory(located(folder).path.resolve())
+    directory = Run(folder.resolve()).directory
     tuning = read_json(directory.path / FILE, Tuning)
     if tuning.conclusion is not None:
         return Tuned(directory, tuning, True)
@@ -136,10 +136,10 @@ def _search(
         well = measure(directory, plan, Setup(build, cluster, limits, margin_s, progress))
         tuning = advanced(tuning, _evidence(directory, tuning, cluster))
         write_json(directory.path / FILE, tuning)
-    analysis.analyze(directory.path)
+    run = analysis.analyze(directory.path)
     tuned = Tuned(directory, tuning, well)
     _write_best(tuned)
-    page.write(directory.path)
+    page.write(run)
     return tuned
 
 

@@ -113,9 +113,9 @@ def _searched(
         well = measure(directory, plan, setup)
     tuning = concluded(tuning, _measured(directory, tuning, tried))
     write_json(directory.path / FILE, tuning)
-    analysis.analyze(directory.path)
+    run = analysis.analyze(directory.path)
     _write_best(directory, tuning, experiment)
-    page.write(directory.path)
+    page.write(run)
     return StorageTuned(directory, tuning, well)
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from scope.catalog.benchmark import Value
 from scope.errors import UsageError
-from scope.exchange.exports import Results, csv
+from scope.exchange.exports import csv
+from scope.findings.results import Run
 
 PACKAGE = "pyarrow"
 
 
-def write(runs: Sequence[Results]) -> bytes:
+def write(runs: Sequence[Run]) -> bytes:
     """Return the file; UsageError where pyarrow is not installed."""
     made = table(runs, "arrow")
     sink = pyarrow("arrow").BufferOutputStream()
@@ -26,13 +27,13 @@ def write(runs: Sequence[Results]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def table(runs: Sequence[Results], name: str) -> Any:
+def table(runs: Sequence[Run], name: str) -> Any:
     """Return the table; its metadata say of each run which program wrote it, and when it began (JSON)."""
     names, rows = csv.table(runs)
     columns = [_column(list(values), name) for values in zip(*rows, strict=True)] or [[] for _ in names]
     about = [
-        {"run": one.run.name, "scope_version": one.run.scope_version, "started_unix_s": one.run.started_unix_s}
-        for one in runs
+        {"run": record.name, "scope_version": record.scope_version, "started_unix_s": record.started_unix_s}
+        for record in (run.record for run in runs)
     ]
     return pyarrow(name).table(columns, names=names, metadata={"scope": json.dumps(about)})
 

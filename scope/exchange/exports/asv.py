@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from scope.errors import UsageError
-from scope.exchange.exports import Results
+from scope.exchange.exports import performance
+from scope.findings.results import Run
 from scope.statistics.order_statistics import median_ranks
 from scope.statistics.summary import Summary
 
@@ -31,7 +32,7 @@ CONFIDENCE = 0.99
 ENVIRONMENT = "scope"
 
 
-def write(runs: Sequence[Results]) -> dict[str, bytes]:
+def write(runs: Sequence[Run]) -> dict[str, bytes]:
     """Return the files of asv's `results_dir`."""
     files: dict[str, Any] = {}
     cases: dict[str, dict[str, str]] = defaultdict(dict)
@@ -54,16 +55,16 @@ def write(runs: Sequence[Results]) -> dict[str, bytes]:
     }
 
 
-def _benchmarks(each: Results) -> dict[str, list[Summary]]:
+def _benchmarks(each: Run) -> dict[str, list[Summary]]:
     """Return the results by their benchmarks and metrics, a figure for each label."""
     found: dict[str, dict[str, Summary]] = defaultdict(dict)
-    for one in each.performance:
+    for one in performance(each):
         if one.better == "lower":
             found[f"{one.benchmark}.{one.metric}"].setdefault(one.label, one)
     return {name: list(figures.values()) for name, figures in found.items()}
 
 
-def _row(each: Results, found: Sequence[Summary]) -> list[Any]:
+def _row(each: Run, found: Sequence[Summary]) -> list[Any]:
     intervals = [_interval(one) for one in found]
     columns = {
         "result": [one.median for one in found],
@@ -98,16 +99,16 @@ def _benchmark(name: str, cases: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _machine(each: Results) -> str:
+def _machine(each: Run) -> str:
     """Return the name of the machine, which is that of a folder, too."""
     if not each.machine.hosts:
-        raise UsageError(f"{each.folder}/machine.json: hosts: asv needs at least one")
+        raise UsageError(f"{each.path}/machine.json: hosts: asv needs at least one")
     first, *others = (host.name for host in each.machine.hosts)
     plain = re.sub(r"[^\w-]+", "_", first)
     return f"{plain}+{len(others)}" if others else plain
 
 
-def _about(each: Results) -> dict[str, str]:
+def _about(each: Run) -> dict[str, str]:
     first = each.machine.hosts[0]
     return {
         "arch": first.processor.architecture,
@@ -118,12 +119,12 @@ def _about(each: Results) -> dict[str, str]:
     }
 
 
-def _commit(each: Results) -> str:
-    name = each.run.name
+def _commit(each: Run) -> str:
+    name = each.record.name
     if re.fullmatch(r"[0-9a-f]{40}", name):
         return name
-    return hashlib.sha1(f"{name} {each.run.started_unix_s!r}".encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha1(f"{name} {each.record.started_unix_s!r}".encode(errors="surrogateescape")).hexdigest()
 
 
-def _milliseconds(each: Results) -> int:
-    return round(each.run.started_unix_s * 1000)
+def _milliseconds(each: Run) -> int:
+    return round(each.record.started_unix_s * 1000)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from scope.exchange.exports import Results
+from scope.exchange.exports import hosts
+from scope.findings.results import Run
 from scope.samples.records import LaunchRecord, SentinelRecord
 from scope.samples.samples import CaseSamples, Samples
 
@@ -39,20 +40,20 @@ class _Span:
     about: dict[str, Any]
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the events of all runs, each a process of its own whose time begins with the run; times in µs."""
     events: list[Event] = []
     about = []
     for number, each in enumerate(runs, start=1):
         events += _events(number, each)
-        about.append({"run": each.run.name, "started_unix_s": each.run.started_unix_s, "hosts": each.hosts})
+        about.append({"run": each.record.name, "started_unix_s": each.record.started_unix_s, "hosts": hosts(each)})
     document = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"runs": about}}
     return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _events(process: int, each: Results) -> Iterator[Event]:
-    start_s = each.run.started_unix_s
-    yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": each.run.name}}
+def _events(process: int, each: Run) -> Iterator[Event]:
+    start_s = each.record.started_unix_s
+    yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": each.record.name}}
     tracks: dict[tuple[str, int], list[_Span]] = defaultdict(list)
     for span in _spans(each):
         tracks[span.track].append(span)
@@ -68,7 +69,7 @@ def _events(process: int, each: Results) -> Iterator[Event]:
                 **{"ph": "X", **where, "name": span.name, "cat": span.category},
                 **{"ts": begin_us, "dur": _us(end_s - start_s) - begin_us, "args": span.about},
             }
-    for one in each.samples.sentinels:
+    for one in each.raw_samples.sentinels:
         yield from _counters(process, one, start_s)
 
 
@@ -79,9 +80,9 @@ def _one_after_another(spans: Iterable[_Span]) -> Iterator[tuple[_Span, float]]:
         yield span, span.end_s if following is None else min(span.end_s, following.begin_s)
 
 
-def _spans(each: Results) -> Iterator[_Span]:
-    chosen = {one.samples_key for one in each.summaries}
-    samples = each.samples
+def _spans(each: Run) -> Iterator[_Span]:
+    chosen = {one.samples_key for one in each.statistics}
+    samples = each.raw_samples
     cases = [one for one in _all(samples) if one.key in chosen]
     ends_s = _ends_s(samples)
     rows = _rows(samples.launches, ends_s)

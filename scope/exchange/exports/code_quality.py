@@ -9,8 +9,8 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from scope.exchange.exports import Results
 from scope.findings.finding import Severity
+from scope.findings.results import Run
 
 _SEVERITIES: dict[Severity, str] = {
     "error": "critical",
@@ -20,7 +20,7 @@ _SEVERITIES: dict[Severity, str] = {
 }
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return all findings; a finding is the same in two runs where its code and its place are."""
     found = []
     for each in runs:

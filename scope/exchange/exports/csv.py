@@ -7,7 +7,8 @@ import io
 from collections.abc import Sequence
 
 from scope.catalog.benchmark import Value
-from scope.exchange.exports import Results, parameter_names
+from scope.exchange.exports import hosts, parameter_names
+from scope.findings.results import Run
 
 FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 SAMPLES = "samples"
@@ -18,7 +19,7 @@ FIGURES = (
 )
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return a line for each metric of each case; a parameter that a benchmark does not have is empty."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\r\n")
@@ -28,13 +29,13 @@ def write(runs: Sequence[Results]) -> str:
     return text.getvalue()
 
 
-def table(runs: Sequence[Results]) -> tuple[list[str], list[list[Value | None]]]:
+def table(runs: Sequence[Run]) -> tuple[list[str], list[list[Value | None]]]:
     """Return the names of the columns, and a row for each metric of each case; None stands for no value."""
-    parameters = parameter_names(one for each in runs for one in each.figures)
+    parameters = parameter_names(one for each in runs for one in each.headlines)
     rows: list[list[Value | None]] = []
     for each in runs:
-        for one in each.figures:
-            facts = (each.run.name, each.hosts, one.origin, one.benchmark, one.label, one.ranks, one.transport)
+        for one in each.headlines:
+            facts = (each.record.name, hosts(each), one.origin, one.benchmark, one.label, one.ranks, one.transport)
             values = [one.parameters.get(name) for name in parameters]
             rows.append([*facts, str(one.placement), *values, *(getattr(one, name) for name in FIGURES), one.n])
     return [*FACTS, *parameters, *FIGURES, SAMPLES], rows

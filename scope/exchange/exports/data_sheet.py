@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from scope import units
 from scope.catalog.benchmark import Pattern
-from scope.exchange.exports import Results, only
+from scope.exchange.exports import only, performance
+from scope.findings.results import Run
 from scope.models.computation.linpack_rates import BENCHMARK, theoretical
 from scope.models.measurements import Measurements
 from scope.report.data_sheet import UNKNOWN, software, system
@@ -24,13 +25,13 @@ _STREAMS: dict[str, Pattern] = {
 _LAYERS = ("limit", "node", "storage")
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the sheet of one run; what was not measured says how it would be."""
     each = only(runs, "data-sheet")
     return "".join(f"{line}\n" for line in _lines(each))
 
 
-def _lines(each: Results) -> Iterator[str]:
+def _lines(each: Run) -> Iterator[str]:
     rates = each.models.linpack
     if rates is not None:
         yield from top500.lines(rates, each.machine)
@@ -47,7 +48,7 @@ def _lines(each: Results) -> Iterator[str]:
     yield from section("Further results", _further(each.measurements))
     yield from section("Applications", _applications(each))
     yield ""
-    name = "".join(letter for letter in each.run.name if letter.isprintable())
+    name = "".join(letter for letter in each.record.name if letter.isprintable())
     yield f"Run {name}; medians with their 95 % intervals. Power and cost were not measured."
 
 
@@ -74,17 +75,17 @@ def _further(measurements: Measurements) -> Iterator[tuple[str, str]]:
         yield f"Bandwidth {where}", _figure(measured.bandwidth_bytes_per_s) if measured else missing
 
 
-def _applications(each: Results) -> Iterator[tuple[str, str]]:
+def _applications(each: Run) -> Iterator[tuple[str, str]]:
     """Yield the best rate of each application on its most ranks."""
-    names = [one.name for one in each.catalog if one.level == "application"]
-    found = [one for one in each.performance if one.benchmark in names and one.better == "higher"]
+    names = [one.name for one in each.benchmarks if one.level == "application"]
+    found = [one for one in performance(each) if one.benchmark in names and one.better == "higher"]
     if not found:
         yield "Rates", "not measured: run the level application"
     for name in dict.fromkeys(one.benchmark for one in found):
         mine = [one for one in found if one.benchmark == name]
         most = max(one.ranks for one in mine)
         best = max((one for one in mine if one.ranks == most), key=lambda one: one.median or 0.0)
-        yield each.catalog[name].title, _shown(best)
+        yield each.benchmarks[name].title, _shown(best)
 
 
 def _shown(one: Summary) -> str:

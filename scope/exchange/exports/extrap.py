@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scope.errors import UsageError
-from scope.exchange.exports import Results
+from scope.findings.results import Run
 from scope.statistics.summary import Summary
 
 RANKS = "ranks"
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the lines of all runs; UsageError where one file cannot hold them."""
-    figures = [(each, one) for each in runs for one in each.figures if _is_written(each, one)]
+    figures = [(each, one) for each in runs for one in each.headlines if _is_written(each, one)]
     varied: dict[str, set[str]] = {}
     for name in dict.fromkeys(one.benchmark for _, one in figures):
         varied[name] = _varied([one for _, one in figures if one.benchmark == name])
@@ -38,8 +38,8 @@ def write(runs: Sequence[Results]) -> str:
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def _is_written(each: Results, one: Summary) -> bool:
-    return one.metric == (each.catalog.time_metric(one.benchmark) or one.metric)
+def _is_written(each: Run, one: Summary) -> bool:
+    return one.metric == (each.benchmarks.time_metric(one.benchmark) or one.metric)
 
 
 def _varied(figures: list[Summary]) -> set[str]:
@@ -51,10 +51,10 @@ def _varied(figures: list[Summary]) -> set[str]:
     return {name for name, found in values.items() if len(found) > 1 and all(map(_is_number, found))}
 
 
-def _lines(each: Results, one: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _lines(each: Run, one: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     values = {RANKS: one.ranks, **one.parameters}
     fixed = {name: value for name, value in one.parameters.items() if name not in names}
-    words = [each.catalog.described(one.benchmark, fixed), one.transport, str(one.placement)]
+    words = [each.benchmarks.described(one.benchmark, fixed), one.transport, str(one.placement)]
     for value in one.launch_medians or [one.estimate.value]:
         yield {
             "params": {name: values[name] for name in names},

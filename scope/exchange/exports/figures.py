@@ -16,14 +16,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from scope.errors import ScopeError, UsageError
-from scope.exchange.exports import Results, only
+from scope.exchange.exports import only
+from scope.findings.results import Run
 from scope.report.figure import Figure, Plot
 from scope.report.frame import alone
-from scope.report.run import contents as run_contents
 from scope.report.run import page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -32,11 +31,11 @@ _ZERO = "0 B"
 """The tick at which a logarithmic axis draws size 0."""
 
 
-def write(runs: Sequence[Results]) -> dict[str, bytes]:
+def write(runs: Sequence[Run]) -> dict[str, bytes]:
     """Return the figures of one run by the names of their files; UsageError where no browser is installed."""
     figures = _figures(only(runs, "figures"))
     if not figures:
-        raise UsageError(f"{runs[0].run.name}: has no figure of these results")
+        raise UsageError(f"{runs[0].record.name}: has no figure of these results")
     text = alone(figures)
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "figures.html"
@@ -56,18 +55,17 @@ def write(runs: Sequence[Results]) -> dict[str, bytes]:
     return files
 
 
-def _figures(each: Results) -> list[Figure]:
+def _figures(each: Run) -> list[Figure]:
     """Return the figures of the chosen results."""
-    contents = run_contents.read(each.folder)
-    names = {one.benchmark for one in each.summaries}
-    models = contents.models
+    names = {one.benchmark for one in each.statistics}
+    models = each.models
     chosen = models.model_copy(
         update={
             "fits": [one for one in models.fits if one.subject.benchmark in names],
             "speedups": [one for one in models.speedups if one.subject.benchmark in names],
         }
     )
-    return page.figures(replace(contents, summaries=each.summaries, models=chosen), each.samples)
+    return page.figures(each.replaced(models=chosen))
 
 
 def _browsed(sheet: Path, *options: str) -> str:

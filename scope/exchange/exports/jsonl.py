@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from scope.exchange.exports import Results
+from scope.exchange.exports import hosts
+from scope.findings.results import Run
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the lines of all runs; the keys are those of `statistics.json`."""
     return "".join(
         json.dumps(
-            {"run": each.run.name, "hosts": each.hosts.split(), **one.model_dump(mode="json")}, ensure_ascii=False
+            {"run": each.record.name, "hosts": hosts(each).split(), **one.model_dump(mode="json")},
+            ensure_ascii=False,
         )
         + "\n"
         for each in runs
-        for one in each.figures
+        for one in each.headlines
     )

@@ -11,14 +11,15 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 from scope import units
-from scope.exchange.exports import Results
+from scope.exchange.exports import by_case, hosts
+from scope.findings.results import Run
 from scope.statistics.summary import Summary
 
 _ENDS = {"failed": "failure", "crashed": "error", "timeout": "error"}
 """The element of a case whose reason begins so."""
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return a suite for each run; what was measured is in the output of its case."""
     root = ElementTree.Element("testsuites")
     for each in runs:
@@ -27,12 +28,12 @@ def write(runs: Sequence[Results]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _suite(each: Results) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", name=_printable(each.run.name), hostname=_printable(each.hosts))
-    suite.set("timestamp", datetime.fromtimestamp(each.run.started_unix_s, UTC).isoformat(timespec="seconds"))
-    for summaries in each.by_case():
+def _suite(each: Run) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=_printable(each.record.name), hostname=_printable(hosts(each)))
+    suite.set("timestamp", datetime.fromtimestamp(each.record.started_unix_s, UTC).isoformat(timespec="seconds"))
+    for summaries in by_case(each):
         _case(suite, summaries)
-    for one in each.run.skipped:
+    for one in each.record.skipped:
         case = _test(suite, one.benchmark, f"{one.benchmark} {one.case}")
         ElementTree.SubElement(case, "skipped", message=_printable(one.reason))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

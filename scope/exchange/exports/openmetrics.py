@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scope.exchange.exports import Results, only
+from scope.exchange.exports import only
+from scope.findings.results import Run
 from scope.statistics.summary import Summary
 
 _UNITS = {
@@ -24,17 +25,17 @@ _FIGURES = {"": "median", "low": "ci_low", "high": "ci_high"}
 _MEANINGS = {"": "median", "low": "lower end of the median's 95 % interval", "high": "upper end of that interval"}
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the gauges of one run; the lines of one gauge stand together."""
     each = only(runs, "openmetrics")
     gauges: dict[str, list[str]] = {}
-    about = {"run": each.run.name, "status": each.run.status, "scope_version": each.run.scope_version}
+    about = {"run": each.record.name, "status": each.record.status, "scope_version": each.record.scope_version}
     _add(gauges, "scope_run_info", "the run of all other gauges", about, 1)
-    _add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, each.run.finished_unix_s)
+    _add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, each.record.finished_unix_s)
     _add(gauges, "scope_run_hosts", "hosts of the run", {}, len(each.machine.hosts))
-    for one in each.figures:
+    for one in each.headlines:
         for part, name in _FIGURES.items():
-            meaning = f"{each.catalog.metric_label(one.metric, one.benchmark)}, {_MEANINGS[part]}"
+            meaning = f"{each.benchmarks.metric_label(one.metric, one.benchmark)}, {_MEANINGS[part]}"
             _add(gauges, _name(one, part), meaning, _labels(one), getattr(one, name))
     return "".join(line + "\n" for lines in gauges.values() for line in lines) + "# EOF\n"
 

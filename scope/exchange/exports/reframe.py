@@ -13,7 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from scope.exchange.exports import Results, only
+from scope.exchange.exports import only, performance
+from scope.findings.results import Run
 from scope.statistics.summary import Summary
 
 _CHECK = '''\
@@ -96,20 +97,20 @@ TOLERANCE = 0.05
 """The least: between two runs a machine changes more than within one."""
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return a check of the results of one run, phases and counts left out."""
     each = only(runs, "reframe")
     benchmarks: dict[str, tuple[int, list[str], list[tuple[Any, ...]]]] = {}
-    for one in each.performance:
+    for one in performance(each):
         if one.median:
             most, cases, figures = benchmarks.get(one.benchmark, (1, [], []))
             cases += [] if one.request in cases else [one.request]
             figures.append(_figure(one))
             benchmarks[one.benchmark] = (max(most, one.ranks), cases, figures)
     return _CHECK.format(
-        run=_python(each.run.name),
+        run=_python(each.record.name),
         benchmarks=_python(benchmarks),
-        launches=max((one.launches for one in each.performance), default=1),
+        launches=max((one.launches for one in performance(each)), default=1),
         tolerance=TOLERANCE,
     )
 

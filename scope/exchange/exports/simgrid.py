@@ -8,25 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scope import units
-from scope.exchange.exports import Results, only
-from scope.rundirectory import RunDirectory
+from scope.exchange.exports import only
+from scope.findings.results import Run
 from scope.simulation import description
 from scope.simulation.platform import Figure, Platform, platform
-from scope.topology.topology import read
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the platform of one run; UsageError names what the run did not measure."""
     each = only(runs, "simgrid")
-    file = RunDirectory(each.folder).topology
-    known = read(file) if file.exists() else None
-    made = platform(each.measurements, known)
-    return description.write(made, _origins(each, made, from_file=known is not None and made.topology is known))
+    made = platform(each.measurements, each.topology)
+    from_file = each.topology is not None and made.topology is each.topology
+    return description.write(made, _origins(each, made, from_file))
 
 
-def _origins(each: Results, made: Platform, from_file: bool) -> list[str]:
+def _origins(each: Run, made: Platform, from_file: bool) -> list[str]:
     """Return where every figure comes from."""
-    lines = [f"run {each.run.name!r}: {made.origin}; Scope {each.run.scope_version}"]
+    lines = [f"run {each.record.name!r}: {made.origin}; Scope {each.record.scope_version}"]
     speeds = {one.flops_per_s: one.name for one in reversed(made.nodes)}
     lines += [f"speed of {name} and hosts like it: {_told(figure)}" for figure, name in speeds.items()]
     for where, exchange in (("inside a host", made.inside), ("between hosts", made.between)):

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from scope.exchange.exports import Results, only
+from scope.exchange.exports import hosts, only
+from scope.findings.results import Run
 
 PATH = "path"
 ORDER = "Node order"
@@ -20,13 +21,13 @@ ORDER = "Node order"
 _ENDS = {"": "median", " low": "ci_low", " high": "ci_high"}
 
 
-def write(runs: Sequence[Results]) -> str:
+def write(runs: Sequence[Run]) -> str:
     """Return the tree of one run: level, benchmark, case; a metric has columns for its median and interval."""
     each = only(runs, "thicket")
-    columns = [f"{name}{end}" for name in dict.fromkeys(one.metric for one in each.figures) for end in _ENDS]
+    columns = [f"{name}{end}" for name in dict.fromkeys(one.metric for one in each.headlines) for end in _ENDS]
     nodes: dict[tuple[str, ...], int] = {}
     rows: dict[int, dict[str, float | None]] = {}
-    for one in each.figures:
+    for one in each.headlines:
         for path in accumulate(((part,) for part in (*_parts(one.benchmark), one.label)), tuple.__add__):
             nodes.setdefault(path, len(nodes))
         row = rows.setdefault(nodes[path], {})
@@ -48,16 +49,16 @@ def _parts(benchmark: str) -> tuple[str, str]:
     return benchmark.partition(".")[0], benchmark
 
 
-def _about(each: Results) -> dict[str, Any]:
+def _about(each: Run) -> dict[str, Any]:
     """Return what tells runs apart: Thicket's metadata."""
     build = each.machine.build
     return {
-        "run": each.run.name,
-        "launchdate": int(each.run.started_unix_s),
-        "hosts": each.hosts,
-        "origin": " ".join(sorted({one.origin for one in each.figures})),
+        "run": each.record.name,
+        "launchdate": int(each.record.started_unix_s),
+        "hosts": hosts(each),
+        "origin": " ".join(sorted({one.origin for one in each.headlines})),
         "processor": " ".join(dict.fromkeys(host.processor.model for host in each.machine.hosts)),
         "mpi": f"{build.mpi.name} {build.mpi.version}" if build else "",
         "compiler": build.compiler if build else "",
-        "scope_version": each.run.scope_version,
+        "scope_version": each.record.scope_version,
     }

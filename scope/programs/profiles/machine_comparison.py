@@ -21,7 +21,7 @@ from scope.machine.machine import Machine, MpiInstallation
 from scope.programs.profiles.records import Merged
 from scope.programs.profiles.routine_sums import Sums, calls_with, of_calls, of_epochs, of_waits
 from scope.programs.profiles.routines import kind, plain
-from scope.rundirectory import FORMAT, Run, RunDirectory, read_json
+from scope.rundirectory import FORMAT, RunDirectory, RunFile, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary
 from scope.strict import Strict
@@ -197,7 +197,7 @@ def newest(
         for path in sorted(folder.glob("*/statistics.json")) if folder.is_dir() else []:
             directory = RunDirectory(path.parent)
             try:
-                run, machine = read_json(directory.run, Run), read_json(directory.machine, Machine)
+                run, machine = read_json(directory.run, RunFile), read_json(directory.machine, Machine)
             except UsageError:
                 continue
             used = machine.build.mpi if machine.build else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.communication.panel_traffic import (
     PRODUCTS,
     Crossing,
@@ -34,24 +34,24 @@ class Mapped:
     busiest: Crossing
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark and transport the product whose grid suits the groups least."""
-    if context.topology is None:
+    if run.topology is None:
         return []
     worst: dict[tuple[str, str], Finding] = {}
-    for case in context.headlines:
+    for case in run.headlines:
         if case.benchmark not in PRODUCTS or case.metric != "time_s":
             continue
-        finding = _compared(context, context.topology, case)
+        finding = _compared(run, run.topology, case)
         key = case.benchmark, case.transport
         if finding and (key not in worst or (finding.lost or 0.0) > (worst[key].lost or 0.0)):
             worst[key] = finding
     return list(worst.values())
 
 
-def _compared(context: Context, topology: Topology, case: Summary) -> Finding | None:
+def _compared(run: Run, topology: Topology, case: Summary) -> Finding | None:
     product = product_of(case.benchmark, case.parameters, case.ranks)
-    hosts = context.measurements.hosts(case)
+    hosts = run.measurements.hosts(case)
     if not product.known or len(set(hosts)) < 2 or case.median is None:
         return None
     every = [
@@ -67,16 +67,16 @@ def _compared(context: Context, topology: Topology, case: Summary) -> Finding | 
         return None
     # Of those that are as good, one that was measured, else one of the same shape.
     good = [one for one in every if one.busiest.seconds <= 1.01 * least]
-    measured = {one.grid: other for one in good if (other := _same_on(context, case, one.grid))}
+    measured = {one.grid: other for one in good if (other := _same_on(run, case, one.grid))}
     better = min(good, key=lambda one: (one.grid not in measured, one.grid.rows != product.grid.rows))
-    return _finding(context, case, mine, better, measured.get(better.grid))
+    return _finding(run, case, mine, better, measured.get(better.grid))
 
 
 def _busiest(found: list[Crossing]) -> Crossing | None:
     return max(found, key=lambda one: one.seconds) if busy_s(found) else None
 
 
-def _same_on(context: Context, case: Summary, grid: Grid) -> Summary | None:
+def _same_on(run: Run, case: Summary, grid: Grid) -> Summary | None:
     """Return the fastest measurement of the same product on another grid."""
 
     def apart(one: Summary) -> dict[str, object]:
@@ -84,7 +84,7 @@ def _same_on(context: Context, case: Summary, grid: Grid) -> Summary | None:
 
     same = [
         one
-        for one in context.headlines
+        for one in run.headlines
         if (one.benchmark, one.metric, one.ranks) == (case.benchmark, case.metric, case.ranks)
         and (one.transport, one.placement) == (case.transport, case.placement)
         and apart(one) == apart(case)
@@ -93,7 +93,7 @@ def _same_on(context: Context, case: Summary, grid: Grid) -> Summary | None:
     return min(same, key=lambda one: one.median or 0.0, default=None)
 
 
-def _finding(context: Context, case: Summary, mine: Mapped, better: Mapped, other: Summary | None) -> Finding:
+def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summary | None) -> Finding:
     took, busy, least = case.median or 0.0, mine.busiest, better.busiest
     gained_s = took - (other.median or 0.0) if other else busy.seconds - least.seconds
     seconds = f", and took {units.quantity(other.median, 's')}" if other else ""
@@ -106,7 +106,7 @@ def _finding(context: Context, case: Summary, mine: Mapped, better: Mapped, othe
         code="grid-against-topology",
         severity="advice",
         title=(
-            f"{context.benchmark(case).title} (n={case.parameters['n']}) on a grid of {mine.grid} sends"
+            f"{run.benchmark(case).title} (n={case.parameters['n']}) on a grid of {mine.grid} sends"
             f" {units.quantity(busy.busier_bytes, 'B')} over the uplink of {busy.group}, which takes"
             f" {units.quantity(busy.seconds, 's')} of its {units.quantity(took, 's')};"
             f" a grid of {better.grid} would send {units.quantity(least.busier_bytes, 'B')} over that of"
@@ -121,7 +121,7 @@ def _finding(context: Context, case: Summary, mine: Mapped, better: Mapped, othe
             "transport": case.transport,
             "layer": "algorithm",
         },
-        evidence=[*context.evidence(case), *(context.evidence(other) if other else []), *evidence],
+        evidence=[*run.evidence(case), *(run.evidence(other) if other else []), *evidence],
         advice=(
             f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} with the hosts in this order."
             " Where neither rows nor columns of any grid can be groups of hosts, list the hosts group by group."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 BENCHMARK = "algorithm.linpack"
@@ -12,10 +12,10 @@ LARGEST_SHARE = 0.25
 PARTS = ("panel_s", "broadcast_s")
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each number of processes whether panels delay the largest LINPACK."""
     largest: dict[tuple[object, ...], ProgramCase] = {}
-    for case in algorithm_cases(context):
+    for case in algorithm_cases(run):
         if case.total.benchmark != BENCHMARK or case.total.ranks == 1:
             continue
         key = (case.total.ranks, case.total.transport)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
+from scope.findings.results import Run
+from scope.findings.run.evidence import certainly_longer, excess_of, how_compared
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 SMALLEST_EXCESS = 0.05
@@ -16,12 +17,12 @@ GRID = ("grid_rows", "grid_columns")
 Words = Callable[[ProgramCase], str]
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark and number of processes the costliest choice, at the largest size with several.
 
     A grid that the benchmark chose by itself gives advice; one that was asked for gives information.
     """
-    cases = [case for case in algorithm_cases(context) if all(name in case.total.parameters for name in GRID)]
+    cases = [case for case in algorithm_cases(run) if all(name in case.total.parameters for name in GRID)]
     return [
         *_slower(cases, "process-grid-unsuitable", GRID, _grid_words),
         *_slower(cases, "block-off-optimum", ("block",), _block_words),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.node.cache_knee import data_caches
 from scope.findings.run.program_case import ProgramCase, algorithm_cases, application_cases, written
 from scope.machine.machine import Cache
@@ -18,50 +18,50 @@ MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_byt
 """The benchmark metric that shows the caches, and its number of arrays."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each program and method the speed-up that exceeds its number of processes by most."""
     best: dict[tuple[object, ...], tuple[Speedup, SpeedupPoint]] = {}
-    for one in context.models.speedups:
+    for one in run.models.speedups:
         for point in one.points:
-            sizes = context.catalog.of_role(one.subject.benchmark, one.subject.parameters, "size")
+            sizes = run.benchmarks.of_role(one.subject.benchmark, one.subject.parameters, "size")
             chosen = {k: v for k, v in one.subject.parameters.items() if k not in sizes}
             key = (one.subject.benchmark, str(sorted(chosen.items())), one.subject.transport)
             known = best.get(key)
             if point.superlinear and (known is None or _efficiency(point) > _efficiency(known[1])):
                 best[key] = (one, point)
-    cases = algorithm_cases(context) + application_cases(context)
-    return [_finding(context, one, point, cases) for one, point in best.values()]
+    cases = algorithm_cases(run) + application_cases(run)
+    return [_finding(run, one, point, cases) for one, point in best.values()]
 
 
 def _efficiency(point: SpeedupPoint) -> float:
     return point.efficiency.value if point.efficiency else 0.0
 
 
-def _finding(context: Context, one: Speedup, point: SpeedupPoint, cases: list[ProgramCase]) -> Finding:
+def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCase]) -> Finding:
     many = next((c for c in cases if _is(c, one, point)), None)
     sequential = next((c for c in cases if c.total.label == one.sequential_baseline), None)
     speedup = written(point.speedup, 2) if point.speedup else ""
-    name = context.catalog.described(one.subject.benchmark, one.subject.parameters)
+    name = run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
     share = _compute_share(point, many, sequential)
     return Finding(
         code="super-linear",
         severity="information",
         title=(
             f"{name} is {speedup} times as fast on {point.ranks} processes as on one: "
-            f"{_why(context, one, point, share, data_caches(context))}"
+            f"{_why(run, one, point, share, data_caches(run))}"
         ),
         where={
             "benchmark": one.subject.benchmark,
             "size": one.size,
             "ranks": point.ranks,
             "transport": one.subject.transport,
-            "layer": context.benchmark(one.subject).level,
+            "layer": run.benchmark(one.subject).level,
         },
         evidence=[
             *(many.evidence("compute_s", "time_s") if many else []),
             *(sequential.evidence("compute_s", "time_s") if sequential else []),
             *([] if share is None else [Evidence(what="computation of all over that of one", value=share)]),
-            *_memory(context, one, point),
+            *_memory(run, one, point),
         ],
         advice=(
             "The gain is due to the caches, not to the processors alone: cache blocking would help one process as "
@@ -90,7 +90,7 @@ def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: Pr
 
 
 def _why(
-    context: Context,
+    run: Run,
     one: Speedup,
     point: SpeedupPoint,
     share: float | None,
@@ -100,7 +100,7 @@ def _why(
         return "its phases were not observed"
     if share > LESS:
         return "the total computation takes as long; one process loses the time elsewhere"
-    costs = all_costs(context.catalog).get(one.subject.benchmark)
+    costs = all_costs(run.benchmarks).get(one.subject.benchmark)
     if costs is None or not costs.touched_bytes(one.size):
         return f"all processes together compute for only {units.share(share)} of the time of one process"
     whole = costs.touched_bytes(one.size)
@@ -112,9 +112,9 @@ def _why(
     )
 
 
-def _memory(context: Context, one: Speedup, point: SpeedupPoint) -> list[Evidence]:
+def _memory(run: Run, one: Speedup, point: SpeedupPoint) -> list[Evidence]:
     """Return the working sets, and the node's memory bandwidth for sets of that size."""
-    costs = all_costs(context.catalog).get(one.subject.benchmark)
+    costs = all_costs(run.benchmarks).get(one.subject.benchmark)
     if costs is None or not costs.touched_bytes(one.size):
         return []
     whole = costs.touched_bytes(one.size)
@@ -123,13 +123,11 @@ def _memory(context: Context, one: Speedup, point: SpeedupPoint) -> list[Evidenc
         Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
     ]
     for benchmark, (metric, arrays) in MEMORY.items():
-        known = [s for s in context.measurements.of(benchmark, metric) if s.ranks == 1]
-        near = {
-            s.key: s for size in (whole, whole / point.ranks) if (s := _nearest(context, known, size / arrays))
-        }
-        found += context.evidence(*near.values())
+        known = [s for s in run.measurements.of(benchmark, metric) if s.ranks == 1]
+        near = {s.key: s for size in (whole, whole / point.ranks) if (s := _nearest(run, known, size / arrays))}
+        found += run.evidence(*near.values())
     return found
 
 
-def _nearest(context: Context, known: list[Summary], size: float) -> Summary | None:
-    return min(known, key=lambda s: abs(context.measurements.size(s) - size), default=None)
+def _nearest(run: Run, known: list[Summary], size: float) -> Summary | None:
+    return min(known, key=lambda s: abs(run.measurements.size(s) - size), default=None)

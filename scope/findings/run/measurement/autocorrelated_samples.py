@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.results import Run
+from scope.findings.run.evidence import one_of_each_case
 from scope.findings.run.measurement import machine_states
 from scope.statistics.dependence import SIGNIFICANCE
 from scope.statistics.distributions import binomial_cdf
@@ -11,9 +12,9 @@ from scope.statistics.distributions import binomial_cdf
 CERTAINTY = 0.001
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find more dependent cases than the false alarms of the test explain (a binomial number of them)."""
-    tested = [s for s in one_of_each_case(context.headlines) if s.autocorrelation is not None]
+    tested = [s for s in one_of_each_case(run.headlines) if s.autocorrelation is not None]
     dependent = [s for s in tested if s.autocorrelated]
     by_chance = 1 - binomial_cdf(len(dependent) - 1, len(tested), SIGNIFICANCE)
     if by_chance >= CERTAINTY:

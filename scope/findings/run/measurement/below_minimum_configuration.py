@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find what the cluster lacks, with the cases that were left out for it."""
-    lacks = context.run.lacks
+    lacks = run.record.lacks
     if not lacks:
         return []
     resources = {lack.resource for lack in lacks}
-    left_out = [skipped for skipped in context.run.skipped if skipped.resource in resources]
+    left_out = [skipped for skipped in run.record.skipped if skipped.resource in resources]
     cases = f"{len(left_out)} cases" if len(left_out) != 1 else "1 case"
     return [
         Finding(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.names import several
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find hosts whose frequency governor is known and not `performance`; one finding per governor."""
     hosts: dict[str, list[str]] = {}
-    for host in context.machine.hosts:
+    for host in run.machine.hosts:
         if host.governor and host.governor != "performance":
             hosts.setdefault(host.governor, []).append(host.name)
     return [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.results import Run
+from scope.findings.run.evidence import one_of_each_case
 from scope.statistics.summary import Summary
 
 TOLERATED = 0.05
@@ -12,13 +13,13 @@ FEWEST = 3
 """Late repetitions of a case: one of twelve is chance."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find cases with more than 5 % late repetitions, and at least three; one finding per benchmark."""
     benchmarks: dict[str, list[Summary]] = {}
-    for summary in one_of_each_case([s for s in context.summaries if s.primary]):
+    for summary in one_of_each_case([s for s in run.statistics if s.primary]):
         if summary.invalid_share > TOLERATED and _late(summary) >= FEWEST:
             benchmarks.setdefault(summary.benchmark, []).append(summary)
-    return [_finding(context.catalog[name].title, late) for name, late in benchmarks.items()]
+    return [_finding(run.benchmarks[name].title, late) for name, late in benchmarks.items()]
 
 
 def _late(summary: Summary) -> float:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections import Counter
 
 from scope.findings.finding import Evidence, Finding, Severity
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.samples.records import LaunchRecord
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find launches whose processes were not bound although requested, were not bound, or share a processor."""
-    if context.machine.lab is not None:
+    if run.machine.lab is not None:
         return []  # all its hosts share these processors: there is nothing to bind
     free = [
         launch
-        for launch in context.samples.launches
-        if launch.batch not in context.measurements.oversubscribed
+        for launch in run.raw_samples.launches
+        if launch.batch not in run.measurements.oversubscribed
         # On a host with one processor there is nothing to bind.
-        and all((context.usable(p.host) or 2) > 1 for p in launch.processes)
+        and all((run.usable(p.host) or 2) > 1 for p in launch.processes)
     ]
-    ignored = [launch for launch in free if str(launch.placement) == "core" and _loose(context, launch)]
-    unbound = [launch for launch in free if str(launch.placement) == "none" and _loose(context, launch)]
-    stacked = [launch for launch in free if _stacked(context, launch)]
+    ignored = [launch for launch in free if str(launch.placement) == "core" and _loose(run, launch)]
+    unbound = [launch for launch in free if str(launch.placement) == "none" and _loose(run, launch)]
+    stacked = [launch for launch in free if _stacked(run, launch)]
     found = []
     if stacked:
-        found.append(_stacked_finding(context, stacked))
+        found.append(_stacked_finding(run, stacked))
     if ignored:
         found.append(_loose_finding("warning", "were not bound to cores although requested and may move", ignored))
     if unbound:
@@ -33,22 +33,22 @@ def find(context: Context) -> list[Finding]:
     return found
 
 
-def _threads_of_a_core(context: Context, host: str) -> int:
+def _threads_of_a_core(run: Run, host: str) -> int:
     """Return the hardware threads per core: a process bound to a core may use all of them."""
-    facts = context.host(host)
+    facts = run.host(host)
     return max(facts.processor.threads // max(facts.processor.cores, 1), 1) if facts else 1
 
 
-def _loose(context: Context, launch: LaunchRecord) -> bool:
-    return any(len(p.processors) > _threads_of_a_core(context, p.host) for p in launch.processes)
+def _loose(run: Run, launch: LaunchRecord) -> bool:
+    return any(len(p.processors) > _threads_of_a_core(run, p.host) for p in launch.processes)
 
 
-def _stacked(context: Context, launch: LaunchRecord) -> list[tuple[str, tuple[int, ...]]]:
+def _stacked(run: Run, launch: LaunchRecord) -> list[tuple[str, tuple[int, ...]]]:
     """Return (host, processors) of the cores to which several processes are bound."""
     places = Counter(
         (p.host, tuple(p.processors))
         for p in launch.processes
-        if 0 < len(p.processors) <= _threads_of_a_core(context, p.host)
+        if 0 < len(p.processors) <= _threads_of_a_core(run, p.host)
     )
     return [(host, cores) for (host, cores), processes in places.items() if processes > len(cores)]
 
@@ -74,8 +74,8 @@ def _loose_finding(severity: Severity, what: str, launches: list[LaunchRecord]) 
     )
 
 
-def _stacked_finding(context: Context, launches: list[LaunchRecord]) -> Finding:
-    host, cores = _stacked(context, launches[0])[0]
+def _stacked_finding(run: Run, launches: list[LaunchRecord]) -> Finding:
+    host, cores = _stacked(run, launches[0])[0]
     ranks = [p.rank for p in launches[0].processes if p.host == host and tuple(p.processors) == cores]
     where = f"processor {', '.join(map(str, cores))} of {host}"
     return Finding(

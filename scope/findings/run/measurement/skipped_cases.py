@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find skipped and unavailable cases, one finding per reason, and planned cases that were never reached."""
     reasons: dict[str, list[str]] = {}
-    lacking = {lack.resource for lack in context.run.lacks}
-    for skipped in context.run.skipped:
+    lacking = {lack.resource for lack in run.record.lacks}
+    for skipped in run.record.skipped:
         if skipped.resource in lacking:
             continue  # said by minimum_configuration
         reasons.setdefault(skipped.reason, []).append(f"{skipped.benchmark} {skipped.case}".strip())
-    for launches in context.samples.by_case().values():
+    for launches in run.raw_samples.by_case().values():
         first = launches[0]
         if first.status == "unavailable":
             reasons.setdefault(first.reason, []).append(first.case.benchmark)
     found = [_skipped(reason, cases) for reason, cases in reasons.items()]
-    missing, planned = _not_reached(context)
+    missing, planned = _not_reached(run)
     if missing:
-        found.append(_unreached(context, missing, planned))
-    if len(context.samples.rounds) < context.run.rounds:
-        found.append(_without_rounds(context))
+        found.append(_unreached(run, missing, planned))
+    if len(run.raw_samples.rounds) < run.record.rounds:
+        found.append(_without_rounds(run))
     return found
 
 
-def _not_reached(context: Context) -> tuple[list[str], int]:
+def _not_reached(run: Run) -> tuple[list[str], int]:
     """Return the planned cases that have no record in their launch, and how many were planned."""
-    if context.plan is None:
+    if run.plan is None:
         return [], 0
-    seen = {(one.launch, one.case.key) for one in context.samples.cases}
-    planned = [(launch.number, key) for launch in context.plan.launches for key in map(launch.key, launch.cases)]
+    seen = {(one.launch, one.case.key) for one in run.raw_samples.cases}
+    planned = [(launch.number, key) for launch in run.plan.launches for key in map(launch.key, launch.cases)]
     return [key[0] for number, key in planned if (number, key) not in seen], len(planned)
 
 
@@ -53,13 +53,13 @@ def _skipped(reason: str, cases: list[str]) -> Finding:
     )
 
 
-def _unreached(context: Context, missing: list[str], planned: int) -> Finding:
+def _unreached(run: Run, missing: list[str], planned: int) -> Finding:
     names = sorted(set(missing))
     return Finding(
         code="unfinished-run",
         about="measurement",
         severity="warning",
-        title=f"{len(missing)} of {planned} planned cases have no samples: the run is {context.run.status}",
+        title=f"{len(missing)} of {planned} planned cases have no samples: the run is {run.record.status}",
         where={"benchmark": ", ".join(names)},
         evidence=[Evidence(what=f"missing cases of {name}", value=missing.count(name)) for name in names],
         advice="`scope run --resume DIRECTORY` measures only these.",
@@ -67,14 +67,14 @@ def _unreached(context: Context, missing: list[str], planned: int) -> Finding:
     )
 
 
-def _without_rounds(context: Context) -> Finding:
-    planned, missing = context.run.rounds, context.run.rounds - len(context.samples.rounds)
+def _without_rounds(run: Run) -> Finding:
+    planned, missing = run.record.rounds, run.record.rounds - len(run.raw_samples.rounds)
     return Finding(
         code="unfinished-run",
         about="measurement",
         severity="warning",
-        title=f"{missing} of {planned} rounds have no samples: the run is {context.run.status}",
-        where={"mix": context.run.mix},
+        title=f"{missing} of {planned} rounds have no samples: the run is {run.record.status}",
+        where={"mix": run.record.mix},
         evidence=[Evidence(what="missing rounds", value=missing)],
         advice="`scope throughput --resume DIRECTORY` measures only these.",
         lost=missing / planned,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.two_hosts import figures_by_case, two_hosts, upper
 from scope.statistics.summary import Summary
 
@@ -18,18 +18,18 @@ IDLE = 0.8
 """Share of the time up to which a processor is not what both directions share; 0: the kernel did not say."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find paths that are certainly asymmetric, or certainly half duplex; one finding for each of the two."""
     measured = [
         found
-        for found in figures_by_case(context, DUPLEX)
+        for found in figures_by_case(run, DUPLEX)
         if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(found) and 0 < (found[PROCESSOR].median or 0.0) < IDLE
     ]
     uneven = [found for found in measured if _below(found[SYMMETRY], ALIKE)]
     shared = [found for found in measured if _below(found[DUPLEX], FULL) and found not in uneven]
     return [
-        *([_uneven(context, min(uneven, key=lambda found: found[SYMMETRY].median or 0.0))] if uneven else []),
-        *([_shared(context, min(shared, key=lambda found: found[DUPLEX].median or 0.0))] if shared else []),
+        *([_uneven(run, min(uneven, key=lambda found: found[SYMMETRY].median or 0.0))] if uneven else []),
+        *([_shared(run, min(shared, key=lambda found: found[DUPLEX].median or 0.0))] if shared else []),
     ]
 
 
@@ -38,8 +38,8 @@ def _below(one: Summary, limit: float) -> bool:
     return high is not None and high < limit
 
 
-def _uneven(context: Context, found: dict[str, Summary]) -> Finding:
-    first, second = two_hosts(context, found[SYMMETRY])
+def _uneven(run: Run, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, found[SYMMETRY])
     out, into = found[OUT].median or 0.0, found[IN].median or 0.0
     slow = (first, second) if out < into else (second, first)
     share = found[SYMMETRY]
@@ -52,7 +52,7 @@ def _uneven(context: Context, found: dict[str, Summary]) -> Finding:
             f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
-        evidence=context.evidence(found[OUT], found[IN], share),
+        evidence=run.evidence(found[OUT], found[IN], share),
         advice=(
             f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`): a mismatch "
             "of duplex slows one direction and counts late collisions. Then compare limits set in one direction "
@@ -63,8 +63,8 @@ def _uneven(context: Context, found: dict[str, Summary]) -> Finding:
     )
 
 
-def _shared(context: Context, found: dict[str, Summary]) -> Finding:
-    first, second = two_hosts(context, found[DUPLEX])
+def _shared(run: Run, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, found[DUPLEX])
     duplex = found[DUPLEX]
     both = units.quantity(found[BOTH].median, "B/s")
     alone = (found[OUT].median or 0.0) + (found[IN].median or 0.0)
@@ -78,7 +78,7 @@ def _shared(context: Context, found: dict[str, Summary]) -> Finding:
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
-            *context.evidence(found[OUT], found[IN], found[BOTH], duplex),
+            *run.evidence(found[OUT], found[IN], found[BOTH], duplex),
             Evidence(what="busiest processor: share of the time", value=found[PROCESSOR].median or 0.0),
         ],
         advice=(

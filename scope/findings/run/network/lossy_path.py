@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.two_hosts import figures_by_case, lower, two_hosts
 from scope.statistics.summary import Summary
 
@@ -19,19 +19,19 @@ BY_ITSELF = 0.25
 """Share of the loss under load from which on the link explains it."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the path that certainly loses packets without load, and the loads that certainly lose more."""
-    idle = [found[IDLE] for found in figures_by_case(context, IDLE)]
+    idle = [found[IDLE] for found in figures_by_case(run, IDLE)]
     lossy = [one for one in idle if (lower(one) or 0.0) > AT_LEAST_IDLE]
-    loads = figures_by_case(context, LOADED)
+    loads = figures_by_case(run, LOADED)
     hit = [
         found
         for found in loads
         if (lower(found[LOADED]) or 0.0) > AT_LEAST_LOADED and not _explained(found[LOADED], idle)
     ]
     return [
-        *([_of_link(context, max(lossy, key=lambda one: one.median or 0.0))] if lossy else []),
-        *([_of_load(context, hit, len(loads), idle)] if hit else []),
+        *([_of_link(run, max(lossy, key=lambda one: one.median or 0.0))] if lossy else []),
+        *([_of_load(run, hit, len(loads), idle)] if hit else []),
     ]
 
 
@@ -44,14 +44,14 @@ def _same_path(loaded: Summary, idle: list[Summary]) -> list[Summary]:
     return [one for one in idle if (one.batch, one.origin) == (loaded.batch, loaded.origin)]
 
 
-def _of_link(context: Context, idle: Summary) -> Finding:
-    first, second = two_hosts(context, idle)
+def _of_link(run: Run, idle: Summary) -> Finding:
+    first, second = two_hosts(run, idle)
     return Finding(
         code="lossy-path",
         severity="warning",
         title=f"Between {first} and {second} {_share(idle)} of the packets are lost without any load",
         where={"pair": f"{first}, {second}", "layer": "network"},
-        evidence=context.evidence(idle),
+        evidence=run.evidence(idle),
         advice=(
             "Check the link rather than its queues: errors and drops of `ip -s link` and `ethtool -S` at both "
             "ends and of the switch ports between, cables and optics, a mismatch of duplex."
@@ -60,11 +60,11 @@ def _of_link(context: Context, idle: Summary) -> Finding:
     )
 
 
-def _of_load(context: Context, hit: list[dict[str, Summary]], of: int, idle: list[Summary]) -> Finding:
+def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summary]) -> Finding:
     worst = max(hit, key=lambda found: found[LOADED].median or 0.0)
     share = worst[LOADED]
-    first, second = two_hosts(context, share)
-    alone = context.evidence(*_same_path(share, idle))
+    first, second = two_hosts(run, share)
+    alone = run.evidence(*_same_path(share, idle))
     return Finding(
         code="lost-under-load",
         severity="warning",
@@ -74,7 +74,7 @@ def _of_load(context: Context, hit: list[dict[str, Summary]], of: int, idle: lis
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
-            *context.evidence(share, *([worst[RATE]] if RATE in worst else [])),
+            *run.evidence(share, *([worst[RATE]] if RATE in worst else [])),
             *(alone or [Evidence(what="loss without load", value="not measured")]),
         ],
         advice=(

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.communication.pair_matrix import PairMatrix, Slow
 
 SHORT_BYTES = 1024
 """Up to this size latency dominates the time of a message, beyond it increasingly its bytes."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the outliers of the pair matrices, each once, in the matrix that shows it most clearly."""
     worst: dict[tuple[str, tuple[str, ...]], tuple[Slow, PairMatrix]] = {}
-    for matrix in context.models.pairs:
+    for matrix in run.models.pairs:
         for kind, slow in _all(matrix):
             key = (kind, tuple(sorted(slow.members)))
             if key not in worst or slow.excess.value > worst[key][0].excess.value:
                 worst[key] = (slow, matrix)
-    matrices = context.models.pairs
+    matrices = run.models.pairs
     return [_finding(kind, slow, matrix, matrices) for (kind, _), (slow, matrix) in worst.items()]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.communication.pair_matrix import Slow
 from scope.models.communication.random_pairs import RandomPairs
 
@@ -55,10 +55,10 @@ PATHS = Kind(
 )
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find what is slow in the samples, one finding for each kind, in the sample that shows most of it."""
     best: dict[tuple[str, str], tuple[Kind, str, list[Slow], int, RandomPairs]] = {}
-    for sample in context.models.random_pairs:
+    for sample in run.models.random_pairs:
         for kind, name, slow, of in _all(sample):
             key = kind.code, name
             if slow and (key not in best or len(slow) > len(best[key][2])):

@@ -8,7 +8,8 @@ from math import ceil, log2
 from scope import units
 from scope.catalog.benchmark import Value
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, certainly_longer, how_compared
+from scope.findings.results import Run
+from scope.findings.run.evidence import certainly_longer, how_compared
 from scope.models.ladder.limits import TCP_IP_TIMESTAMPS
 from scope.models.ladder.paths import link_between
 from scope.statistics.summary import Summary
@@ -23,13 +24,13 @@ ROUND_TRIPS = 0.5
 """Of a round trip: what a request waits at least where an acknowledgement holds it up."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find requests in pieces that stall, and long requests over new connections that start slowly."""
-    cases = [one for one in context.headlines if one.benchmark == REQUEST and one.median]
-    return [*_stalls(context, cases), *_slow_starts(context, cases)]
+    cases = [one for one in run.headlines if one.benchmark == REQUEST and one.median]
+    return [*_stalls(run, cases), *_slow_starts(run, cases)]
 
 
-def _stalls(context: Context, cases: list[Summary]) -> Iterator[Finding]:
+def _stalls(run: Run, cases: list[Summary]) -> Iterator[Finding]:
     found: dict[object, list[tuple[float, bool, Summary, Summary]]] = {"on": [], "off": []}
     for pieces in cases:
         if pieces.parameters.get("pieces") == 1:
@@ -47,12 +48,10 @@ def _stalls(context: Context, cases: list[Summary]) -> Iterator[Finding]:
             found[nodelay].append((waits_s, delayed, pieces, plain))
     for setting, of_these in found.items():
         if of_these:
-            yield _stalled(context, setting == "off", *max(of_these, key=lambda each: each[0]))
+            yield _stalled(run, setting == "off", *max(of_these, key=lambda each: each[0]))
 
 
-def _stalled(
-    context: Context, by_nagle: bool, waits_s: float, delayed: bool, pieces: Summary, plain: Summary
-) -> Finding:
+def _stalled(run: Run, by_nagle: bool, waits_s: float, delayed: bool, pieces: Summary, plain: Summary) -> Finding:
     what = "a delayed acknowledgement" if delayed else "an acknowledgement (Nagle's algorithm)"
     without, than = (" without TCP_NODELAY", "with it") if by_nagle else ("", "in one piece")
     return Finding(
@@ -61,7 +60,7 @@ def _stalled(
         title=f"A request in {pieces.parameters['pieces']} pieces{without} waits for {what}: "
         f"{units.quantity(waits_s, 's')} longer than {than}",
         where={"layer": "network", "benchmark": REQUEST, "transport": pieces.transport},
-        evidence=[*context.evidence(plain, pieces), how_compared(pieces, plain)],
+        evidence=[*run.evidence(plain, pieces), how_compared(pieces, plain)],
         advice=(
             "Write a request at once (`writev`, a buffer), or set TCP_NODELAY on the socket, as MPI does."
             if by_nagle
@@ -72,14 +71,14 @@ def _stalled(
     )
 
 
-def _slow_starts(context: Context, cases: list[Summary]) -> Iterator[Finding]:
+def _slow_starts(run: Run, cases: list[Summary]) -> Iterator[Finding]:
     found = []
     for fresh in cases:
         if fresh.parameters.get("connection") != "fresh":
             continue
         used = _differing(fresh, cases, {"connection": "used"})
         trip_s = _round_trip_s(fresh, cases)
-        expected = _rounds(context, fresh)
+        expected = _rounds(run, fresh)
         if used is None or trip_s is None or not expected:
             continue
         waits_s = (fresh.median or 0.0) - (used.median or 0.0)
@@ -94,7 +93,7 @@ def _slow_starts(context: Context, cases: list[Summary]) -> Iterator[Finding]:
             f"slow start, {units.digits(waits_s / trip_s)} round trips (a window that doubles needs {expected})",
             where={"layer": "network", "benchmark": REQUEST, "transport": fresh.transport},
             evidence=[
-                *context.evidence(used, fresh),
+                *run.evidence(used, fresh),
                 Evidence(what="round trip of a short request", value=trip_s, unit="s"),
                 how_compared(fresh, used),
             ],
@@ -106,9 +105,9 @@ def _slow_starts(context: Context, cases: list[Summary]) -> Iterator[Finding]:
         )
 
 
-def _rounds(context: Context, case: Summary) -> int:
+def _rounds(run: Run, case: Summary) -> int:
     """Return in how many round trips a doubling window holds the request; 0 where the first one does."""
-    link = link_between(context.machine)
+    link = link_between(run.machine)
     segment = (link.mtu_bytes if link else 1500) - TCP_IP_TIMESTAMPS.header_bytes
     windows = int(case.parameters["message_bytes"]) / (FIRST_WINDOW * segment)
     return ceil(log2(windows + 1)) - 1 if windows > 1 else 0

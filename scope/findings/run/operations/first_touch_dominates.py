@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, how_compared
+from scope.findings.results import Run
+from scope.findings.run.evidence import how_compared
 from scope.findings.run.operations import fresh_buffers
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, USED
 from scope.plan.case import key
@@ -16,15 +17,15 @@ DOMINATES = 2.0
 """Factor by which fresh buffers slow the operation; above it, first touch is most of the time."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each operation the case in which fresh memory certainly costs more than half of the time, by most.
 
     Melas 2000, sec. 7.5.1: demand paging halved the bandwidth of large broadcasts on the BIP cluster.
     """
     times = {
         (s.key, s.metric, s.origin): s
-        for s in context.headlines
-        if context.benchmark(s).level == "operation" and s.unit == "s" and not context.shares_processors(s)
+        for s in run.headlines
+        if run.benchmark(s).level == "operation" and s.unit == "s" and not run.shares_processors(s)
     }
     worst: dict[str, tuple[Estimate, Summary, Summary]] = {}
     for fresh in times.values():
@@ -38,10 +39,10 @@ def find(context: Context) -> list[Finding]:
         known = worst.get(fresh.benchmark)
         if (excess.low or 0.0) > DOMINATES and (known is None or excess.value > known[0].value):
             worst[fresh.benchmark] = (excess, fresh, used)
-    return [_finding(context, *each) for each in worst.values()]
+    return [_finding(run, *each) for each in worst.values()]
 
 
-def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) -> Finding:
+def _finding(run: Run, excess: Estimate, fresh: Summary, used: Summary) -> Finding:
     share = 1 - 1 / excess.value
     return Finding(
         code="first-touch-dominates",
@@ -53,11 +54,11 @@ def _finding(context: Context, excess: Estimate, fresh: Summary, used: Summary) 
         ),
         where={
             "benchmark": fresh.benchmark,
-            "size": context.measurements.size(fresh),
+            "size": run.measurements.size(fresh),
             "ranks": fresh.ranks,
             "layer": "operation",
         },
-        evidence=[*context.evidence(fresh, used), how_compared(fresh, used)],
-        advice=fresh_buffers.advice(context, fresh.median or 0.0, used.median or 0.0),
+        evidence=[*run.evidence(fresh, used), how_compared(fresh, used)],
+        advice=fresh_buffers.advice(run, fresh.median or 0.0, used.median or 0.0),
         lost=share,
     )

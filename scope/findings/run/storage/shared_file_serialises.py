@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import Loss, most_lost, pairs, where
 
 AT_LEAST = 0.25
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark the case in which a shared file certainly loses most against files of their own."""
-    several = [pair for pair in pairs(context, "file", "shared", "per_process") if pair[0].ranks > 1]
-    return [_finding(context, loss) for loss in most_lost(several, AT_LEAST)]
+    several = [pair for pair in pairs(run, "file", "shared", "per_process") if pair[0].ranks > 1]
+    return [_finding(run, loss) for loss in most_lost(several, AT_LEAST)]
 
 
-def _finding(context: Context, loss: Loss) -> Finding:
+def _finding(run: Run, loss: Loss) -> Finding:
     return Finding(
         code="shared-file-serialises",
         severity="advice",
@@ -24,7 +25,7 @@ def _finding(context: Context, loss: Loss) -> Finding:
             "each process"
         ),
         where=where(loss.slow),
-        evidence=context.evidence(loss.slow, loss.fast),
+        evidence=run.evidence(loss.slow, loss.fast),
         advice=(
             "Write a file per process or per host, or let collective access of MPI-IO give each region of the "
             "file to one process; on a parallel file system stripe the file over more servers."

@@ -8,7 +8,7 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.storage.file_cases import rates, where
 from scope.samples.samples import CaseSamples, Floats
 from scope.statistics.summary import Summary
@@ -44,19 +44,19 @@ class Uneven:
         return float(np.median(self.factors.max(axis=1)))
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the most uneven case of all whose processes have processors of their own."""
-    cases = context.samples.by_case()
+    cases = run.raw_samples.by_case()
     found = [
         uneven
-        for one in rates(context)
-        if not context.shares_processors(one)
-        and (uneven := _uneven(one, cases.get(one.samples_key, []), context)) is not None
+        for one in rates(run)
+        if not run.shares_processors(one)
+        and (uneven := _uneven(one, cases.get(one.samples_key, []), run)) is not None
     ]
-    return [_finding(context, max(found, key=lambda one: (bool(one.slow_hosts), one.worst)))] if found else []
+    return [_finding(run, max(found, key=lambda one: (bool(one.slow_hosts), one.worst)))] if found else []
 
 
-def _uneven(one: Summary, launches: list[CaseSamples], context: Context) -> Uneven | None:
+def _uneven(one: Summary, launches: list[CaseSamples], run: Run) -> Uneven | None:
     rows = [times for each in launches if each.ok for times in each.times if times.counted.any()]
     alike = [times for times in rows if times.elapsed_s.shape[0] == one.ranks]
     if one.ranks < FEWEST_RANKS or len(alike) < max(FEWEST_LAUNCHES, len(launches)):
@@ -64,13 +64,13 @@ def _uneven(one: Summary, launches: list[CaseSamples], context: Context) -> Unev
     medians = np.array([np.median(times.elapsed_s[:, times.counted], axis=1) for times in alike])
     factors = medians / np.median(medians, axis=1, keepdims=True)
     slow = factors > FACTOR
-    hosts = context.measurements.hosts(one)
+    hosts = run.measurements.hosts(one)
     if not slow.any(axis=1).all() or slow.mean() > MOST_SLOW or len(hosts) != one.ranks:
         return None
     return Uneven(one, factors, hosts)
 
 
-def _finding(context: Context, uneven: Uneven) -> Finding:
+def _finding(run: Run, uneven: Uneven) -> Finding:
     one, hosts = uneven.summary, uneven.slow_hosts
     times = f"{units.digits(uneven.worst)} times as long as the typical process"
     if hosts:
@@ -89,7 +89,7 @@ def _finding(context: Context, uneven: Uneven) -> Finding:
         title=title,
         where={**where(one), **({"host": ", ".join(hosts)} if hosts else {})},
         evidence=[
-            *context.evidence(one),
+            *run.evidence(one),
             Evidence(what="slowest process over the typical one", value=uneven.worst),
         ],
         advice=advice,

@@ -8,7 +8,7 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.storage.file_cases import rates, where
 from scope.samples.samples import CaseSamples
 from scope.statistics.summary import Summary
@@ -29,15 +29,15 @@ class Uneven:
     """By which all repetitions of the slowest launch exceed all of the fastest, at the least."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the case whose launches differ most, unless the machine's own speed does."""
-    cases = context.samples.by_case()
+    cases = run.raw_samples.by_case()
     found = [
         uneven
-        for one in rates(context)
+        for one in rates(run)
         if not one.state_mixture and (uneven := _uneven(one, cases.get(one.samples_key, []))) is not None
     ]
-    return [_finding(context, max(found, key=lambda one: one.factor))] if found else []
+    return [_finding(run, max(found, key=lambda one: one.factor))] if found else []
 
 
 def _uneven(one: Summary, launches: list[CaseSamples]) -> Uneven | None:
@@ -51,7 +51,7 @@ def _uneven(one: Summary, launches: list[CaseSamples]) -> Uneven | None:
     return Uneven(one, [float(np.median(times)) for times in slowest_rank], float(factor))
 
 
-def _finding(context: Context, uneven: Uneven) -> Finding:
+def _finding(run: Run, uneven: Uneven) -> Finding:
     one, fastest, slowest = uneven.summary, min(uneven.medians_s), max(uneven.medians_s)
     return Finding(
         code="storage-launches-differ",
@@ -62,7 +62,7 @@ def _finding(context: Context, uneven: Uneven) -> Finding:
         ),
         where=where(one),
         evidence=[
-            *context.evidence(one),
+            *run.evidence(one),
             *(
                 Evidence(what=f"median of launch {number}", value=time_s, unit="s")
                 for number, time_s in enumerate(uneven.medians_s, 1)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.scaling.saturation import Saturation
 from scope.statistics.estimate import Estimate
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark the fastest way to access files whose saturation was measured, not predicted."""
     best: dict[str, tuple[float, Finding]] = {}
-    for one in context.models.saturations:
+    for one in run.models.saturations:
         most, enough, limit = one.points[-1].ranks, one.enough_ranks, one.saturated_bytes_per_s
         if enough is None or limit is None or (enough.high or enough.value) > most:
             continue

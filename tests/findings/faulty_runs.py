@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scope.findings.find import Kind, kinds
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.machine.machine import Host, Link
 from scope.models.derive import derive
 from scope.samples.records import LaunchRecord
@@ -20,52 +20,49 @@ from scope.statistics.summary import Summary
 from tests import declared
 from tests.models.curves import noisy, summary
 
-Change = Callable[[Context], Context]
+Change = Callable[[Run], Run]
 
 
-def with_host(context: Context, **change: Any) -> Context:
-    hosts = [host.model_copy(update=change) for host in context.machine.hosts]
-    return replace(context, machine=context.machine.model_copy(update={"hosts": hosts}))
+def with_host(run: Run, **change: Any) -> Run:
+    hosts = [host.model_copy(update=change) for host in run.machine.hosts]
+    return run.replaced(machine=run.machine.model_copy(update={"hosts": hosts}))
 
 
-def with_usable(context: Context, processors: int, quota: float | None = None) -> Context:
-    host = context.machine.hosts[0]
+def with_usable(run: Run, processors: int, quota: float | None = None) -> Run:
+    host = run.machine.hosts[0]
     change = {"usable": list(range(processors)), "quota_processors": quota}
-    return with_host(context, processor=host.processor.model_copy(update=change))
+    return with_host(run, processor=host.processor.model_copy(update=change))
 
 
-def with_launches(context: Context, change: Callable[[LaunchRecord], LaunchRecord]) -> Context:
-    launches = [change(launch) for launch in context.samples.launches]
-    return replace(context, samples=replace(context.samples, launches=launches))
+def with_launches(run: Run, change: Callable[[LaunchRecord], LaunchRecord]) -> Run:
+    launches = [change(launch) for launch in run.raw_samples.launches]
+    return run.replaced(raw_samples=replace(run.raw_samples, launches=launches))
 
 
-def with_times(context: Context, change: Callable[[Times], Times]) -> Context:
+def with_times(run: Run, change: Callable[[Times], Times]) -> Run:
     """Change the raw times of every case and derive everything again."""
 
     def changed(case: CaseSamples) -> CaseSamples:
         return replace(case, times=[change(times) for times in case.times])
 
-    return derived_again(
-        context, replace(context.samples, cases=[changed(case) for case in context.samples.cases])
-    )
+    return derived_again(run, replace(run.raw_samples, cases=[changed(case) for case in run.raw_samples.cases]))
 
 
-def derived_again(context: Context, samples: Samples) -> Context:
-    """Return the context of a run with these samples."""
+def derived_again(run: Run, samples: Samples) -> Run:
+    """Return a run with these samples, and everything that follows from them."""
     course = course_of(samples)
-    summaries = summarise(samples, context.catalog, course)
-    models = derive(summaries, context.machine, samples, context.catalog)
-    return replace(context, samples=samples, course=course, summaries=summaries, models=models)
+    summaries = summarise(samples, run.benchmarks, course)
+    return with_summaries(run.replaced(raw_samples=samples, course=course), summaries)
 
 
-def with_summaries(context: Context, summaries: list[Summary]) -> Context:
-    models = derive(summaries, context.machine, context.samples, context.catalog)
-    return replace(context, summaries=summaries, models=models)
+def with_summaries(run: Run, summaries: list[Summary]) -> Run:
+    changed = run.replaced(statistics=summaries)
+    return changed.replaced(models=derive(changed.measurements, changed.raw_samples))
 
 
-def with_samples(context: Context, **change: Any) -> Context:
-    samples: Samples = replace(context.samples, **change)
-    return replace(context, samples=samples)
+def with_samples(run: Run, **change: Any) -> Run:
+    samples: Samples = replace(run.raw_samples, **change)
+    return run.replaced(raw_samples=samples)
 
 
 def latencies(
@@ -128,9 +125,9 @@ def host_like(host: Host, name: str) -> Host:
     return host.model_copy(update={"name": name, "boot_id": name})
 
 
-def between_hosts(context: Context, rate_bits_per_s: float | None) -> Context:
+def between_hosts(run: Run, rate_bits_per_s: float | None) -> Run:
     """Put the two ranks of every launch on two hosts that an Ethernet link of this rate joins."""
-    first = context.machine.hosts[0]
+    first = run.machine.hosts[0]
     link = Link(
         name="eth0",
         kind="ethernet",
@@ -141,15 +138,13 @@ def between_hosts(context: Context, rate_bits_per_s: float | None) -> Context:
         up=True,
     )
     linked = first.model_copy(update={"links": [*first.links, link]})
-    machine = context.machine.model_copy(
-        update={"hosts": [host_like(linked, name) for name in ("node1", "node2")]}
-    )
+    machine = run.machine.model_copy(update={"hosts": [host_like(linked, name) for name in ("node1", "node2")]})
 
     def apart(launch: LaunchRecord) -> LaunchRecord:
         processes = [p.model_copy(update={"host": f"node{1 + p.rank % 2}"}) for p in launch.processes]
         return launch.model_copy(update={"processes": processes})
 
-    return with_launches(replace(context, machine=machine), apart)
+    return with_launches(run.replaced(machine=machine), apart)
 
 
 def run_kinds() -> dict[str, Kind]:
@@ -157,7 +152,7 @@ def run_kinds() -> dict[str, Kind]:
     return kinds("scope.findings.run")
 
 
-def with_linear_algebra(context: Context) -> Context:
-    """Return a context whose run measured a product of matrices, too."""
-    product = context.summaries[0].model_copy(update={"benchmark": "node.matrix_multiply"})
-    return replace(context, catalog=declared.catalog(), summaries=[*context.summaries, product])
+def with_linear_algebra(run: Run) -> Run:
+    """Return a run that also measured a product of matrices."""
+    product = run.statistics[0].model_copy(update={"benchmark": "node.matrix_multiply"})
+    return run.replaced(benchmarks=declared.catalog(), statistics=[*run.statistics, product])
