@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,7 +42,6 @@ def command(
     The program's output and exit code are passed on; the report goes to the standard error.
     """
     import gc
-    import sys
 
     from scope.engine import monitor
     from scope.programs.profiles.monitored_run import Options

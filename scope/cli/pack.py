@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scope.units import quantity
+
 
 def command(
     run: Annotated[
@@ -25,7 +27,6 @@ def command(
     names of hosts and users, and the commands, as the run does.
     """
     from scope.archive import packing
-    from scope.units import quantity
 
     written = packing.pack(run, output)
     typer.echo(f"{written}  {quantity(written.stat().st_size, 'B')}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.streams import one_line
+from scope.errors import UsageError
+from scope.units import interval, named, quantity
+from scope.units import named as in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scope.archive.entry import Entry, Figure
     from scope.archive.repository import Exchanged, Problem
 
@@ -63,7 +67,6 @@ def list_runs(
     """List runs, newest first."""
     from scope.archive.index import Choice, as_json
     from scope.archive.repository import Repository
-    from scope.cli.output import print_json
 
     choice = Choice(
         cluster=cluster or "",
@@ -85,10 +88,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
     from scope.archive.index import as_json
     from scope.archive.repository import Repository
-    from scope.cli.output import few_hosts, grid, print_json
-    from scope.cli.streams import one_line
     from scope.report.terminal.console import console
-    from scope.units import interval, named
 
     one, figures = Repository(folder).with_figures(run)
     if json:
@@ -159,7 +159,6 @@ def remove(
 ) -> None:
     """Remove runs and the notes on them from the repository."""
     from scope.archive.repository import Repository
-    from scope.errors import UsageError
 
     repository = Repository(folder)
     _print([repository.named(run) for run in runs])
@@ -241,11 +240,8 @@ def published(
 
     The published figures of these machines stand beside those of clusters.
     """
-    from scope.cli.output import grid, print_json
     from scope.models.published.machines import machines, named
     from scope.report.terminal.console import console
-    from scope.units import named as in_words
-    from scope.units import quantity
 
     if machine is None:
         if json:
@@ -288,8 +284,6 @@ def _print_exchanged(found: Exchanged) -> None:
 
 
 def _end(problems: Sequence[Problem], well: str) -> None:
-    from scope.cli.streams import one_line
-
     for problem in problems:
         typer.echo(f"{problem.id}: {one_line(problem.what)}", err=True)
     if problems:
@@ -306,8 +300,6 @@ def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _print(runs: Sequence[Entry]) -> None:
-    from scope.cli.output import few_hosts, grid
-    from scope.cli.streams import one_line
     from scope.report.terminal.console import console
 
     rows = [
@@ -335,8 +327,6 @@ def _time(unix_s: float) -> str:
 def _day(option: str, text: str | None) -> float | None:
     from datetime import datetime
 
-    from scope.errors import UsageError
-
     if text is None:
         return None
     try:
@@ -350,6 +340,4 @@ def _count(number: int) -> str:
 
 
 def _bytes(size: int) -> str:
-    from scope.units import quantity
-
     return quantity(size, "B")

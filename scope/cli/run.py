@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Output
+from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
+from scope.errors import UsageError
 from scope.settings.experiment import BATCH, Experiment
 from scope.settings.queue_policy import JOB_PER_HOST, QueuePolicy
 from scope.settings.table import declared
@@ -71,12 +74,8 @@ def command(
 
     Without arguments: the baseline module on this host.
     """
-    import sys
-
-    from scope.cli.output import resumable
     from scope.cli.progress import run_progress
     from scope.engine.run import run as runs
-    from scope.errors import UsageError
     from scope.plan.experiment import COMMAND_LINE, asked_for, resolve
 
     if dry_run and not submit:
@@ -124,7 +123,6 @@ def _submit(
     asked: Experiment | tuple[Path, dict[str, Any]], dry_run: bool, keep: bool, output: Path | None
 ) -> None:
     """Submit a new run, or one that is resumed with changed requests."""
-    from scope.cli.output import resumable
     from scope.cli.progress import run_progress
     from scope.engine.run import submission
 

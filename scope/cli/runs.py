@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.streams import one_line
+from scope.errors import UsageError
+from scope.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scope.archive.runs import KeptRun
 
 Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")]
@@ -25,8 +29,6 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
     The list says when, what, on which hosts, how it ended, and the size of the folder.
     """
     from scope.archive import runs as kept_runs
-    from scope.cli.output import print_json
-    from scope.cli.streams import one_line
 
     runs = kept_runs.listed(folder)
     if json:
@@ -48,7 +50,6 @@ def open_report(
     import webbrowser
 
     from scope.archive import runs as kept_runs
-    from scope.errors import UsageError
 
     report = kept_runs.named(folder, run).report.absolute()
     if not report.exists():
@@ -82,7 +83,6 @@ def prune(
     only runs that are old by both are removed.
     """
     from scope.archive import runs as kept_runs
-    from scope.errors import UsageError
 
     if keep is None and older is None:
         raise UsageError("--keep or --older: must be given; they say which runs are old")
@@ -95,8 +95,6 @@ def prune(
 
 def _remove(runs: Sequence[KeptRun], yes: bool) -> None:
     from scope.archive import runs as kept_runs
-    from scope.errors import UsageError
-    from scope.units import quantity
 
     _print(runs)
     total = quantity(sum(run.size_bytes for run in runs), "B")
@@ -123,12 +121,7 @@ def _object(run: KeptRun) -> dict[str, Any]:
 
 
 def _print(runs: Sequence[KeptRun]) -> None:
-    import time
-
-    from scope.cli.output import few_hosts, grid
-    from scope.cli.streams import one_line
     from scope.report.terminal.console import console
-    from scope.units import quantity
 
     rows = [
         [

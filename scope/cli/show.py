@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import RunFolder
+from scope.cli.output import print_json
+from scope.errors import UsageError
 
 if TYPE_CHECKING:
     from scope.statistics.summary import Summary
@@ -64,7 +66,6 @@ def show_run(
     top500: bool = False,
 ) -> None:
     """Print the results of a run that patterns choose, as tables or in another form."""
-    from scope.cli.output import print_json
     from scope.findings.results import Run
     from scope.report.run.selection import select
     from scope.report.terminal.listing import listing, rows
@@ -91,7 +92,6 @@ def show_run(
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
     """Print the profile of a monitored program."""
     from scope.cli.monitor import show_profile
-    from scope.errors import UsageError
     from scope.report.profile import contents
 
     if patterns:
@@ -104,7 +104,6 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
 
 def _show_applications(run: Path, patterns: list[str]) -> None:
     """Print the operations and messages of applications, their times on each number of ranks, and the scaling."""
-    from scope.errors import UsageError
     from scope.findings.results import Run
     from scope.report.run import applications
     from scope.report.terminal.console import console
@@ -127,7 +126,6 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
 
 
 def _print_hpl(summaries: list[Summary]) -> None:
-    from scope.errors import UsageError
     from scope.report.terminal import hpl
 
     if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
@@ -137,7 +135,6 @@ def _print_hpl(summaries: list[Summary]) -> None:
 
 
 def _print_top500(run: Path) -> None:
-    from scope.errors import UsageError
     from scope.findings.results import Run
     from scope.models.computation.linpack_rates import BENCHMARK
     from scope.report.terminal import top500

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from scope.cli.output import written
 from scope.cli.repository import Place
 
 
@@ -31,7 +32,6 @@ def command(
     """
     from scope.archive.repository import Repository
     from scope.archive.site.site import build
-    from scope.cli.output import written
     from scope.cli.progress import stage_progress
     from scope.models.published.machines import machines
 

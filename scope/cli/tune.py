@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scope.cli.options import Output
+from scope.cli.output import resumable, written
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.comparing import ComparisonSettings
 from scope.settings.experiment import Experiment
@@ -38,9 +40,6 @@ def linpack(
     from short measurements; the best ones are measured, first at small N. The run directory also holds
     tune.json, tuning.txt, HPL.dat and best.toml.
     """
-    import sys
-
-    from scope.cli.output import resumable
     from scope.cli.progress import run_progress
     from scope.engine.tune import linpack
 
@@ -68,8 +67,6 @@ def storage(
     predicted from a few; the best ones are measured. The run directory also holds tune-storage.json, tuning.txt
     and best.toml.
     """
-    import sys
-
     from scope.cli.progress import run_progress
     from scope.engine.tune import storage
     from scope.report.terminal import storage_tuning
@@ -98,9 +95,6 @@ def blas(
     OPENBLAS_CORETYPE chooses them. Products of matrices are measured with the kernels in use and, in turn, with
     each other kind that these processors can run. The folder holds tune-blas.json and the runs of both sides.
     """
-    import sys
-
-    from scope.cli.output import written
     from scope.cli.progress import stage_progress
     from scope.comparison.kernels import FILE
     from scope.engine.tune import blas
