@@ -12,7 +12,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log2
 from pathlib import Path
 
@@ -21,13 +21,12 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scope.findings.read import context_of
-from scope.findings.run.context import Context
+from scope.findings.results import Run, derived
 from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 from tests import golden_run
 from tests.declared import catalog
-from tests.findings.contexts import run_kinds, with_summaries, with_usable
+from tests.findings.faulty_runs import run_kinds, with_summaries, with_usable
 from tests.findings.test_slow_host import cluster
 from tests.models.curves import noisy, summary
 
@@ -49,7 +48,7 @@ class Study:
     """The file of the kind."""
     effect: str
     """What the size of the fault means."""
-    made: Callable[[Context, Random, float], Context]
+    made: Callable[[Run, Random, float], Run]
     """Return a run with a fault of this size; 0 is healthy."""
     effects: tuple[float, ...] = tuple(EFFECTS)
 
@@ -82,22 +81,22 @@ def line(n: int) -> float:
     return 1e-6 + n / 8e9
 
 
-def library_overhead(context: Context, random: Random, effect: float) -> Context:
+def library_overhead(run: Run, random: Random, effect: float) -> Run:
     """Let the library take longer than TCP below it."""
     tcp = {"protocol": "tcp", "message_bytes": 1, "nodelay": "on", "wait": "polling"}
     mpi = {"message_bytes": 1, "mode": "standard", "completion": "blocking", "transport": "tcp"}
     wire = drawn(random, 1e-5, "network.latency", "latency_s", "half_round_trip", 2, **tcp)
     library = drawn(random, 1e-5 * (1 + effect), "mpi.latency", "latency_s", "half_round_trip", 2, **mpi)
-    return with_summaries(context, [wire, library])
+    return with_summaries(run, [wire, library])
 
 
-def protocol_switch(context: Context, random: Random, effect: float) -> Context:
+def protocol_switch(run: Run, random: Random, effect: float) -> Run:
     """Let the time jump above 4 KiB by a share of itself."""
     jump_s = effect * line(16384)
-    return with_summaries(context, ping_pongs(random, lambda n: line(n) + (jump_s if n > 4096 else 0.0)))
+    return with_summaries(run, ping_pongs(random, lambda n: line(n) + (jump_s if n > 4096 else 0.0)))
 
 
-def in_uneven_launches(context: Context, random: Random, time_s: Callable[[int], float]) -> Context:
+def in_uneven_launches(run: Run, random: Random, time_s: Callable[[int], float]) -> Run:
     """Measure the ping-pong in launches that are slower or faster throughout, by 15 %."""
     factors = np.exp(random.normal(0, LAUNCH_FACTOR, 6))
     made = []
@@ -106,24 +105,24 @@ def in_uneven_launches(context: Context, random: Random, time_s: Callable[[int],
         launches = [factor * one for factor, one in zip(factors, times, strict=True)]
         given = {"mode": "standard", "completion": "blocking", "message_bytes": n}
         made.append(summary(launches, "mpi.latency", numbers=range(1, 7), **given))
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def switch_in_uneven_launches(context: Context, random: Random, effect: float) -> Context:
+def switch_in_uneven_launches(run: Run, random: Random, effect: float) -> Run:
     """Let the time jump above 4 KiB by a share of itself."""
     jump_s = effect * line(16384)
-    return in_uneven_launches(context, random, lambda n: line(n) + (jump_s if n > 4096 else 0.0))
+    return in_uneven_launches(run, random, lambda n: line(n) + (jump_s if n > 4096 else 0.0))
 
 
-def switch_on_a_bend(context: Context, random: Random, effect: float) -> Context:
+def switch_on_a_bend(run: Run, random: Random, effect: float) -> Run:
     """Let the time jump above 4 KiB; healthy: a curve that bends smoothly, twice as steep behind 64 KiB."""
     jump_s = effect * line(16384)
     return in_uneven_launches(
-        context, random, lambda n: line(n) + n / 8e9 * n / (n + 65536) + (jump_s if n > 4096 else 0.0)
+        run, random, lambda n: line(n) + n / 8e9 * n / (n + 65536) + (jump_s if n > 4096 else 0.0)
     )
 
 
-def exchange_in_uneven_launches(context: Context, random: Random, effect: float) -> Context:
+def exchange_in_uneven_launches(run: Run, random: Random, effect: float) -> Run:
     """Let MPI_Sendrecv take longer than a send and a receive in turn, measured in the same launches."""
     factors = np.exp(random.normal(0, LAUNCH_FACTOR, 6))
     made = []
@@ -142,42 +141,42 @@ def exchange_in_uneven_launches(context: Context, random: Random, effect: float)
             launches = [factor * one for factor, one in zip(factors, times, strict=True)]
             given = {**given, "message_bytes": n}
             made.append(summary(launches, benchmark, metric, definition, numbers=range(1, 7), **given))
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def self_consistency(context: Context, random: Random, effect: float) -> Context:
+def self_consistency(run: Run, random: Random, effect: float) -> Run:
     """Let MPI_Sendrecv take longer than a send and a receive in turn; healthy: exactly as long, the worst case."""
     exchanges = [
         drawn(random, 2 * line(n) * (1 + effect), "mpi.comms2", "time_s", "local", 2, message_bytes=n)
         for n in SIZES
     ]
-    return with_summaries(context, [*ping_pongs(random, line), *exchanges])
+    return with_summaries(run, [*ping_pongs(random, line), *exchanges])
 
 
-def local_slower(context: Context, random: Random, effect: float) -> Context:
+def local_slower(run: Run, random: Random, effect: float) -> Run:
     """Let a pair on one host take longer than a pair on two; healthy: exactly as long."""
     remote = [one.model_copy(update={"placement": Placement("node")}) for one in ping_pongs(random, line)]
-    return with_summaries(context, [*ping_pongs(random, lambda n: line(n) * (1 + effect)), *remote])
+    return with_summaries(run, [*ping_pongs(random, lambda n: line(n) * (1 + effect)), *remote])
 
 
-def memory_saturated(context: Context, random: Random, effect: float) -> Context:
+def memory_saturated(run: Run, random: Random, effect: float) -> Run:
     """Let the triad of 16 cores saturate below them: a share of the cores adds nothing."""
     given = {"kernel": "triad", "array_bytes": 1 << 26}
     made = [
         rate(random, min(p, 16 * (1 - effect)) * 12e9, "node.stream", "bandwidth_bytes_per_s", p, **given)
         for p in range(1, 17)
     ]
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def core_contention(context: Context, random: Random, effect: float) -> Context:
+def core_contention(run: Run, random: Random, effect: float) -> Run:
     """Let each of 16 busy cores lose a share of its rate."""
     given = {"precision": "double", "instructions": "widest"}
     together = rate(random, 16 * 5e10 * (1 - effect), "node.peak", "flops_per_s", 16, **given)
-    return with_summaries(context, [rate(random, 5e10, "node.peak", "flops_per_s", 1, **given), together])
+    return with_summaries(run, [rate(random, 5e10, "node.peak", "flops_per_s", 1, **given), together])
 
 
-def noise(context: Context, random: Random, effect: float) -> Context:
+def noise(run: Run, random: Random, effect: float) -> Run:
     """Let interruptions take a share of the processor; healthy: 0.2 %."""
     truths = {
         "noise_share": ("1", effect or 0.002),
@@ -188,48 +187,48 @@ def noise(context: Context, random: Random, effect: float) -> Context:
         summary(noisy(random, truth, spread=SPREAD), "node.noise", metric, "observed", 16, unit=unit, quanta=50000)
         for metric, (unit, truth) in {**truths, "period_s": ("s", 1e-9)}.items()
     ]
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def blas_below_peak(context: Context, random: Random, effect: float) -> Context:
+def blas_below_peak(run: Run, random: Random, effect: float) -> Run:
     """Let the product stay below the peak by a share; healthy: 10 %."""
     peak = rate(random, 1e11, "node.peak", "flops_per_s", 1, precision="double", instructions="widest")
     reached = 1 - (effect or 0.1)
     product = rate(random, reached * 1e11, "node.matrix_multiply", "flops_per_s", 1, precision="double", n=500)
-    return with_summaries(context, [peak, product])
+    return with_summaries(run, [peak, product])
 
 
-def collective(context: Context, random: Random, time_s: Callable[[int], float]) -> Context:
+def collective(run: Run, random: Random, time_s: Callable[[int], float]) -> Run:
     """Measure an allreduce of 1 KiB over numbers of processes."""
     given = {"message_bytes": 1024, "call": "blocking"}
     counts = (2, 3, 4, 5, 6, 7, 8, 12, 16)
     made = [drawn(random, time_s(p), "mpi.allreduce", "time_s", "global", p, **given) for p in counts]
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def odd_process_count(context: Context, random: Random, effect: float) -> Context:
+def odd_process_count(run: Run, random: Random, effect: float) -> Run:
     """Let it take longer on 6 processes than on 8; healthy: as long as on 8."""
-    return collective(context, random, lambda p: (1e-6 + 2e-6 * ceil(log2(p))) * (1 + effect if p == 6 else 1))
+    return collective(run, random, lambda p: (1e-6 + 2e-6 * ceil(log2(p))) * (1 + effect if p == 6 else 1))
 
 
-def linear_collective(context: Context, random: Random, effect: float) -> Context:
+def linear_collective(run: Run, random: Random, effect: float) -> Run:
     """Let a share of the time grow with the number of processes, the rest with its logarithm."""
     return collective(
-        context, random, lambda p: 1e-6 + 2e-6 * ((1 - effect) * ceil(log2(p)) + effect * (p - 1) * 4 / 15)
+        run, random, lambda p: 1e-6 + 2e-6 * ((1 - effect) * ceil(log2(p)) + effect * (p - 1) * 4 / 15)
     )
 
 
-def first_touch(context: Context, random: Random, effect: float) -> Context:
+def first_touch(run: Run, random: Random, effect: float) -> Run:
     """Let a share of the time into fresh buffers be first touch; healthy: a quarter."""
     times = {"warm": 1e-3, "cold": 1e-3 / (1 - (effect or 0.25))}
     made = [
         drawn(random, each, "operation.scatter", "time_s", "global", 4, n=840, buffers=buffers, layout="rows")
         for buffers, each in times.items()
     ]
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def autocorrelation(context: Context, random: Random, effect: float) -> Context:
+def autocorrelation(run: Run, random: Random, effect: float) -> Run:
     """Let the samples of a quarter of 40 cases have a lag-1 correlation."""
     made = []
     for number in range(40):
@@ -241,10 +240,10 @@ def autocorrelation(context: Context, random: Random, effect: float) -> Context:
                 steps[at] = correlation * steps[at - 1] + (1 - correlation**2) ** 0.5 * steps[at]
             launches.append(1e-5 * np.exp(0.05 * steps))
         made.append(summary(launches, mode="standard", message_bytes=number + 1))
-    return replace(context, summaries=made)
+    return run.replaced(statistics=made)
 
 
-def bandwidth_below_layer(context: Context, random: Random, effect: float) -> Context:
+def bandwidth_below_layer(run: Run, random: Random, effect: float) -> Run:
     """Let the library lose a share of the bandwidth of TCP."""
     made = []
     for benchmark, share, given in (
@@ -256,10 +255,10 @@ def bandwidth_below_layer(context: Context, random: Random, effect: float) -> Co
         made.append(summary(times, benchmark, **given))
         rates = [MIB / launch for launch in times]
         made.append(summary(rates, benchmark, "bandwidth_bytes_per_s", unit="B/s", **given))
-    return with_summaries(context, made)
+    return with_summaries(run, made)
 
 
-def operation_below(context: Context, random: Random, effect: float) -> Context:
+def operation_below(run: Run, random: Random, effect: float) -> Run:
     """Let a scatter to four, into used and fresh buffers alike, lose a share of the pace of the ping-pong."""
     block = 8 * 840**2 / 4
     time_s = 3 * line(int(block)) / (1 - effect)
@@ -268,7 +267,7 @@ def operation_below(context: Context, random: Random, effect: float) -> Context:
         drawn(random, time_s, "operation.scatter", "time_s", "global", 4, buffers=buffers, **given)
         for buffers in ("cold", "warm")
     ]
-    return with_summaries(context, [*ping_pongs(random, line), *made])
+    return with_summaries(run, [*ping_pongs(random, line), *made])
 
 
 def program(random: Random, benchmark: str, compute_s: float, communicate_s: float) -> list[Summary]:
@@ -279,41 +278,39 @@ def program(random: Random, benchmark: str, compute_s: float, communicate_s: flo
     return [*made, drawn(random, compute_s + communicate_s, benchmark, "time_s", "max_rank", 16, **given)]
 
 
-def communication_outweighs(context: Context, random: Random, effect: float) -> Context:
+def communication_outweighs(run: Run, random: Random, effect: float) -> Run:
     """Let communication take longer than computation; healthy: exactly as long."""
-    return with_summaries(context, program(random, "algorithm.matmul_cannon", 0.1, 0.1 * (1 + effect)))
+    return with_summaries(run, program(random, "algorithm.matmul_cannon", 0.1, 0.1 * (1 + effect)))
 
 
-def striped_or_cannon(context: Context, random: Random, effect: float) -> Context:
+def striped_or_cannon(run: Run, random: Random, effect: float) -> Run:
     """Let one of the matrix products compute longer than the other; healthy: exactly as long."""
     cannon = program(random, "algorithm.matmul_cannon", 0.1, 0.02)
-    return with_summaries(
-        context, [*cannon, *program(random, "algorithm.matmul_striped", 0.1 + 0.12 * effect, 0.02)]
-    )
+    return with_summaries(run, [*cannon, *program(random, "algorithm.matmul_striped", 0.1 + 0.12 * effect, 0.02)])
 
 
-def slow_host(context: Context, random: Random, effect: float) -> Context:
+def slow_host(run: Run, random: Random, effect: float) -> Run:
     """Let one of eight hosts be slower; healthy hosts differ by 0.5 % by nature."""
     factors = {2: 1 + effect} if effect else {}
-    return cluster(context, 8, factors, int(random.integers(1 << 30)))
+    return cluster(run, 8, factors, int(random.integers(1 << 30)))
 
 
-def slow_hosts(context: Context, random: Random, effect: float) -> Context:
+def slow_hosts(run: Run, random: Random, effect: float) -> Run:
     """Let three of eight hosts be slower."""
     factors = dict.fromkeys((2, 5, 6), 1 + effect) if effect else {}
-    return cluster(context, 8, factors, int(random.integers(1 << 30)))
+    return cluster(run, 8, factors, int(random.integers(1 << 30)))
 
 
-def most_hosts_slow(context: Context, random: Random, effect: float) -> Context:
+def most_hosts_slow(run: Run, random: Random, effect: float) -> Run:
     """Let five of eight hosts be slower."""
     factors = dict.fromkeys((0, 2, 3, 5, 6), 1 + effect) if effect else {}
-    return cluster(context, 8, factors, int(random.integers(1 << 30)))
+    return cluster(run, 8, factors, int(random.integers(1 << 30)))
 
 
-def slow_at_times(context: Context, random: Random, effect: float) -> Context:
+def slow_at_times(run: Run, random: Random, effect: float) -> Run:
     """Let one of eight hosts be slower in two of six launches."""
     factors = {2: 1 + effect} if effect else {}
-    return cluster(context, 8, factors, int(random.integers(1 << 30)), launches_slow=2)
+    return cluster(run, 8, factors, int(random.integers(1 << 30)), launches_slow=2)
 
 
 STUDIES = [
@@ -357,17 +354,17 @@ STUDIES = [
 ]
 
 
-def share_found(study: Study, context: Context, effect: float, runs: int) -> float:
+def share_found(study: Study, run: Run, effect: float, runs: int) -> float:
     """Return the share of runs with a fault of this size in which the kind reports it."""
     kind = run_kinds()[study.kind]
     seeds = (np.random.default_rng((number, round(1e6 * effect))) for number in range(runs))
-    found = [kind(study.made(context, random, effect)) for random in seeds]
+    found = [kind(study.made(run, random, effect)) for random in seeds]
     return float(np.mean([any(one.code == study.code for one in each) for each in found]))
 
 
-def smallest_found(study: Study, context: Context, runs: int) -> float | None:
+def smallest_found(study: Study, run: Run, runs: int) -> float | None:
     """Return the smallest effect of the series that nine of ten runs report; None where there is none."""
-    return next((one for one in sorted(study.effects) if share_found(study, context, one, runs) >= POWER), None)
+    return next((one for one in sorted(study.effects) if share_found(study, run, one, runs) >= POWER), None)
 
 
 def main() -> None:
@@ -376,19 +373,19 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=300)
     arguments.add_argument("--only")
     asked = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        context = replace(context_of(golden_run.write(Path(folder) / "golden")), catalog=catalog())
-    context = with_usable(context, 16)
+    folder = tempfile.TemporaryDirectory()
+    run = derived(golden_run.write(Path(folder.name) / "golden")).replaced(benchmarks=catalog())
+    run = with_usable(run, 16)
     print("| code | false alarms | smallest effect found in nine of ten |")
     print("|---|---|---|")
     for study in STUDIES:
         if asked.only not in (None, study.code):
             continue
-        alarms = share_found(study, context, 0.0, asked.runs)
+        alarms = share_found(study, run, 0.0, asked.runs)
         bound = float(
             stats.beta.ppf(0.95, round(alarms * asked.runs) + 1, asked.runs - round(alarms * asked.runs))
         )
-        effect = smallest_found(study, context, max(20, asked.runs // 5))
+        effect = smallest_found(study, run, max(20, asked.runs // 5))
         smallest = "none of the series" if effect is None else f"{100 * effect:.3g} % {study.effect}"
         print(f"| `{study.code}` | {100 * alarms:.1f} % (below {100 * bound:.1f} %) | {smallest} |", flush=True)
 

@@ -22,7 +22,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
-from scope.profiles.profile import HEADER_BYTES  # noqa: E402
+from scope.programs.profiles.profile import HEADER_BYTES  # noqa: E402
 from tests.profiles import synthetic  # noqa: E402
 from tests.profiles.synthetic import Process  # noqa: E402
 

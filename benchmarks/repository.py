@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from scope.repository import index as indexing
-from scope.repository.entry import Entry, Figure, Notes
-from scope.repository.folder import Folder
+from scope.archive import index as indexing
+from scope.archive.entry import Entry, Figure, Notes
+from scope.archive.folder import Folder
 
 QUESTIONS = {
     "the newest 50": [],

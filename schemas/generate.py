@@ -11,19 +11,19 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from scope.campaign.analysis import Analysis
-from scope.campaign.folder import Head
-from scope.campaign.record import RunRecord
 from scope.catalog.benchmark import Benchmark
 from scope.comparison.kernels import KernelTuning
 from scope.findings.finding import Findings
 from scope.machine.machine import Machine
 from scope.models.models import Models
 from scope.models.published.overview import Overview
-from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.monitored_run import Monitored
-from scope.profiles.records import Merged
-from scope.rundirectory import Run
+from scope.programs.campaign.analysis import Analysis
+from scope.programs.campaign.folder import Head
+from scope.programs.campaign.record import RunRecord
+from scope.programs.profiles.machine_comparison import MachineComparison
+from scope.programs.profiles.monitored_run import Monitored
+from scope.programs.profiles.records import Merged
+from scope.rundirectory import RunFile
 from scope.samples.records import Record
 from scope.simulation.record import Simulation
 from scope.statistics.summary import Summaries
@@ -31,7 +31,7 @@ from scope.tune.record import Tuning
 from scope.tune.storage.record import StorageTuning
 
 FILES: dict[str, tuple[Any, str]] = {
-    "run": (Run, "run.json: what was asked for, when, and how it ended"),
+    "run": (RunFile, "run.json: what was asked for, when, and how it ended"),
     "machine": (Machine, "machine.json: hosts, MPI, build"),
     "benchmarks": (list[Benchmark], "benchmarks.json: the declarations of the benchmarks"),
     "samples": (Record, "samples.jsonl: one line; all times in seconds"),

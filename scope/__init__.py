@@ -12,8 +12,10 @@ from scope.version import __version__
 if TYPE_CHECKING:
     from scope.engine.api import compare, run
     from scope.engine.api import open_run as open  # noqa: A004 - read as scope.open
-    from scope.engine.results import CaseTimes, LaunchTimes, Run, Statistics
     from scope.errors import ScopeError, UsageError
+    from scope.findings.results import Run
+    from scope.statistics.case_times import CaseTimes, LaunchTimes
+    from scope.statistics.selection import Statistics
 
 __all__ = [
     "CaseTimes",
@@ -30,7 +32,9 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("compare", "open_run", "run"), "scope.engine.api"),
-    **dict.fromkeys(("CaseTimes", "LaunchTimes", "Run", "Statistics"), "scope.engine.results"),
+    "Run": "scope.findings.results",
+    **dict.fromkeys(("CaseTimes", "LaunchTimes"), "scope.statistics.case_times"),
+    "Statistics": "scope.statistics.selection",
     **dict.fromkeys(("ScopeError", "UsageError"), "scope.errors"),
 }
 

@@ -93,7 +93,7 @@ class Imported(Strict):
     """How many there are."""
 
 
-class Run(Strict):
+class RunFile(Strict):
     """`run.json`."""
 
     format: int
@@ -353,16 +353,19 @@ def read_text(path: Path) -> str:
         refuse_changed(path, BytesIO(content))
         return content.decode("utf-8").replace("\r\n", "\n")
     except FileNotFoundError as error:
-        folder, like = path.parent, "must be a run directory, such as runs/latest"
-        if path.name in FILES and not folder.is_dir():
-            raise UsageError(f"{folder}: does not exist; {like}") from error
-        if path.name in FILES and not RunDirectory(folder).run.exists():
-            raise UsageError(f"{folder}: is not a run directory: it has no run.json; {like}") from error
+        if path.name in FILES and not RunDirectory(path.parent).run.exists():
+            raise not_a_run(path.parent) from error
         raise UsageError(f"{path}: does not exist") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: byte {error.start}: not UTF-8 text") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def not_a_run(path: Path) -> UsageError:
+    """Return the error of a path that leads to no run directory."""
+    why = "is not a run directory: it has no run.json" if path.exists() else "does not exist"
+    return UsageError(f"{path}: {why}; must be a run directory, such as runs/latest")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from scope.machine.machine import MpiInstallation
-from scope.profiles import merged as profiles
+from scope.programs.profiles import merged as profiles
 from tests.patience import PATIENCE_S
 
 SOURCE = Path(__file__).parent / "profiles" / "ring.cpp"

@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 
 from scope.cli import dispatch
-from scope.engine import begun_run
+from scope.engine.run import begun_run
 from scope.errors import ScopeError, UsageError
 from scope.findings.finding import Evidence, Finding
 from scope.models.models import Models
-from scope.rundirectory import Run, RunDirectory, note_checksums, read_json, read_toml, write_json, write_text
+from scope.rundirectory import (
+    RunDirectory,
+    RunFile,
+    note_checksums,
+    read_json,
+    read_toml,
+    write_json,
+    write_text,
+)
 from tests import golden_run
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
@@ -135,10 +143,10 @@ def test_a_file_that_changes_has_a_checksum_of_its_last_state(tmp_path: Path) ->
     directory = RunDirectory(golden_run.write(tmp_path / "run"))
     for status in ("running", "finished"):
         begun_run.note_status(directory, status)
-        assert read_json(directory.run, Run).status == status
+        assert read_json(directory.run, RunFile).status == status
     directory.run.write_text(directory.run.read_text().replace("finished", "failed  ", 1))
     with pytest.raises(UsageError, match=r"run\.json: .*checksums\.sha256"):
-        read_json(directory.run, Run)
+        read_json(directory.run, RunFile)
 
 
 def test_bytes_that_are_no_text_are_kept(tmp_path: Path) -> None:

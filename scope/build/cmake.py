@@ -24,9 +24,9 @@ from typing import TextIO
 
 from scope.build import identity
 from scope.build.compiler import system_compiler
+from scope.build.mpi import registry
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import MpiInstallation
-from scope.mpi import registry
 from scope.private import home, refuse_foreign_programs
 from scope.rundirectory import expanded
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.build import cmake
+from scope.build.mpi import registry
 from scope.machine.machine import MpiInstallation
-from scope.mpi import registry
 
 LIBRARY = "scope-collectives"
 ESTIMATOR = "scope-estimate"

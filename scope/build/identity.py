@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scope.build import libraries
+from scope.build.mpi import registry
 from scope.machine.machine import MpiInstallation
-from scope.mpi import registry
 
 
 def facts(mpi: MpiInstallation) -> tuple[str, ...]:

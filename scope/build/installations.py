@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scope.build.mpi import registry
 from scope.errors import UsageError
 from scope.machine.machine import MpiInstallation
-from scope.mpi import registry
 from scope.rundirectory import expanded
 
 TIMEOUT_S = 30

@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from scope.build import blas, cmake, fabrics, scalapack
+from scope.build.mpi import registry
 from scope.errors import UsageError
 from scope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapack
-from scope.mpi import registry
 from scope.rundirectory import expanded, read_json, write_json
 
 PROGRAMS = "programs"

@@ -13,8 +13,8 @@ from pathlib import Path
 from scope.build import libraries
 from scope.build.cmake import NAME_LINKS
 from scope.build.libraries import MKLROOT
+from scope.build.mpi import registry
 from scope.machine.machine import MpiInstallation, Scalapack
-from scope.mpi import registry
 
 PACKAGES = {"openmpi": "libscalapack-openmpi2.2", "mpich": "libscalapack-mpich2.2"}
 """Debian's, by the kind of MPI."""

@@ -23,5 +23,4 @@ def command(run: WrittenRunFolder) -> None:
     else:
         from scope.report.terminal import verdict
 
-        analysis.explain(run)
-        verdict.show(run)
+        verdict.show(analysis.explain(run))

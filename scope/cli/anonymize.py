@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from scope.cli.options import RunFolder
+from scope.cli.output import grid
+from scope.cli.streams import one_line
 
 
 def command(
@@ -22,9 +24,7 @@ def command(
 
     Equal names become equal stand-ins: host3 is the same host everywhere. Figures stay as they are.
     """
-    from scope.cli.output import grid
-    from scope.cli.streams import one_line
-    from scope.engine.anonymize import anonymize
+    from scope.archive.anonymize import anonymize
     from scope.report.terminal.console import console
 
     done = anonymize(run, target, word or [])

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import print_json
 from scope.cli.settings import Given, takes
 from scope.errors import UsageError
 from scope.settings.experiment import Experiment
@@ -69,7 +70,6 @@ def command(
 def _timer(asked: Path | None, json: bool) -> None:
     """Build the clock, install it where that is asked for, and print how programs take it."""
     from scope.build import timer
-    from scope.cli.output import print_json
     from scope.rundirectory import expanded
 
     if asked is None:
@@ -94,7 +94,6 @@ def _timer(asked: Path | None, json: bool) -> None:
 
 def _active_messages(mpi: str | None, json: bool) -> None:
     """Build the provider and print where it is and how an MPI program takes it."""
-    from scope.cli.output import print_json
     from scope.engine import builds
 
     made = builds.build_provider(mpi)
@@ -112,7 +111,6 @@ def _active_messages(mpi: str | None, json: bool) -> None:
 def _collectives(mpi: str | None, json: bool) -> None:
     """Build the collectives and print where they are and how they are used."""
     from scope.build import collectives
-    from scope.cli.output import print_json
     from scope.engine import builds
 
     made, installation = builds.build_collectives(mpi)

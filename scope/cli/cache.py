@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import grid, print_json
+from scope.cli.streams import one_line
+from scope.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scope.build.cached import Cached
 
 
 def list_cache(json: Json = False) -> None:
     """List the builds, the last used first: when, what, and its size."""
     from scope.build import cached, cmake
-    from scope.cli.output import print_json
-    from scope.units import quantity
 
     entries = cached.entries()
     if json:
@@ -38,7 +39,6 @@ def prune(
     It is compiled again when it is needed.
     """
     from scope.build import cached
-    from scope.units import quantity
 
     old = [entry for entry in cached.entries() if entry.days() > older]
     removed = [entry for entry in old if cached.remove(entry)]
@@ -54,12 +54,7 @@ def _object(entry: Cached) -> dict[str, Any]:
 
 
 def _print(entries: Sequence[Cached]) -> None:
-    import time
-
-    from scope.cli.output import grid
-    from scope.cli.streams import one_line
     from scope.report.terminal.console import console
-    from scope.units import quantity
 
     rows = [
         [

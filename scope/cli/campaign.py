@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scope.cli.options import Json, Output, Resume
+from scope.cli.output import grid, print_json, resumable
 from scope.cli.settings import Given, refuse_beside, takes
+from scope.errors import UsageError
 from scope.settings.experiment import Experiment
 from scope.settings.programs import CampaignSettings
 from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
-    from scope.campaign.folder import Head
     from scope.engine.campaign import CampaignResult
+    from scope.programs.campaign.folder import Head
 
 
 @takes(changes=(*declared(CampaignSettings), *chosen(Experiment, "seed", "mpi")))
@@ -35,12 +38,8 @@ def command(
     Then print the table of runs, wall-clock time beside processor time, Amdahl's law, how times grow, and groups
     of runs that behave alike. --resume on a finished campaign derives all of this again.
     """
-    import sys
-
-    from scope.cli.output import resumable
     from scope.cli.progress import campaign_progress
     from scope.engine import campaign
-    from scope.errors import UsageError
 
     if (study is None) == (resume is None):
         raise UsageError("give either a study (a .toml file) or --resume DIR")
@@ -66,7 +65,6 @@ def show(result: CampaignResult, json: bool) -> None:
         return
     from rich.text import Text
 
-    from scope.cli.output import grid
     from scope.report.campaign.sections import answers, lead, sections, verdicts
     from scope.report.terminal.console import console
     from scope.rundirectory import spelt
@@ -93,8 +91,6 @@ def show(result: CampaignResult, json: bool) -> None:
 
 def _print_json(result: CampaignResult) -> None:
     """Print everything as an object."""
-    from scope.cli.output import print_json
-
     print_json(
         {
             "folder": str(result.folder.path),
@@ -107,7 +103,6 @@ def _print_json(result: CampaignResult) -> None:
 
 def _print_runs(head: Head) -> None:
     """Print the runs of a campaign in their order."""
-    from scope.cli.output import grid
     from scope.report.terminal.console import console
 
     rows = [

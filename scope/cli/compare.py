@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import print_json
+from scope.cli.output import print_json, written
 from scope.cli.settings import Given, takes
+from scope.errors import UsageError
 from scope.settings.comparing import ComparisonSettings
 from scope.settings.kinds import Share
 from scope.settings.table import declared
@@ -100,7 +101,6 @@ def command(
     affects both sides alike.
     """
     from scope.comparison.compare import compare
-    from scope.errors import UsageError
 
     given, beyond = _split_share(runs, fail_on_regression, 1 if published else 2)
     asked = ComparisonSettings(**options)
@@ -146,7 +146,7 @@ def command(
     comparison = comparison.model_copy(update={"a": a, "b": b})
     if confirm:
         from scope.cli.progress import stage_progress
-        from scope.engine import interleaved
+        from scope.engine.compare import compare as interleaved
 
         with stage_progress() as stage:
             comparison = interleaved.confirm(
@@ -168,7 +168,7 @@ def command(
 @contextmanager
 def _folders(runs: Sequence[Path]) -> Iterator[list[Path]]:
     """Yield the folders of runs; packed ones are unpacked as long as the context lasts."""
-    from scope.engine import packing
+    from scope.archive import packing
 
     with ExitStack() as opened:
         yield [opened.enter_context(packing.opened(run)) for run in runs]
@@ -186,7 +186,6 @@ def _side_by_side(
     """Compare three runs or more with the baseline, and write the page where one is asked for."""
     from scope.comparison.compare import LEVEL, read_side
     from scope.comparison.side_by_side import compared
-    from scope.errors import UsageError
     from scope.models.published.machines import named
 
     historic = [named(name) for name in published]
@@ -221,8 +220,6 @@ def _print_side_by_side(found: SideBySide, shares: Efficiencies | None, every: b
 
 def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, output: Path | None) -> None:
     """Raise UsageError where nothing is measured, and an option says how."""
-    from scope.errors import UsageError
-
     given = {"--time": options.get("time_s"), "--only": only, "--output": output}
     if not measured and (named := [name for name, value in given.items() if value is not None]):
         raise UsageError(f"{named[0]}: must be given with --measure or --confirm")
@@ -237,11 +234,10 @@ def _measured(
     json: bool,
 ) -> bool:
     """Measure both sides in turn and print the comparison; return whether one is worse by more than `beyond`."""
-    from scope.cli.output import written
     from scope.cli.progress import stage_progress
     from scope.comparison import MEASURED
     from scope.comparison.paired_table import table
-    from scope.engine import interleaved
+    from scope.engine.compare import compare as interleaved
     from scope.report.terminal.console import console
 
     a, b = map(str, sides)
@@ -259,8 +255,6 @@ def _measured(
 
 def _split_share(runs: list[str], with_share: bool, fewest: int) -> tuple[list[Path], float]:
     """Return the runs, and the share that may follow `--fail-on-regression`: a number that is no run."""
-    from scope.errors import UsageError
-
     left = list(runs)
     beyond = 0.0
     number = next((one for one in reversed(left) if _is_number(one) and not Path(one).exists()), None)

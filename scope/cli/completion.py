@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from scope.errors import UsageError
+
 BASH = """\
 {function}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} known
@@ -37,8 +39,6 @@ def command(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
     """Print the completion of commands and options; source it, as in `source <(scope completion bash)`."""
-    from scope.errors import UsageError
-
     if shell not in SHELLS:
         raise UsageError(f"{shell}: must be one of {', '.join(SHELLS)}")
     print(script(shell), end="")

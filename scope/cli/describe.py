@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import print_json
 from scope.cli.settings import Given, takes
 from scope.settings.experiment import Experiment
 from scope.settings.table import chosen
@@ -27,12 +29,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Explain one benchmark: what is timed, between which events, on whose clock, and by which rules."""
-    import sys
-
     from rich.console import Console
     from rich.markdown import Markdown
 
-    from scope.cli.output import print_json
     from scope.engine import benchmarks
 
     found = benchmarks.explain(name, given.get("mpi"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import print_json
 
 if TYPE_CHECKING:
     from scope.machine.checks import Check
@@ -17,12 +19,9 @@ def command(json: Json = False) -> None:
 
     The exit code is 1 when something is missing without which nothing can be measured.
     """
-    from dataclasses import asdict
+    from scope.engine import doctor
 
-    from scope.cli.output import print_json
-    from scope.engine import checks
-
-    found = checks.all_checks()
+    found = doctor.all_checks()
     if json:
         print_json([asdict(check) for check in found])
     else:

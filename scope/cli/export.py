@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from scope.cli.options import RunFolders
+from scope.cli.output import put
 
 
 def command(
@@ -53,7 +54,6 @@ def command(
       files         a line for each file and layer
       hatchet       a literal tree
     """  # noqa: D301  # a paragraph that is kept as it stands
-    from scope.cli.output import put
     from scope.engine.export import exported
 
     put(exported(format_, runs, only or ()), output)

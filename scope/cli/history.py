@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 import time as clock
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import print_json, written
 from scope.cli.repository import Place
 from scope.cli.settings import Given, takes
+from scope.cli.streams import one_line
 from scope.errors import UsageError
 from scope.settings.comparing import HistorySettings
 from scope.settings.table import declared
+from scope.units import change as change_in_words
+from scope.units import interval, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scope.engine.history import Event, History
-    from scope.engine.history_confirmation import Confirmation
-    from scope.engine.repository import Repository
+    from scope.archive.confirmation import Confirmation
+    from scope.archive.history import Event, History
+    from scope.archive.repository import Repository
 
 LISTED = 8
 """Changes of one event that are printed."""
@@ -52,9 +56,8 @@ def command(
     Only the main result of each case is examined. A change is reported if chance alone would produce one this
     clear in only one of a thousand series.
     """
-    from scope.cli.output import print_json
-    from scope.engine.history import history
-    from scope.engine.repository import Repository
+    from scope.archive.history import history
+    from scope.archive.repository import Repository
 
     repository = Repository(folder)
     found = history(repository, cluster, benchmarks or [], most)
@@ -76,13 +79,10 @@ def command(
 
 def _confirmed(repository: Repository, found: History, time_s: float | None) -> list[Confirmation]:
     """Measure regressions again; the run stays below runs/."""
-    import sys
-
-    from scope.cli.output import written
+    from scope.archive.confirmation import confirm as measure
+    from scope.archive.history import compiler
+    from scope.archive.index import Choice
     from scope.cli.progress import run_progress
-    from scope.engine.history import compiler
-    from scope.engine.history_confirmation import confirm as measure
-    from scope.repository.index import Choice
 
     runs = repository.chosen(Choice(cluster=found.cluster))
     known = {one.fingerprint for one in runs}
@@ -95,9 +95,6 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
 
 
 def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
-    from scope.cli.streams import one_line
-    from scope.units import interval, quantity
-
     if confirmations:
         typer.echo("\nMeasured again:")
     for one in confirmations:
@@ -129,8 +126,6 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
 
 
 def _print(found: History) -> None:
-    from scope.cli.streams import one_line
-
     typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} figures of {found.runs} runs")
     if found.runs < found.fewest_runs:
         typer.echo(f"A change can be found from {found.fewest_runs} runs on.")
@@ -144,10 +139,6 @@ def _print(found: History) -> None:
 
 
 def _print_event(event: Event) -> None:
-    from scope.cli.streams import one_line
-    from scope.units import change as change_in_words
-    from scope.units import quantity
-
     worse = sum(change.worse > 0 for change in event.changes)
     typer.echo(
         f"\n{_day(event.started_unix_s)}  {worse} worse, {len(event.changes) - worse} better"

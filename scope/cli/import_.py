@@ -71,6 +71,7 @@ def command(
     from scope.cli.show import show_run
     from scope.engine.analysis import kind_of
     from scope.engine.imports import imported, names
+    from scope.findings.results import Run
     from scope.report.profile import contents
     from scope.report.terminal import verdict
 
@@ -80,4 +81,4 @@ def command(
         show_profile(contents.read(folder))
     else:
         show_run(folder)
-        verdict.show(folder)
+        verdict.show(Run(folder))

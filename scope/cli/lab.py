@@ -8,7 +8,9 @@ import typer
 
 from scope import units
 from scope.cli.options import Json
+from scope.cli.output import print_json
 from scope.cli.settings import Given, takes
+from scope.errors import UsageError
 from scope.settings.experiment import Experiment
 from scope.settings.fault import Disturbance
 from scope.settings.table import chosen, declared
@@ -22,7 +24,6 @@ Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a
 
 def list_labs(json: Json = False) -> None:
     """List the labs that come with Scope, and those that are up."""
-    from scope.cli.output import print_json
     from scope.engine import lab
 
     rows = lab.all_labs()
@@ -54,7 +55,6 @@ def down(
 ) -> None:
     """End a lab and every process inside."""
     from scope.engine import lab
-    from scope.errors import UsageError
 
     if (name is None) == (not everything):
         raise UsageError("scope lab down: must have either the name of a lab or --all")
@@ -63,7 +63,6 @@ def down(
 
 def status(name: Name, json: Json = False) -> None:
     """Show the hosts, the measured links and the faults of a lab."""
-    from scope.cli.output import print_json
     from scope.engine import lab
 
     emulated = lab.find(name)
@@ -86,8 +85,6 @@ def storage(name: Name, json: Json = False) -> None:
 
     The lab must be up. The space is what each host sees.
     """
-    from scope import units
-    from scope.cli.output import print_json
     from scope.engine import lab
 
     emulated, rows = lab.find(name), lab.spaces(name)
@@ -187,8 +184,6 @@ def _warn(emulated: Emulation) -> None:
 
 
 def _print(emulated: Emulation) -> None:
-    from scope import units
-
     state = emulated.state
     facts = state.facts()
     ranks = sum(host.slots for host in state.hosts)

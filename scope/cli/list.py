@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import print_json
 from scope.cli.settings import Given, takes
 from scope.settings.experiment import Experiment
 from scope.settings.table import chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scope.catalog.benchmark import Benchmark
 
 
@@ -32,7 +32,6 @@ def command(
 ) -> None:
     """List the benchmarks, the module that runs each, and why one is not available."""
     from scope.build import blas
-    from scope.cli.output import print_json
     from scope.engine import benchmarks
 
     listed = benchmarks.select(patterns or [], module, given.get("mpi"))

@@ -8,6 +8,10 @@ from typing import Annotated
 
 import typer
 
+from scope.cli.output import written
+from scope.errors import UsageError
+from scope.version import VERSION
+
 AS_IT_STANDS = "\b\n"
 """The mark of click."""
 COMPLETIONS = {
@@ -32,8 +36,6 @@ def command(
         print(page())
         return
     from scope.cli.completion import script
-    from scope.cli.output import written
-    from scope.errors import UsageError
     from scope.rundirectory import write_text
 
     share = install / "share"
@@ -52,7 +54,6 @@ def page() -> str:
     """Return the manual page."""
     from scope.cli import EXAMPLES, GROUPS
     from scope.cli.grammar import commands
-    from scope.version import VERSION
 
     lines = [
         f'.TH SCOPE 1 "" "Scope {VERSION}" "User Commands"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,10 +42,9 @@ def command(
     The program's output and exit code are passed on; the report goes to the standard error.
     """
     import gc
-    import sys
 
     from scope.engine import monitor
-    from scope.profiles.monitored_run import Options
+    from scope.programs.profiles.monitored_run import Options
 
     # Records have no cycles: the collector finds nothing, and takes a fifth of the time after the program's end.
     gc.disable()

@@ -14,7 +14,7 @@ def _folder(context: typer.Context, run: Path | None) -> Path | None:
     """Return the folder of a run; a packed one is unpacked for the time of the command."""
     if run is None or not run.is_file():
         return run
-    from scope.engine import packing
+    from scope.archive import packing
 
     return context.with_resource(packing.opened(run))
 

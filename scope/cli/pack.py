@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scope.units import quantity
+
 
 def command(
     run: Annotated[
@@ -24,8 +26,7 @@ def command(
     show, report, predict and compare read the file as it is; unpack makes a folder of it. The file contains the
     names of hosts and users, and the commands, as the run does.
     """
-    from scope.engine import packing
-    from scope.units import quantity
+    from scope.archive import packing
 
     written = packing.pack(run, output)
     typer.echo(f"{written}  {quantity(written.stat().st_size, 'B')}")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from scope.cli.options import Json, Output, Resume
+from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.experiment import Experiment
 from scope.settings.programs import PlacementSettings
@@ -31,10 +33,7 @@ def command(
     Compares the same number of processes on fewer nodes, and more processes on the same nodes; the difference is
     divided into computation (contention for memory) and communication. On a single host, sockets stand for nodes.
     """
-    import sys
-
     from scope.cli.campaign import show
-    from scope.cli.output import resumable
     from scope.cli.progress import campaign_progress
     from scope.engine import campaign, placement
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, RunFolder
+from scope.cli.output import print_json
 from scope.cli.settings import Given, takes
+from scope.errors import UsageError
 from scope.settings.simulation import PredictionSettings
 from scope.settings.table import declared
 
@@ -67,8 +69,6 @@ def command(
 
 def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
     """Read the parameters; UsageError for a word that is no `key=value`."""
-    from scope.errors import UsageError
-
     given = {"variant": variant} if variant else {}
     for word in words:
         key, _, value = word.partition("=")
@@ -79,8 +79,6 @@ def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
 
 
 def _print_json(predicted: Predicted) -> None:
-    from scope.cli.output import print_json
-
     validation = predicted.validation
     print_json(
         {

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from scope.campaign.campaign import Listener as CampaignListener
-from scope.campaign.folder import Head
-from scope.campaign.record import RunRecord
 from scope.catalog.catalog import Catalog
 from scope.launch.supervision.supervisor import Listener
 from scope.plan.case import Batch, Case, Key, transport_words
 from scope.plan.plan import Launch, Plan, PlannedCase
+from scope.programs.campaign.campaign import Listener as CampaignListener
+from scope.programs.campaign.folder import Head
+from scope.programs.campaign.record import RunRecord
 from scope.samples.records import JobRecord, RoundRecord
 
 QUIET = {"ok", "unavailable"}

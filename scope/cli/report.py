@@ -29,10 +29,11 @@ def command(
     ] = "no",
 ) -> None:
     """Write the report of a run: one HTML file that needs no network."""
-    from scope.engine import packing, reporting
+    from scope.archive import packing
+    from scope.engine import report
 
     with packing.opened(run) as folder:
-        written = reporting.write(folder, output or (Path(f"{folder.name}.html") if run.is_file() else None))
+        written = report.write(folder, output or (Path(f"{folder.name}.html") if run.is_file() else None))
     typer.echo(written)
     if open_ == "yes":
         import webbrowser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.streams import one_line
+from scope.errors import UsageError
+from scope.units import interval, named, quantity
+from scope.units import named as in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scope.engine.repository import Exchanged, Problem
-    from scope.repository.entry import Entry, Figure
+    from scope.archive.entry import Entry, Figure
+    from scope.archive.repository import Exchanged, Problem
 
 Place = Annotated[
     Path | None,
@@ -41,7 +45,7 @@ def add(
 
     A run that is kept already gets the tags and the note.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     repository = Repository(folder, make=True)
     for one, new in repository.add(runs, tag or [], note, cluster):
@@ -61,9 +65,8 @@ def list_runs(
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
-    from scope.cli.output import print_json
-    from scope.engine.repository import Repository
-    from scope.repository.index import Choice, as_json
+    from scope.archive.index import Choice, as_json
+    from scope.archive.repository import Repository
 
     choice = Choice(
         cluster=cluster or "",
@@ -83,12 +86,9 @@ def list_runs(
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
-    from scope.cli.output import few_hosts, grid, print_json
-    from scope.cli.streams import one_line
-    from scope.engine.repository import Repository
+    from scope.archive.index import as_json
+    from scope.archive.repository import Repository
     from scope.report.terminal.console import console
-    from scope.repository.index import as_json
-    from scope.units import interval, named
 
     one, figures = Repository(folder).with_figures(run)
     if json:
@@ -127,7 +127,7 @@ def note(
     folder: Place = None,
 ) -> None:
     """Change tags, note and cluster of a run."""
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     _print([Repository(folder).note(run, tag or [], untag or [], text, cluster)])
 
@@ -138,8 +138,8 @@ def unpack(
     folder: Place = None,
 ) -> None:
     """Make a folder of a run again, below runs/."""
-    from scope.engine import packing
-    from scope.engine.repository import Repository
+    from scope.archive import packing
+    from scope.archive.repository import Repository
 
     typer.echo(str(packing.unpack(Repository(folder).file(run), target)))
 
@@ -149,7 +149,7 @@ def path(run: Id, folder: Place = None) -> None:
 
     show, report, compare and predict read the file as it is.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     typer.echo(str(Repository(folder).file(run)))
 
@@ -158,8 +158,7 @@ def remove(
     runs: Ids, folder: Place = None, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
 ) -> None:
     """Remove runs and the notes on them from the repository."""
-    from scope.engine.repository import Repository
-    from scope.errors import UsageError
+    from scope.archive.repository import Repository
 
     repository = Repository(folder)
     _print([repository.named(run) for run in runs])
@@ -176,7 +175,7 @@ def verify(folder: Place = None) -> None:
 
     The exit code is 1 where one is wrong.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     repository = Repository(folder)
     _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
@@ -197,7 +196,7 @@ def rebuild(
 
     Damaged files are named and left out.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     repository = Repository(folder)
     _end(repository.rebuild(index), f"{_count(len(repository.folder.ids()))} in the index")
@@ -211,7 +210,7 @@ def push(
 
     Notes that are newer here are copied, too.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     _print_exchanged(Repository(folder).push(target))
 
@@ -226,7 +225,7 @@ def pull(
 
     Notes that are newer there are copied, too.
     """
-    from scope.engine.repository import Repository
+    from scope.archive.repository import Repository
 
     _print_exchanged(Repository(folder, make=True).pull(source))
 
@@ -241,11 +240,8 @@ def published(
 
     The published figures of these machines stand beside those of clusters.
     """
-    from scope.cli.output import grid, print_json
     from scope.models.published.machines import machines, named
     from scope.report.terminal.console import console
-    from scope.units import named as in_words
-    from scope.units import quantity
 
     if machine is None:
         if json:
@@ -288,8 +284,6 @@ def _print_exchanged(found: Exchanged) -> None:
 
 
 def _end(problems: Sequence[Problem], well: str) -> None:
-    from scope.cli.streams import one_line
-
     for problem in problems:
         typer.echo(f"{problem.id}: {one_line(problem.what)}", err=True)
     if problems:
@@ -306,8 +300,6 @@ def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _print(runs: Sequence[Entry]) -> None:
-    from scope.cli.output import few_hosts, grid
-    from scope.cli.streams import one_line
     from scope.report.terminal.console import console
 
     rows = [
@@ -335,8 +327,6 @@ def _time(unix_s: float) -> str:
 def _day(option: str, text: str | None) -> float | None:
     from datetime import datetime
 
-    from scope.errors import UsageError
-
     if text is None:
         return None
     try:
@@ -350,6 +340,4 @@ def _count(number: int) -> str:
 
 
 def _bytes(size: int) -> str:
-    from scope.units import quantity
-
     return quantity(size, "B")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scope.cli.options import Json, Output
+from scope.cli.output import grid, print_json, written
 from scope.cli.settings import Given, takes
+from scope.errors import UsageError
 from scope.settings.comparing import ReproductionSettings
 from scope.settings.experiment import Experiment
 from scope.settings.table import chosen, declared
@@ -16,8 +19,8 @@ from scope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from scope.engine.reproduce import Reproduced
-    from scope.engine.reproduce_all import AllOptions
+    from scope.engine.reproduce.everything import AllOptions
+    from scope.engine.reproduce.reproduce import Reproduced
     from scope.models.published.overview import ComparedValue
 
 
@@ -59,13 +62,9 @@ def command(
 
     Absolute times of other machines and sizes are not comparable with ours: compare ratios and speed-ups.
     """
-    import sys
-
-    from scope.cli.output import print_json
     from scope.cli.progress import run_progress
-    from scope.engine import reproduce
-    from scope.engine.reproduce_all import AllOptions
-    from scope.errors import UsageError
+    from scope.engine.reproduce import reproduce
+    from scope.engine.reproduce.everything import AllOptions
 
     if listed:
         _list(json)
@@ -114,8 +113,7 @@ def _all(options: AllOptions, json: bool) -> None:
     """Repeat all experiments; print which relations hold, and where the page is."""
     from rich.text import Text
 
-    from scope.cli.output import grid, print_json, written
-    from scope.engine.reproduce_all import PAGE, reproduce_all
+    from scope.engine.reproduce.everything import PAGE, reproduce_all
     from scope.models.published.overview import tally
     from scope.report.reproduction import counted
     from scope.report.terminal.console import console
@@ -149,7 +147,6 @@ def _all(options: AllOptions, json: bool) -> None:
 
 def _list(json: bool) -> None:
     """Print names, titles and sources."""
-    from scope.cli.output import grid, print_json
     from scope.models.published import reference
     from scope.report.terminal.console import console
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Output
+from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
+from scope.errors import UsageError
 from scope.settings.experiment import BATCH, Experiment
 from scope.settings.queue_policy import JOB_PER_HOST, QueuePolicy
 from scope.settings.table import declared
 
 if TYPE_CHECKING:
-    from scope.engine.host_jobs import Groups
-    from scope.engine.run import Outcome
-    from scope.engine.submission import Script
+    from scope.engine.run.host_jobs import Groups
+    from scope.engine.run.run import Outcome
+    from scope.engine.run.submission import Script
 
 OPTIONS = [each for each in declared(Experiment) if each.key != "only"]
 
@@ -71,12 +74,8 @@ def command(
 
     Without arguments: the baseline module on this host.
     """
-    import sys
-
-    from scope.cli.output import resumable
     from scope.cli.progress import run_progress
-    from scope.engine import run as runs
-    from scope.errors import UsageError
+    from scope.engine.run import run as runs
     from scope.plan.experiment import COMMAND_LINE, asked_for, resolve
 
     if dry_run and not submit:
@@ -113,7 +112,7 @@ def _changes(asked: Given, submit: bool) -> Given:
 def _end(outcome: Outcome, keep: bool) -> None:
     """Keep a run that has ended, if that was asked for, and show it."""
     if keep:
-        from scope.engine.repository import Repository
+        from scope.archive.repository import Repository
 
         ((one, _),) = Repository(make=True).add([outcome.directory.path])
         typer.echo(f"kept as {one.id[:8]} of {one.notes.cluster} (scope repository show {one.id[:8]})", err=True)
@@ -124,9 +123,8 @@ def _submit(
     asked: Experiment | tuple[Path, dict[str, Any]], dry_run: bool, keep: bool, output: Path | None
 ) -> None:
     """Submit a new run, or one that is resumed with changed requests."""
-    from scope.cli.output import resumable
     from scope.cli.progress import run_progress
-    from scope.engine import submission
+    from scope.engine.run import submission
 
     if dry_run:
         _print_script(
@@ -150,7 +148,7 @@ def _print_script(script: Script) -> None:
 
 
 def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePolicy, output: Path | None) -> None:
-    from scope.engine import host_jobs
+    from scope.engine.run import host_jobs
     from scope.plan.experiment import resolve
     from scope.report.run.gathered import table
     from scope.report.terminal.console import console
@@ -165,10 +163,11 @@ def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePoli
 
 
 def _show(run: Path, well: bool) -> None:
-    from scope.engine.asked_cases import without_result
+    from scope.engine.run.asked_cases import without_result
+    from scope.findings.results import Run
     from scope.report.terminal import verdict
 
-    verdict.show(run)
+    verdict.show(Run(run))
     reasons = without_result(run)
     if reasons:
         further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""

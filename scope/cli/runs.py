@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
+from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.streams import one_line
+from scope.errors import UsageError
+from scope.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scope.engine.kept_runs import KeptRun
+    from scope.archive.runs import KeptRun
 
 Folder = Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -24,9 +28,7 @@ def list_runs(folder: Folder = RUNS, json: Json = False) -> None:
 
     The list says when, what, on which hosts, how it ended, and the size of the folder.
     """
-    from scope.cli.output import print_json
-    from scope.cli.streams import one_line
-    from scope.engine import kept_runs
+    from scope.archive import runs as kept_runs
 
     runs = kept_runs.listed(folder)
     if json:
@@ -47,8 +49,7 @@ def open_report(
     """Open the report of a run in the browser, and print its path."""
     import webbrowser
 
-    from scope.engine import kept_runs
-    from scope.errors import UsageError
+    from scope.archive import runs as kept_runs
 
     report = kept_runs.named(folder, run).report.absolute()
     if not report.exists():
@@ -63,7 +64,7 @@ def remove_runs(
     yes: Yes = False,
 ) -> None:
     """Remove runs, with all that is in their folders."""
-    from scope.engine import kept_runs
+    from scope.archive import runs as kept_runs
 
     _remove([kept_runs.named(folder, name) for name in runs], yes)
 
@@ -81,8 +82,7 @@ def prune(
     With --keep N, all but the newest N are old; with --older DAYS, those before the last DAYS days. With both,
     only runs that are old by both are removed.
     """
-    from scope.engine import kept_runs
-    from scope.errors import UsageError
+    from scope.archive import runs as kept_runs
 
     if keep is None and older is None:
         raise UsageError("--keep or --older: must be given; they say which runs are old")
@@ -94,9 +94,7 @@ def prune(
 
 
 def _remove(runs: Sequence[KeptRun], yes: bool) -> None:
-    from scope.engine import kept_runs
-    from scope.errors import UsageError
-    from scope.units import quantity
+    from scope.archive import runs as kept_runs
 
     _print(runs)
     total = quantity(sum(run.size_bytes for run in runs), "B")
@@ -123,12 +121,7 @@ def _object(run: KeptRun) -> dict[str, Any]:
 
 
 def _print(runs: Sequence[KeptRun]) -> None:
-    import time
-
-    from scope.cli.output import few_hosts, grid
-    from scope.cli.streams import one_line
     from scope.report.terminal.console import console
-    from scope.units import quantity
 
     rows = [
         [

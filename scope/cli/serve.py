@@ -29,7 +29,7 @@ def command(
     The printed address contains a token; requests without it are refused. $SCOPE_TOKEN sets the token.
     Connections are not encrypted: from other hosts, use ssh -L or an HTTPS reverse proxy.
     """
-    from scope.engine.repository import Repository
-    from scope.engine.web.server import serve
+    from scope.archive.repository import Repository
+    from scope.archive.serve.server import serve
 
     serve(Repository(folder), runs, host, port, uploads, lambda address: typer.echo(address))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import RunFolder
+from scope.cli.output import print_json
+from scope.errors import UsageError
 
 if TYPE_CHECKING:
     from scope.statistics.summary import Summary
@@ -64,15 +66,12 @@ def show_run(
     top500: bool = False,
 ) -> None:
     """Print the results of a run that patterns choose, as tables or in another form."""
-    from scope.catalog.catalog import read as read_catalog
-    from scope.cli.output import print_json
-    from scope.report.run.contents import located
+    from scope.findings.results import Run
     from scope.report.run.selection import select
     from scope.report.terminal.listing import listing, rows
-    from scope.statistics.summarise import read_summaries
 
-    directory = located(run)
-    chosen = select(read_summaries(run), patterns)
+    known = Run(run)
+    chosen = select(known.statistics, patterns)
     shown = chosen if every else [summary for summary in chosen if summary.primary]
     if json:
         print_json(rows(shown))
@@ -83,19 +82,16 @@ def show_run(
     else:
         from scope.report.terminal import simulation
         from scope.report.terminal.console import console
-        from scope.simulation.record import read as read_simulation
 
-        simulated = read_simulation(directory)
-        if simulated is not None:
-            console().print(simulation.validated(simulated))
-            console().print(simulation.programs(simulated))
-        console().print(listing(shown, read_catalog(directory.benchmarks), verbose))
+        if known.simulation is not None:
+            console().print(simulation.validated(known.simulation))
+            console().print(simulation.programs(known.simulation))
+        console().print(listing(shown, known.benchmarks, verbose))
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
     """Print the profile of a monitored program."""
     from scope.cli.monitor import show_profile
-    from scope.errors import UsageError
     from scope.report.profile import contents
 
     if patterns:
@@ -108,29 +104,28 @@ def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
 
 def _show_applications(run: Path, patterns: list[str]) -> None:
     """Print the operations and messages of applications, their times on each number of ranks, and the scaling."""
-    from scope.errors import UsageError
-    from scope.report.run import applications, contents
+    from scope.findings.results import Run
+    from scope.report.run import applications
     from scope.report.terminal.console import console
 
     if patterns:
         raise UsageError(f"{patterns[0]}: --applications shows all applications of a run and takes no patterns")
-    read = contents.read(run)
-    found = read.models.applications
+    known = Run(run)
+    found = known.models.applications
     if not found:
         raise UsageError(f"--applications: {run} has no application with a result")
     screen = console()
     for table in (
-        applications.characterisation(found, read.catalog),
-        applications.times(read.models, read.catalog),
+        applications.characterisation(found, known.benchmarks),
+        applications.times(known.models, known.benchmarks),
     ):
         screen.print(applications.drawn(table))
         screen.print()
-    for line in applications.laws(found, read.catalog):
+    for line in applications.laws(found, known.benchmarks):
         screen.print(line)
 
 
 def _print_hpl(summaries: list[Summary]) -> None:
-    from scope.errors import UsageError
     from scope.report.terminal import hpl
 
     if not any(summary.benchmark == hpl.BENCHMARK for summary in summaries):
@@ -140,15 +135,13 @@ def _print_hpl(summaries: list[Summary]) -> None:
 
 
 def _print_top500(run: Path) -> None:
-    from scope.errors import UsageError
-    from scope.machine.machine import Machine
+    from scope.findings.results import Run
     from scope.models.computation.linpack_rates import BENCHMARK
-    from scope.models.derive import read_models
     from scope.report.terminal import top500
-    from scope.rundirectory import RunDirectory, read_json
 
-    rates = read_models(run).linpack
+    known = Run(run)
+    rates = known.models.linpack
     if rates is None:
         raise UsageError(f"--top500: the run must have valid cases of {BENCHMARK}")
-    for line in top500.lines(rates, read_json(RunDirectory(run).machine, Machine)):
+    for line in top500.lines(rates, known.machine):
         typer.echo(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output, RunFolder
+from scope.cli.output import print_json
 from scope.cli.settings import Given, takes
+from scope.errors import UsageError
 from scope.settings.simulation import SimulationSettings
 from scope.settings.table import declared
 
 if TYPE_CHECKING:
-    from scope.engine.simulate import Simulated
+    from scope.engine.simulate.simulate import Simulated
     from scope.simulation.record import Simulation
     from scope.statistics.summary import Summary
 
@@ -65,10 +68,9 @@ def command(
     on this machine.
     """
     from scope.cli.progress import run_progress
-    from scope.engine import offers as several
-    from scope.engine import simulate
-    from scope.engine.simulation_request import SimulateOptions
-    from scope.errors import UsageError
+    from scope.engine.simulate import offers as several
+    from scope.engine.simulate import simulate
+    from scope.engine.simulate.request import SimulateOptions
 
     changes = _changes(choose or [])
     if offers is not None:
@@ -90,8 +92,6 @@ def command(
         return
     made = simulate.simulate(run, options, run_progress)
     if json:
-        from scope.cli.output import print_json
-
         print_json(_as_json(made))
     else:
         from scope.report.terminal import simulation
@@ -111,7 +111,6 @@ def command(
 
 def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
     """Print how wrong the simulation is, once for all offers, then these side by side."""
-    from scope.cli.output import print_json
     from scope.report.terminal import simulation
     from scope.report.terminal.console import console
     from scope.rundirectory import spelt
@@ -134,18 +133,12 @@ def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
 
 def _refuse_beside_offers(given: Sequence[str]) -> None:
     """Raise UsageError for an option of one change beside a file of several."""
-    from scope.errors import UsageError
-
     if given:
         raise UsageError(f"{given[0]}: cannot be given beside --offers, whose file has the changes of each offer")
 
 
 def _words(program: str | None) -> list[str] | None:
     """Split a program and its arguments as a shell would; UsageError where a quotation mark is open."""
-    import shlex
-
-    from scope.errors import UsageError
-
     try:
         return None if program is None else shlex.split(program)
     except ValueError as error:
@@ -154,8 +147,6 @@ def _words(program: str | None) -> list[str] | None:
 
 def _changes(words: list[str]) -> dict[str, float]:
     """Read the changes; UsageError for a word that is no `key=number`, and for a key that is given twice."""
-    from scope.errors import UsageError
-
     found: dict[str, float] = {}
     for word in words:
         key, _, text = word.partition("=")

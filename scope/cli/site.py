@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from scope.cli.output import written
 from scope.cli.repository import Place
 
 
@@ -29,10 +30,9 @@ def command(
 
     Reports are written once; most take about a second.
     """
-    from scope.cli.output import written
+    from scope.archive.repository import Repository
+    from scope.archive.site.site import build
     from scope.cli.progress import stage_progress
-    from scope.engine.repository import Repository
-    from scope.engine.site import build
     from scope.models.published.machines import machines
 
     with stage_progress("writing") as stage:

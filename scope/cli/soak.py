@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from scope.cli.options import Json, Output, Resume
+from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.experiment import Experiment
 from scope.settings.programs import SoakSettings
@@ -32,10 +34,7 @@ def command(
 
     Ctrl-C ends the soak early with a valid result; --resume goes on for the rest of its duration.
     """
-    import sys
-
     from scope.cli.campaign import show
-    from scope.cli.output import resumable
     from scope.cli.progress import campaign_progress
     from scope.engine import campaign, soak
 

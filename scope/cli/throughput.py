@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scope.cli.options import Json, Output, Resume
+from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
+from scope.errors import UsageError
 from scope.settings.experiment import Experiment
 from scope.settings.programs import MixSettings
 from scope.settings.table import chosen, declared
@@ -31,13 +34,9 @@ def command(
     In every round, each job runs once alone, and all jobs of the mix run side by side on the slots of the hosts.
     Ctrl-C leaves a valid run; --resume measures the rounds that are missing.
     """
-    import sys
-
-    from scope.cli.output import resumable
     from scope.cli.progress import mix_progress
     from scope.cli.show import show_run
     from scope.engine import throughput
-    from scope.errors import UsageError
     from scope.rundirectory import spelt
 
     if (mix is None) == (resume is None):

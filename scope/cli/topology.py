@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from scope import units
 from scope.cli.options import Json
+from scope.cli.output import print_json, written
 from scope.cli.settings import Given, takes
 from scope.settings.experiment import Experiment
 from scope.settings.table import chosen
@@ -41,7 +44,6 @@ def discover(
     The result is a topology.toml. No switch is queried and nothing is assumed: the groups follow from the rates of
     isolated transfers between pairs of hosts, and from which concurrent transfers slow each other.
     """
-    from scope.cli.output import print_json, written
     from scope.cli.progress import stage_progress
     from scope.engine import topology as engine
     from scope.rundirectory import write_text
@@ -74,7 +76,6 @@ def load(
     Loads are 10, 50, 80 and 100 % of the rate that the file predicts. What arrives is compared with this rate, and
     small messages are timed beside the load.
     """
-    from scope.cli.output import print_json
     from scope.cli.progress import stage_progress
     from scope.engine import topology as engine
 
@@ -96,7 +97,6 @@ def show(
     json: Json = False,
 ) -> None:
     """Draw a topology: groups, rates, shared media, exceptions."""
-    from scope.cli.output import written
     from scope.rundirectory import write_text
     from scope.topology import topology
 
@@ -113,7 +113,6 @@ def show(
 
 
 def _print_loads(loaded: Loaded) -> None:
-    from scope import units
     from scope.findings.load.trunk_below_topology import DELIVERS
     from scope.report.terminal.console import console
 
@@ -145,7 +144,6 @@ def _streams(one: LoadedCut) -> str:
 def _interval(values: list[float], unit: str) -> str:
     import numpy as np
 
-    from scope import units
     from scope.statistics.order_statistics import median_interval
 
     found = median_interval(np.array(values))
@@ -166,8 +164,6 @@ def _print(found: Discovered) -> None:
 
 
 def _draw(topology: Topology) -> None:
-    import sys
-
     from scope.report.terminal.console import console, draws
     from scope.topology import drawing
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scope.cli.options import Output
+from scope.cli.output import resumable, written
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.comparing import ComparisonSettings
 from scope.settings.experiment import Experiment
@@ -15,7 +17,7 @@ from scope.settings.searches import LinpackSearch, StorageSearch
 from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
-    from scope.engine.tune import Tuned
+    from scope.engine.tune.linpack import Tuned
 
 
 HERE = chosen(Experiment, "seed", "mpi", "hosts", "hostfile", "interface", "oversubscribe")
@@ -35,21 +37,18 @@ def linpack(
     """Find good settings of LINPACK for this machine.
 
     They are N, NB, process grid, broadcast, row exchange and look-ahead. The times of all settings are predicted
-    from short measurements; the best ones are measured, first at small N. The run directory also holds tune.json,
-    tuning.txt, HPL.dat and best.toml.
+    from short measurements; the best ones are measured, first at small N. The run directory also holds
+    tune.json, tuning.txt, HPL.dat and best.toml.
     """
-    import sys
-
-    from scope.cli.output import resumable
     from scope.cli.progress import run_progress
-    from scope.engine import tune
+    from scope.engine.tune import linpack
 
     with resumable("scope tune linpack"):
         if resume is not None:
             refuse_beside(resume, search, given, output=output)
-            tuned = tune.resume(resume, run_progress)
+            tuned = linpack.resume(resume, run_progress)
         else:
-            tuned = tune.tune(LinpackSearch(**search), given, output, run_progress, sys.argv)
+            tuned = linpack.tune(LinpackSearch(**search), given, output, run_progress, sys.argv)
     _show(tuned, json)
     raise typer.Exit(0 if tuned.well else 1)
 
@@ -68,15 +67,13 @@ def storage(
     predicted from a few; the best ones are measured. The run directory also holds tune-storage.json, tuning.txt
     and best.toml.
     """
-    import sys
-
     from scope.cli.progress import run_progress
-    from scope.engine import tune_storage
+    from scope.engine.tune import storage
     from scope.report.terminal import storage_tuning
     from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
-    tuned = tune_storage.tune(StorageSearch(**search), given, output, run_progress, sys.argv)
+    tuned = storage.tune(StorageSearch(**search), given, output, run_progress, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:
@@ -98,16 +95,13 @@ def blas(
     OPENBLAS_CORETYPE chooses them. Products of matrices are measured with the kernels in use and, in turn, with
     each other kind that these processors can run. The folder holds tune-blas.json and the runs of both sides.
     """
-    import sys
-
-    from scope.cli.output import written
     from scope.cli.progress import stage_progress
     from scope.comparison.kernels import FILE
-    from scope.engine import tune_blas
+    from scope.engine.tune import blas
     from scope.report.terminal.console import console
 
     with stage_progress() as stage:
-        tuned = tune_blas.tune(given.get("mpi"), ComparisonSettings(**measuring).time_s, output, stage, sys.argv)
+        tuned = blas.tune(given.get("mpi"), ComparisonSettings(**measuring).time_s, output, stage, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:

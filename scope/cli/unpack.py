@@ -16,6 +16,6 @@ def command(
 
     All commands read the folder; only the user who measured a run can resume it.
     """
-    from scope.engine import packing
+    from scope.archive import packing
 
     typer.echo(packing.unpack(file, folder))

@@ -10,7 +10,6 @@ import numpy as np
 
 from scope import units
 from scope.catalog.catalog import Catalog
-from scope.catalog.catalog import read as read_catalog
 from scope.comparison import effect, machines, run_effect, significance, states
 from scope.comparison.comparison import (
     VERDICTS,
@@ -24,15 +23,14 @@ from scope.comparison.comparison import (
 from scope.comparison.effect import Effect
 from scope.comparison.run_effect import RunEffect
 from scope.comparison.significance import Difference
-from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.machine.machine import Machine
 from scope.plan.case import Case, Key
 from scope.plan.case import key as key_of
-from scope.rundirectory import FORMAT, RunDirectory, read_json
+from scope.rundirectory import FORMAT
 from scope.samples.samples import Floats
 from scope.statistics.course import Course
 from scope.statistics.false_discoveries import adjusted
-from scope.statistics.summarise import read_statistics
 from scope.statistics.summary import Summary
 
 LAUNCHES_FOR_VERDICT = 4
@@ -59,8 +57,8 @@ class Side:
     catalog: Catalog
     summaries: dict[Question, Summary]
     """The headline figures."""
-    course: Course | None
-    """The states of the machine; None in runs of before they were recorded."""
+    course: Course
+    """The states of the machine."""
     beside: dict[Question, list[Summary]] = field(default_factory=dict)
     """The figures under other definitions of time."""
 
@@ -165,20 +163,13 @@ def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machi
 
 def read_side(path: Path) -> Side:
     """Read what a comparison needs of a run; UsageError when a file is missing or wrong."""
-    if not path.is_dir():
-        what = "not a directory" if path.exists() else "missing"
-        raise UsageError(f"{path}: {what}; a run directory is allowed, such as runs/latest")
-    directory = RunDirectory(path)
-    if directory.samples.exists() and not directory.statistics.exists():
-        raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it from the samples")
-    statistics = read_statistics(path)
-    summaries = {(one.key, one.metric): one for one in statistics.summaries if one.primary}
+    run = Run(path)
+    summaries = {(summary.key, summary.metric): summary for summary in run.statistics.primary}
     beside: dict[Question, list[Summary]] = {}
-    for one in statistics.summaries:
-        if not one.primary:
-            beside.setdefault((one.key, one.metric), []).append(one)
-    machine, catalog = read_json(directory.machine, Machine), read_catalog(directory.benchmarks)
-    return Side(str(path), machine, catalog, summaries, statistics.course, beside)
+    for summary in run.statistics:
+        if not summary.primary:
+            beside.setdefault((summary.key, summary.metric), []).append(summary)
+    return Side(str(path), run.machine, run.benchmarks, summaries, run.course, beside)
 
 
 def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:

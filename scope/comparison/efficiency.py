@@ -16,16 +16,13 @@ from typing import Literal
 from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT, Catalog
-from scope.catalog.catalog import read as read_catalog
 from scope.comparison.letters import letter
-from scope.errors import UsageError
-from scope.models.derive import read_models
+from scope.findings.results import Run
 from scope.models.ladder.rung import Ladder, Rung
 from scope.plan.placement import ALL
-from scope.rundirectory import FORMAT, RunDirectory
+from scope.rundirectory import FORMAT
 from scope.statistics.ratio import PerLaunch, ratio
-from scope.statistics.summarise import read_summaries
-from scope.statistics.summary import Summary, headlines
+from scope.statistics.summary import Summary
 from scope.strict import Strict
 
 Kind = Literal["arithmetic", "memory", "messages"]
@@ -153,15 +150,12 @@ def _by_way(runs: list[dict[str, Efficiency]]) -> Iterator[list[Efficiency | Non
 
 
 def _run(path: Path, side: str, lacking: list[str]) -> Iterator[_Found]:
-    directory = RunDirectory(path)
-    if not directory.statistics.is_file():
-        raise UsageError(f"{directory.statistics}: missing; `scope analyze {path}` derives it")
-    catalog = read_catalog(directory.benchmarks)
-    summaries = [one for one in headlines(read_summaries(path)) if one.median]
-    yield from _arithmetic(summaries, catalog, side, lacking)
-    yield from _memory(summaries, catalog, side, lacking)
-    if directory.models.is_file():
-        for ladder in read_models(path).ladders:
+    run = Run(path)
+    summaries = [summary for summary in run.headlines if summary.median]
+    yield from _arithmetic(summaries, run.benchmarks, side, lacking)
+    yield from _memory(summaries, run.benchmarks, side, lacking)
+    if run.directory.models.is_file():
+        for ladder in run.models.ladders:
             yield from _messages(ladder)
 
 

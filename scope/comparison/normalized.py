@@ -16,14 +16,12 @@ import numpy as np
 
 from scope.catalog.benchmark import Role
 from scope.catalog.catalog import Catalog
-from scope.catalog.catalog import read as read_catalog
 from scope.comparison import effect, machines
 from scope.errors import UsageError
-from scope.machine.machine import Machine
+from scope.findings.results import Run
 from scope.plan.case import Case, Key
-from scope.rundirectory import FORMAT, RunDirectory, read_json
-from scope.statistics.summarise import read_summaries
-from scope.statistics.summary import Summary, headlines
+from scope.rundirectory import FORMAT
+from scope.statistics.summary import Summary
 from scope.strict import Strict
 
 CHANGEABLE: set[Role] = {"method", "parallel", "layout", "call", "path"}
@@ -74,20 +72,16 @@ def normalized(baseline: Path, run: Path) -> Normalized:
 
     UsageError when a file is missing or wrong, or the machines are different ones.
     """
-    base, modified = RunDirectory(baseline), RunDirectory(run)
-    for directory in (base, modified):
-        if not directory.statistics.is_file():
-            raise UsageError(f"{directory.statistics}: missing; `scope analyze {directory.path}` derives it")
-    builds = [read_json(directory.machine, Machine) for directory in (base, modified)]
-    if different := machines.obstacles(*builds):
+    base, modified = Run(baseline), Run(run)
+    if different := machines.obstacles(base.machine, modified.machine):
         names = ", ".join(one.name for one in different)
         raise UsageError(f"{run}: different machine than {baseline} ({names}); --normalized needs the same one")
-    catalog = read_catalog(modified.benchmarks)
-    references = {(one.key, one.metric): one for one in headlines(read_summaries(baseline))}
+    catalog = modified.benchmarks
+    references = {(one.key, one.metric): one for one in base.headlines}
     cases: list[NormalizedCase] = []
     lacking: list[str] = []
     same_run = base.path.resolve() == modified.path.resolve()
-    for one in headlines(read_summaries(run)):
+    for one in modified.headlines:
         if catalog[one.benchmark].metric[one.metric].role != "result":
             continue
         key = unmodified(one, catalog)
@@ -103,7 +97,7 @@ def normalized(baseline: Path, run: Path) -> Normalized:
         format=FORMAT,
         baseline=str(baseline),
         run=str(run),
-        optimized=machines.optimized(*builds),
+        optimized=machines.optimized(base.machine, modified.machine),
         cases=cases,
         without_unmodified=list(dict.fromkeys(lacking)),
     )

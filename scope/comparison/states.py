@@ -20,9 +20,9 @@ NO_MORE = 1.25
 """A change of no more than so many times the sentinel's logarithm may be that of the state."""
 
 
-def change(a: Course | None, b: Course | None) -> StateChange | None:
+def change(a: Course, b: Course) -> StateChange | None:
     """Return how the states of two runs differ; None where they do not, or where nothing is known of them."""
-    if a is None or b is None or not (a.states and b.states):
+    if not (a.states and b.states):
         return None
     longest = [max(course.states, key=lambda state: state.share) for course in (a, b)]
     sentinel = _ratios(*longest)

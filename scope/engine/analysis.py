@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from scope.campaign import is_campaign
 from scope.findings.finding import Findings
-from scope.findings.read import context_of
+from scope.findings.results import Run, derived
 from scope.findings.run import find_all
-from scope.profiles.monitored_run import is_monitored
-from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
-from scope.samples.samples import Samples
+from scope.programs.campaign import is_campaign
+from scope.programs.profiles.monitored_run import is_monitored
+from scope.rundirectory import FORMAT, note_checksums, write_json
 from scope.statistics.summary import Summaries
 
 Kind = Literal["run", "monitored", "campaign"]
@@ -22,25 +21,28 @@ def kind_of(folder: Path) -> Kind:
     return "campaign" if is_campaign(folder) else "monitored" if is_monitored(folder) else "run"
 
 
-def analyze(run: Path) -> Samples:
-    """Write statistics.json, models.json and findings.json of the run directory `run`, each in one step.
+def analyze(run: Path) -> Run:
+    """Write statistics.json, models.json and findings.json of a run directory, each in one step.
 
-    Return the samples from which they were derived.
+    Return the run as it was derived from its samples.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
-    directory = RunDirectory(run)
-    context = context_of(run)
-    statistics = Summaries(format=FORMAT, summaries=context.summaries, course=context.course)
+    found = derived(run)
+    found = found.replaced(findings=find_all(found))
+    directory = found.directory
+    statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
     write_json(directory.statistics, statistics)
-    write_json(directory.models, context.models)
-    write_json(directory.findings, Findings(format=FORMAT, findings=find_all(context)))
+    write_json(directory.models, found.models)
+    write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
     note_checksums(run, [directory.statistics, directory.models, directory.findings])
-    return context.samples
+    return found
 
 
-def explain(run: Path) -> Path:
-    """Derive everything from a run's samples and draw its report; return the report."""
+def explain(run: Path) -> Run:
+    """Derive everything from a run's samples, draw its report, and return the run."""
     from scope.report.run import page
 
-    return page.write(run, samples=analyze(run))
+    found = analyze(run)
+    page.write(found)
+    return found

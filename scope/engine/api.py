@@ -6,10 +6,10 @@ from pathlib import Path
 
 from scope.comparison import compare as comparing
 from scope.comparison.comparison import Comparison
-from scope.engine import run as runs
 from scope.engine.progress import RunProgress, silent
-from scope.engine.results import Run
+from scope.engine.run import run as runs
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.plan.experiment import COMMAND_LINE, asked_for, resolve
 from scope.settings.experiment import Experiment
 from scope.settings.kinds import did_you_mean

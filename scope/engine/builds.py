@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from scope.build import collectives, installations, native
 from scope.build.active_messages import provider_for
 from scope.build.collectives import CollectivesBuild
+from scope.build.mpi import registry
 from scope.errors import ScopeError
 from scope.launch import active_messages
 from scope.launch.cluster import Cluster, run_once_per_host
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.mpi import registry
 from scope.settings.hosts import HostSlots
 
 COMPILE_S = 900

@@ -8,13 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scope.campaign import campaign
-from scope.campaign import folder as folders
-from scope.campaign.analysis import Analysis, analyse
-from scope.campaign.folder import CampaignFolder, Head, Kind
-from scope.campaign.record import read
-from scope.campaign.starting import Starter, starter
-from scope.campaign.study import read as read_study
 from scope.engine.directories import locked
 from scope.engine.progress import CampaignProgress
 from scope.engine.signals import STOP_RUN, as_interrupt
@@ -24,6 +17,13 @@ from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Finding, Findings
 from scope.plan.experiment import COMMAND_LINE
 from scope.private import refuse_foreign
+from scope.programs.campaign import campaign
+from scope.programs.campaign import folder as folders
+from scope.programs.campaign.analysis import Analysis, analyse
+from scope.programs.campaign.folder import CampaignFolder, Head, Kind
+from scope.programs.campaign.record import read
+from scope.programs.campaign.starting import Starter, starter
+from scope.programs.campaign.study import read as read_study
 from scope.rundirectory import FORMAT, RunDirectory, write_json, write_text
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from scope import exports
 from scope.engine.analysis import Kind, kind_of
 from scope.errors import UsageError
-from scope.profiles import exports as profile_exports
-from scope.profiles import folder, trace
-from scope.profiles.merged import PROFILE, merge, read
+from scope.exchange import exports
+from scope.findings.results import Run
+from scope.programs.profiles import exports as profile_exports
+from scope.programs.profiles import folder, trace
+from scope.programs.profiles.merged import PROFILE, merge, read
 from scope.report.run.selection import select
 from scope.rundirectory import RunDirectory
 
@@ -36,8 +36,8 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> e
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}{hint}")
     if not monitored:
-        read_all = [exports.results(run) for run in runs]
-        return exports.writer(name)([replace(one, summaries=select(one.summaries, patterns)) for one in read_all])
+        chosen = [run.replaced(statistics=select(run.statistics, patterns)) for run in map(Run, runs)]
+        return exports.writer(name)(chosen)
     if patterns:
         raise UsageError(f"--only {patterns[0]}: chooses benchmarks, but {runs[0]} is a monitored run")
     if name == CHROME:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope import imports
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
 from scope.checksum import with_checksum
@@ -19,16 +18,17 @@ from scope.engine import monitor
 from scope.engine.analysis import explain
 from scope.engine.directories import make_latest, new_directory
 from scope.errors import UsageError
-from scope.imports import Figure, Reading
-from scope.imports.lines import Line, decoded, lines
+from scope.exchange import imports
+from scope.exchange.imports import Figure, Reading
+from scope.exchange.imports.lines import Line, decoded, lines
 from scope.machine.machine import Machine
-from scope.profiles import mpip
+from scope.programs.profiles import mpip
 from scope.rundirectory import (
     FORMAT,
     Imported,
     ImportedFile,
-    Run,
     RunDirectory,
+    RunFile,
     Unread,
     note_checksums,
     read_bytes,
@@ -223,7 +223,7 @@ def _write(
         (directory.imported / f"{number:04d}-{_safe(one.name)}").write_bytes(one.content)
     write_json(
         directory.run,
-        Run(
+        RunFile(
             format=FORMAT,
             scope_version=VERSION,
             name=directory.path.name,

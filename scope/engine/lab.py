@@ -15,7 +15,7 @@ from scope.errors import UsageError
 from scope.lab import description, emulation, faults, fidelity, storage
 from scope.lab.entry import Emulation, signal_command
 from scope.launch import active_messages
-from scope.profiles.program import recognise
+from scope.programs.profiles.program import recognise
 from scope.rundirectory import write_text
 from scope.settings.fault import Disturbance
 from scope.settings.table import declared as declared_settings

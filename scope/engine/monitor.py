@@ -14,21 +14,21 @@ from scope.errors import ScopeError, UsageError
 from scope.findings import profile as kinds
 from scope.findings.finding import Findings
 from scope.findings.profile.facts import Facts
-from scope.profiles import folder as folders
-from scope.profiles import monitored_run, mpip, trace
-from scope.profiles.folder import PROFILES
-from scope.profiles.machine_comparison import FILE as MACHINE_COMPARISON
-from scope.profiles.machine_comparison import (
+from scope.programs.profiles import folder as folders
+from scope.programs.profiles import monitored_run, mpip, trace
+from scope.programs.profiles.folder import PROFILES
+from scope.programs.profiles.machine_comparison import FILE as MACHINE_COMPARISON
+from scope.programs.profiles.machine_comparison import (
     MachineComparison,
     MeasuredRun,
     compare_with_machine,
     measured_run,
     newest,
 )
-from scope.profiles.merged import PROFILE, merge
-from scope.profiles.monitored_run import MONITOR, Monitored, Options
-from scope.profiles.profile import SUFFIX
-from scope.profiles.records import Merged
+from scope.programs.profiles.merged import PROFILE, merge
+from scope.programs.profiles.monitored_run import MONITOR, Monitored, Options
+from scope.programs.profiles.profile import SUFFIX
+from scope.programs.profiles.records import Merged
 from scope.report.profile.contents import ProfileContents
 from scope.rundirectory import FORMAT, RunDirectory, read_json, read_text, write_json, write_text
 from scope.version import VERSION

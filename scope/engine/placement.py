@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from scope.build import installations
-from scope.campaign import folder as folders
-from scope.campaign.allocation import pairings
-from scope.campaign.folder import Head
-from scope.campaign.study import made, named, starts_ranks
 from scope.engine.campaign import CampaignResult, start
 from scope.engine.progress import CampaignProgress
 from scope.errors import UsageError
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of
 from scope.plan.experiment import COMMAND_LINE, resolve
+from scope.programs.campaign import folder as folders
+from scope.programs.campaign.folder import Head
+from scope.programs.campaign.placement import pairings
+from scope.programs.campaign.study import made, named, starts_ranks
 from scope.settings.programs import PlacementSettings
 
 

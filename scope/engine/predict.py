@@ -8,8 +8,8 @@ from pathlib import Path
 
 from scope.catalog.benchmark import Value
 from scope.catalog.catalog import Catalog, extent
-from scope.engine.results import Run
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.models.prediction.best_grid import ROWS, BestGrid, best_grids, every_rows
 from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from scope.campaign.campaign import Listener as CampaignListener
-from scope.campaign.folder import Head
 from scope.catalog.catalog import Catalog
 from scope.launch.supervision.supervisor import Listener
 from scope.plan.plan import Launch, Plan, PlannedCase
+from scope.programs.campaign.campaign import Listener as CampaignListener
+from scope.programs.campaign.folder import Head
 
 RunProgress = Callable[[Catalog, Plan, Plan], AbstractContextManager[Listener]]
 """Makes the listener of a run from its benchmarks, its plan, and the part of the plan that has no records yet."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scope.campaign import folder as folders
-from scope.campaign.folder import Head
-from scope.campaign.study import made, named, starts_ranks
 from scope.engine.campaign import CampaignResult, start
 from scope.engine.progress import CampaignProgress
 from scope.errors import UsageError
 from scope.plan.experiment import COMMAND_LINE, resolve
+from scope.programs.campaign import folder as folders
+from scope.programs.campaign.folder import Head
+from scope.programs.campaign.study import made, named, starts_ranks
 from scope.settings.programs import SoakSettings
 
 

@@ -12,10 +12,10 @@ from typing import Any
 from scope.build import installations
 from scope.catalog.catalog import read as read_catalog
 from scope.catalog.mix import benchmarks
-from scope.engine import begun_run
 from scope.engine.analysis import explain
 from scope.engine.builds import native_program
 from scope.engine.directories import locked, make_latest, new_directory
+from scope.engine.run import begun_run
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
 from scope.lab.active import active
@@ -26,13 +26,13 @@ from scope.launch.supervision.journal import mend
 from scope.machine import discover
 from scope.machine.machine import Machine
 from scope.private import refuse_foreign
-from scope.rundirectory import FORMAT, Run, RunDirectory, note_checksums, read_json, write_json, write_text
+from scope.programs.throughput import mix as mixes
+from scope.programs.throughput.mix import Mix
+from scope.programs.throughput.rounds import Place
+from scope.programs.throughput.starting import starter
+from scope.rundirectory import FORMAT, RunDirectory, RunFile, note_checksums, read_json, write_json, write_text
 from scope.samples.reader import read as read_samples
 from scope.samples.records import JobRecord, RoundRecord
-from scope.throughput import mix as mixes
-from scope.throughput.mix import Mix
-from scope.throughput.rounds import Place
-from scope.throughput.starting import starter
 from scope.version import VERSION
 
 Listener = Callable[[JobRecord | RoundRecord], None]
@@ -116,7 +116,7 @@ def _place(mix: Mix, where: str, listener: Listener) -> _Ready:
 
 
 def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequence[str]) -> None:
-    run = Run(
+    run = RunFile(
         format=FORMAT,
         scope_version=VERSION,
         name=mix.name,

@@ -6,9 +6,9 @@ and the first rank of every host would be bound to the same processor.
 
 from __future__ import annotations
 
+from scope.build.mpi.implementation import Conditions
+from scope.build.mpi.registry import FAMILIES
 from scope.lab.active import INTERFACE, MANAGEMENT
-from scope.mpi.implementation import Conditions
-from scope.mpi.registry import FAMILIES
 
 EMULATED = Conditions(shared_kernel=True, one_host=False, interface=INTERFACE)
 

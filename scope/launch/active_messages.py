@@ -10,12 +10,12 @@ import secrets
 from collections.abc import Iterable
 
 from scope.build import active_messages
+from scope.build.mpi import registry
+from scope.build.mpi.implementation import Conditions
 from scope.errors import UsageError
 from scope.lab.active import INTERFACE, ActiveLab, active
 from scope.launch.launcher import MpiProgram, Site
 from scope.machine.machine import MpiInstallation
-from scope.mpi import registry
-from scope.mpi.implementation import Conditions
 from scope.plan.case import over_active_messages
 from scope.settings.transports import ACTIVE_MESSAGES, WITHOUT_FLOW_CONTROL
 

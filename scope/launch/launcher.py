@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Protocol
 
 from scope.build.active_messages import PROVIDER_NAME
+from scope.build.mpi import registry
+from scope.build.mpi.implementation import Conditions, MpiFamily
 from scope.machine.links import fabric_adapter_present
 from scope.machine.machine import MpiInstallation
-from scope.mpi import registry
-from scope.mpi.implementation import Conditions, MpiFamily
 from scope.plan.case import over_active_messages
 from scope.settings.experiment import Binding
 from scope.settings.hosts import HostSlots

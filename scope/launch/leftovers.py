@@ -21,8 +21,8 @@ from pathlib import Path
 
 import psutil
 
+from scope.build.mpi import registry
 from scope.errors import ScopeError
-from scope.mpi import registry
 from scope.private import YOUNG_S, refuse_shared
 
 MEMORY = Path("/dev/shm")

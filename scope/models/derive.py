@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scope.catalog.catalog import Catalog
-from scope.machine.machine import Machine
 from scope.models.communication.congestion import congestion
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.network_steps import name_steps
@@ -27,7 +25,6 @@ from scope.models.scaling.saturation import saturations
 from scope.models.scaling.speedup import speedups
 from scope.rundirectory import FORMAT, RunDirectory, read_json
 from scope.samples.samples import Samples
-from scope.statistics.summary import Summary
 from scope.topology.topology import Topology
 
 
@@ -36,18 +33,12 @@ def read_models(run: Path) -> Models:
     return read_json(RunDirectory(run).models, Models)
 
 
-def derive(
-    summaries: list[Summary],
-    machine: Machine,
-    samples: Samples,
-    catalog: Catalog,
-    topology: Topology | None = None,
-) -> Models:
+def derive(measurements: Measurements, samples: Samples, topology: Topology | None = None) -> Models:
     """Fit all models, build all ladders, decompose the pair matrices, and derive what more processes give.
 
     `topology` tells which hosts stand on one switch; None where nobody knows.
     """
-    measurements = Measurements(summaries, machine, samples.launches, catalog)
+    machine, catalog = measurements.machine, measurements.catalog
     fits, not_fitted = fit_all(measurements)
     fits = name_breaks(fits, samples.launches, machine.environment, catalog)
     phases = phases_by_rank(samples, catalog)

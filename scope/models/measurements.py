@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from scope.statistics.summary import Summary, headlines
 class Measurements:
     """Everything that a run measured, with the catalog of its benchmarks."""
 
-    summaries: list[Summary]
+    summaries: Sequence[Summary]
     machine: Machine
     launches: list[LaunchRecord]
     catalog: Catalog

@@ -48,8 +48,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals.update(
-        style=lambda: Markup(_template("report.css")),
-        script=lambda: Markup("\n".join(_template(name) for name in _SCRIPTS)),
+        style=lambda: Markup(template_text("report.css")),
+        script=lambda: Markup("\n".join(template_text(name) for name in _SCRIPTS)),
         version=VERSION,
         direction=wording.direction,
         definition=wording.definition,
@@ -89,7 +89,7 @@ def alone(figures: Iterable[Figure]) -> str:
     When its script has run, the element `written` holds them as SVG, by their keys, in JSON.
     """
     frame = environment()
-    frame.globals["script"] = lambda: Markup("\n".join(_template(name) for name in ("figures.js", "alone.js")))
+    frame.globals["script"] = lambda: Markup("\n".join(template_text(name) for name in ("figures.js", "alone.js")))
     words = {
         one.key: {**plot(one), "title": one.title, "caption": one.caption, "origins": stamp(one)}
         for one in figures
@@ -112,5 +112,6 @@ def _code(text: str) -> Markup:
     )
 
 
-def _template(name: str) -> str:
+def template_text(name: str) -> str:
+    """Return the text of a file among the templates, such as a script."""
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from scope.errors import UsageError
 from scope.plan.case import Batch, Case
 from scope.plan.plan import Launch
 from scope.plan.plan import read as read_plan
-from scope.rundirectory import Run, RunDirectory, explain, read_bytes, read_json, refuse_future
+from scope.rundirectory import RunDirectory, RunFile, explain, read_bytes, read_json, refuse_future
 from scope.samples.records import (
     CaseRecord,
     EndRecord,
@@ -49,7 +49,7 @@ def read(run_directory: Path, catalog: Catalog) -> Samples:
     line, key, value and what is allowed for a future format, and where all lines are damaged.
     """
     run = RunDirectory(run_directory)
-    read_json(run.run, Run)
+    read_json(run.run, RunFile)
     launches: dict[tuple[int, int], LaunchRecord] = {}
     ends: list[EndRecord] = []
     sentinels: list[SentinelRecord] = []

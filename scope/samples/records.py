@@ -220,6 +220,9 @@ class RankState(Strict):
     arrived: bool
     """Whether it had reached the point that the others waited at."""
 
+    def __str__(self) -> str:
+        return f"rank {self.rank} on {self.host} ({self.state})"
+
 
 class OverRanks(Strict):
     """A count of every rank."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scope.build import logicals
-from scope.engine import checks
+from scope.engine import doctor
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded
 from tests.messages import mentions
@@ -52,7 +52,7 @@ def test_a_compiler_that_reads_true_otherwise_than_mpi_writes_it_is_found(
     assert found is not None
     assert "MPI_LAND of .true. and .true. reads .false." in found
     assert not any("reads .true." in each for each in found), "always .false., as the source says"
-    (check,) = checks.logical(embedded)
+    (check,) = doctor.logical(embedded)
     assert (check.ok, check.name) == (False, f"LOGICAL, openmpi {embedded.version}")
     assert mentions(check.found, "nvfortran ... -1 ... MPI_LAND of .true. and .true. reads .false.")
     assert check.advice
@@ -64,7 +64,7 @@ def test_a_compiler_that_reads_the_lowest_bit_gets_along_with_mpi(
     embedded: MpiInstallation,
 ) -> None:
     assert logicals.wrong(logicals.of(nvfortran), embedded) == []
-    (check,) = checks.logical(embedded)
+    (check,) = doctor.logical(embedded)
     said = "reductions are right for nvfortran (.true. is -1), no second compiler to disagree with"
     assert (check.ok, check.found) == (True, said)
 
@@ -82,6 +82,6 @@ def test_without_a_fortran_compiler_nothing_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(logicals, "COMPILERS", ("no-such-fortran",))
-    (check,) = checks.logical(embedded)
+    (check,) = doctor.logical(embedded)
     assert check.ok
     assert "Fortran" in check.found

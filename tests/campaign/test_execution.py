@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.campaign.execution import MARK, Outcome, execute
 from scope.errors import UsageError
 from scope.launch.launcher import Command
+from scope.programs.campaign.execution import MARK, Outcome, execute
 from tests.messages import mentions
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from scope.build import installations, single_source
-from scope.campaign import programs
-from scope.campaign.record import RunRecord, read
 from scope.machine.machine import MpiInstallation
-from scope.profiles import monitored_run
-from scope.profiles.merged import merge
+from scope.programs.campaign import programs
+from scope.programs.campaign.record import RunRecord, read
+from scope.programs.profiles import monitored_run
+from scope.programs.profiles.merged import merge
 from tests.cli.scope_command import answered, scope
 from tests.messages import mentions
 
@@ -54,7 +54,7 @@ def test_the_ranks_of_a_command_are_those_of_its_profiles(tmp_path: Path, mpi: M
 
 TIMED = pytest.mark.slow(
     "judges memory over time on a machine that may be busy; tests/campaign/test_features.py finds this growth in "
-    "written profiles, tests/campaign/test_endurance.py the finding in written runs"
+    "written profiles, tests/campaign/test_soak.py the finding in written runs"
 )
 RUNS = 9
 """More than an interval needs: a process that was kept from the processor leaves no time series."""

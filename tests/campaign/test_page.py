@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from scope.campaign.analysis import analyse
-from scope.campaign.folder import Head, head_of
-from scope.campaign.record import RunRecord
-from scope.campaign.study import Value, made
 from scope.findings.campaign import find_all
 from scope.findings.campaign.facts import Facts
+from scope.programs.campaign.analysis import analyse
+from scope.programs.campaign.folder import Head, head_of
+from scope.programs.campaign.record import RunRecord
+from scope.programs.campaign.study import Value, made
 from scope.report.campaign import page as campaign_page
 from scope.report.campaign.sections import sections
 from tests.campaign.records import study

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.campaign import folder as folders
-from scope.campaign import programs
-from scope.campaign.allocation import pairings
-from scope.campaign.features import Routine
-from scope.campaign.folder import CampaignFolder
-from scope.campaign.record import Journal, RunRecord
-from scope.campaign.study import Value, made
 from scope.cli import dispatch
-from scope.engine import published_study
+from scope.engine.reproduce import study as published_study
 from scope.models.published.judgement import KnownValues, compared
 from scope.models.published.reference import StudyScale, beside, load, names
+from scope.programs.campaign import folder as folders
+from scope.programs.campaign import programs
+from scope.programs.campaign.features import Routine
+from scope.programs.campaign.folder import CampaignFolder
+from scope.programs.campaign.placement import pairings
+from scope.programs.campaign.record import Journal, RunRecord
+from scope.programs.campaign.study import Value, made
 from tests.campaign.records import study
 from tests.messages import mentions
 

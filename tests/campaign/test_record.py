@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from scope.campaign.analysis import analyse
-from scope.campaign.folder import head_of
-from scope.campaign.record import Journal, read
-from scope.campaign.study import made
 from scope.errors import UsageError
 from scope.findings.campaign import find_all, runs_missing
 from scope.findings.campaign.facts import Facts
+from scope.programs.campaign.analysis import analyse
+from scope.programs.campaign.folder import head_of
+from scope.programs.campaign.record import Journal, read
+from scope.programs.campaign.study import made
 from tests.campaign.records import record
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from scope.campaign.study import Planned, filled, made, named, read
 from scope.errors import UsageError
+from scope.programs.campaign.study import Planned, filled, made, named, read
 from tests.messages import mentions
 
 PLAIN: dict[str, Any] = {

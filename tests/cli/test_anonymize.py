@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from scope.archive.anonymize import StandIns, anonymize
 from scope.cli import answer
-from scope.engine.anonymize import StandIns, anonymize
-from scope.engine.results import Run
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.rundirectory import read_json
 
 SECRETS = ("pluto17", "cluster.example", "ada", "10.1.2.3", "fe80::1234", "0c:42:a1:00:11:22", "weather")

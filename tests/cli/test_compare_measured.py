@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from scope.comparison.paired import LOOKS
-from scope.engine import interleaved
-from scope.engine.measurement import Setup
+from scope.engine.compare import compare
+from scope.engine.run.measurement import Setup
 from scope.plan.plan import Plan
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import answered, rewrite_times, samples
@@ -27,7 +27,7 @@ CASE = 'mpi = "embedded"\n[sampling]\nbudget_s = 0.05\n[[case]]\nbenchmark = "mp
 
 def measured_once(patch: pytest.MonkeyPatch, time_s: Callable[[dict[str, Any]], float]) -> None:
     """Let a side be measured in its first round only; the times of all rounds are those of `time_s`."""
-    real, kept, now_s = interleaved.measure, dict[str, list[dict[str, Any]]](), count(1e9)
+    real, kept, now_s = compare.measure, dict[str, list[dict[str, Any]]](), count(1e9)
 
     def measure(directory: RunDirectory, plan: Plan, setup: Setup) -> None:
         side = directory.path.name
@@ -44,7 +44,7 @@ def measured_once(patch: pytest.MonkeyPatch, time_s: Callable[[dict[str, Any]], 
                     again["started_unix_s"] = next(now_s)
                 file.write(json.dumps(record | again) + "\n")
 
-    patch.setattr(interleaved, "measure", measure)
+    patch.setattr(compare, "measure", measure)
 
 
 def by_size(record: dict[str, Any]) -> float:

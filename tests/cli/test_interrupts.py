@@ -45,7 +45,7 @@ sys.addaudithook(lambda event, _: event == os.environ["INTERRUPT_AT"] and interr
     "moment",
     [
         *("begin", "scope", "scope.cli", "scope.cli.interrupts", "typer", "scope.cli.run", "pydantic", "numpy"),
-        *("scope.engine.run", "scope.plan.experiment", "subprocess.Popen"),
+        *("scope.engine.run.run", "scope.plan.experiment", "subprocess.Popen"),
     ],
 )
 def test_an_early_interrupt_leaves_no_trace(moment: str, tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from jsonschema import Draft202012Validator
 
 from scope.cli import dispatch
 from scope.machine.machine import MpiInstallation
-from scope.profiles import merged as profiles
-from scope.profiles import profile
-from scope.profiles.merged import Merged
-from scope.profiles.monitored_run import Options, run
-from scope.profiles.traffic import matrix
+from scope.programs.profiles import merged as profiles
+from scope.programs.profiles import profile
+from scope.programs.profiles.merged import Merged
+from scope.programs.profiles.monitored_run import Options, run
+from scope.programs.profiles.traffic import matrix
 from tests.cli.scope_command import SCOPE, Answer, answered, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.messages import mentions

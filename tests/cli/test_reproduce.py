@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scope.cli import dispatch
-from scope.engine.reproduce import fitting
+from scope.engine.reproduce.reproduce import fitting
 from scope.models.published.reference import load, names
 from tests.cli.scope_command import answered, rewrite_times
 

@@ -14,8 +14,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from scope.cli import dispatch
-from scope.engine import own_command, published_places, reproduce_all
-from scope.engine.own_command import Ended
+from scope.engine.reproduce import everything, own_command
+from scope.engine.reproduce import places as published_places
+from scope.engine.reproduce.own_command import Ended
 from scope.errors import ScopeError
 from scope.models.published.reference import ReproductionPlace, Scale, names
 from scope.settings.experiment import Experiment
@@ -56,7 +57,7 @@ def test_all_goes_on_where_it_ended(
             return Ended(130, "", "interrupted", True)
         return Ended(0, json.dumps([ROW]), "", False)
 
-    monkeypatch.setattr(reproduce_all, "run_scope", run)
+    monkeypatch.setattr(everything, "run_scope", run)
     out = tmp_path / "all"
     assert dispatch("reproduce", ["--all", "--quick", "--output", str(out)]) == 0
     assert [words[1] for words in done] == [*names(), "param-nas"], "time that is left is for what had too little"
@@ -196,7 +197,7 @@ def test_an_interrupt_that_comes_with_the_start_ends_the_command(monkeypatch: py
             started.append(self)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("scope.engine.own_command.subprocess.Popen", Interrupted)
+    monkeypatch.setattr("scope.engine.reproduce.own_command.subprocess.Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         own_command.run_scope(["run"])
     (command,) = started

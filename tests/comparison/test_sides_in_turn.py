@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from scope.engine import interleaved
+from scope.engine.compare import compare
 from scope.rundirectory import RunDirectory
 from scope.statistics.summarise import summarise
 from tests.declared import catalog
@@ -17,8 +17,8 @@ from tests.declared import catalog
 
 def test_a_rate_of_a_round_is_its_work_over_its_time(golden_raw: Path) -> None:
     run = SimpleNamespace(directory=RunDirectory(golden_raw), side=SimpleNamespace(catalog=catalog()))
-    found = interleaved._measured(cast(Any, run), launches=1)
-    samples = interleaved.read_samples(golden_raw, catalog())
+    found = compare._measured(cast(Any, run), launches=1)
+    samples = compare.read_samples(golden_raw, catalog())
     rates = [one for one in summarise(samples, catalog()) if one.primary and one.better == "higher" and one.work]
     compared = 0
     for one in rates:

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,13 +18,15 @@ import pandas
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from scope import exports, units
+from scope import units
 from scope.cli import dispatch
 from scope.engine.export import exported
 from scope.errors import UsageError
-from scope.exports import csv as csv_format
+from scope.exchange import exports
+from scope.exchange.exports import csv as csv_format
+from scope.findings.results import Run
 from scope.plan.placement import Placement
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunFile, read_json
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 from tests.declared import described
@@ -135,7 +136,7 @@ def test_what_is_no_text_needs_a_place(
 
 def test_a_trace_shows_what_was_measured_when(golden_run: Path) -> None:
     """By the documented fields: complete events that do not overlap on a thread, counters, names of threads."""
-    run, samples = exports.results(golden_run), exports.results(golden_run).samples
+    run, samples = Run(golden_run), Run(golden_run).raw_samples
     events = json.loads(exported("chrome", [golden_run]))["traceEvents"]
     slices = [one for one in events if one["ph"] == "X"]
     launches = [one for one in slices if one["cat"] == "launch"]
@@ -149,7 +150,7 @@ def test_a_trace_shows_what_was_measured_when(golden_run: Path) -> None:
         assert all(begin <= end for begin, end in ordered)
     first = next(one for one in visits if one["cat"] == "mpi.barrier")
     barrier = next(one for one in samples.cases if one.case.label == first["name"])
-    assert first["ts"] == round((barrier.started_unix_s - run.run.started_unix_s) * 1e6)
+    assert first["ts"] == round((barrier.started_unix_s - run.record.started_unix_s) * 1e6)
     assert first["args"]["isolated repetitions"] == int(barrier.times[0].counted.sum())
     counted = [one for one in events if one["ph"] == "C" and "arithmetic" in one["name"]]
     assert len(counted) == len(samples.sentinels)
@@ -167,7 +168,7 @@ def test_hatchet_gets_a_tree_and_thicket_the_run(golden_run: Path) -> None:
     values = dict(zip(columns, found["data"][node], strict=True))
     assert (values["latency_s"], values["latency_s high"]) == (expected.median, expected.ci_high)
     assert nodes[nodes[node]["parent"]]["label"] == expected.benchmark
-    assert found["run"] == read_json(RunDirectory(golden_run).run, Run).name
+    assert found["run"] == read_json(RunDirectory(golden_run).run, RunFile).name
 
 
 def test_a_check_for_reframe_is_the_runs_cases_and_figures(golden_run: Path, hostile: Path) -> None:
@@ -242,11 +243,11 @@ def test_prometheus_reads_the_gauges(golden_run: Path) -> None:
 
 
 def test_types_of_node_and_bindings_are_series_of_their_own(golden_run: Path) -> None:
-    each = exports.results(golden_run)
-    one = next(one for one in each.figures if one.benchmark == "mpi.barrier")
+    each = Run(golden_run)
+    one = next(one for one in each.headlines if one.benchmark == "mpi.barrier")
     kinds = ("core", "none", "core:type1", "core:type2", "node")
     alike = [one.model_copy(update={"placement": Placement.parse(kind)}) for kind in kinds]
-    run = replace(each, summaries=alike)
+    run = each.replaced(statistics=alike)
     lines = [
         line
         for line in exports.writer("openmetrics")([run]).splitlines()
@@ -280,7 +281,7 @@ def test_a_test_report_tells_wrong_from_slow_from_skipped(golden_run: Path, host
     for name in ("failures", "errors", "skipped"):
         assert int(suite.attrib[name]) == int(before.attrib[name]) + 1
     cases = {one.samples_key for one in read_summaries(hostile) if one.primary}
-    assert int(suite.attrib["tests"]) == len(cases) + len(read_json(RunDirectory(hostile).run, Run).skipped)
+    assert int(suite.attrib["tests"]) == len(cases) + len(read_json(RunDirectory(hostile).run, RunFile).skipped)
     assert "failed: 3 of 4 <bytes>" in [one.attrib["message"] for one in suite.iterfind("testcase/failure")]
 
 

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from scope import exports
 from scope.engine.export import exported
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.machine.machine import Machine
 from scope.models.measurements import Measurements
 from scope.rundirectory import RunDirectory, read_json, write_json
@@ -106,24 +106,24 @@ def test_speeds_and_their_cases(four_hosts: Path) -> None:
 
 
 def test_what_was_not_measured_is_refused(four_hosts: Path) -> None:
-    run = exports.results(four_hosts)
+    run = Run(four_hosts)
     with pytest.raises(UsageError, match="ping-pong"):
         platform(run.measurements)
     with pytest.raises(UsageError, match="node1"):
         platform(
             run.measurements, Topology(origin="measured", group=[GROUPS[0].model_copy(update={"hosts": ["x"]})])
         )
-    nothing = Measurements([], run.machine, run.samples.launches, run.catalog)
+    nothing = Measurements([], run.machine, run.raw_samples.launches, run.benchmarks)
     with pytest.raises(UsageError, match=r"node\.matrix_multiply"):
         platform(nothing)
 
 
 def test_equal_hosts_need_no_speed_where_only_comparisons_count(four_hosts: Path) -> None:
-    run = exports.results(four_hosts)
+    run = Run(four_hosts)
     silent = [
         one for one in run.measurements.headlines if one.unit != "flop/s" and one.benchmark.startswith("mpi.")
     ]
-    measurements = Measurements(silent, run.machine, run.samples.launches, run.catalog)
+    measurements = Measurements(silent, run.machine, run.raw_samples.launches, run.benchmarks)
     with pytest.raises(UsageError, match=r"node\.matrix_multiply"):
         platform(measurements, Topology(origin="measured", group=GROUPS))
     made = platform(measurements, Topology(origin="measured", group=GROUPS), nominal_speed=True)
@@ -134,4 +134,4 @@ def test_equal_hosts_need_no_speed_where_only_comparisons_count(four_hosts: Path
     )
     mixed = run.machine.model_copy(update={"hosts": [other, *others]})
     with pytest.raises(UsageError, match=r"node\.matrix_multiply"):
-        platform(Measurements(silent, mixed, run.samples.launches, run.catalog), nominal_speed=True)
+        platform(Measurements(silent, mixed, run.raw_samples.launches, run.benchmarks), nominal_speed=True)

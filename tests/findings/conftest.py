@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from scope.findings.read import context_of
-from scope.findings.run.context import Context
+from scope.findings.results import Run, derived
 from tests.declared import catalog
 
 
 @pytest.fixture(scope="session")
-def golden_context(golden_raw: Path) -> Context:
+def healthy_run(golden_raw: Path) -> Run:
     """With all benchmarks declared, so that tests can add cases of any."""
-    return replace(context_of(golden_raw), catalog=catalog())
+    return derived(golden_raw).replaced(benchmarks=catalog())

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from scope.findings.find import one_of_each_cause, worst_first
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.operations import fresh_buffers
 from scope.models.prediction.operation_parts import OperationParts
 from scope.statistics.estimate import Estimate
-from tests.findings.contexts import run_kinds, rung_summaries, with_host, with_linear_algebra, with_summaries
 from tests.findings.evidence import evident
+from tests.findings.faulty_runs import run_kinds, rung_summaries, with_host, with_linear_algebra, with_summaries
 from tests.findings.kinds.algorithms import retained
 from tests.findings.test_node import with_blas
 
 
-def with_environment(context: Context, **variables: str) -> Context:
-    return replace(context, machine=context.machine.model_copy(update={"environment": variables}))
+def with_environment(run: Run, **variables: str) -> Run:
+    return run.replaced(machine=run.machine.model_copy(update={"environment": variables}))
 
 
-def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(golden_context: Context) -> None:
-    other = with_blas(golden_context, "Haswell", "avx2", "avx512f")
+def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(healthy_run: Run) -> None:
+    other = with_blas(healthy_run, "Haswell", "avx2", "avx512f")
     assert not run_kinds()["blas_older_processor"](other)  # the run measured no linear algebra
     old = with_linear_algebra(other)
     (by_library,) = run_kinds()["blas_older_processor"](old)
@@ -45,19 +44,19 @@ def test_a_setting_that_chose_the_kernels_is_named_and_not_the_library(golden_co
     ],
 )
 def test_huge_pages_are_no_advice_where_the_run_has_them(
-    mode: str, tunables: str, huge: bool, root: bool, golden_context: Context
+    mode: str, tunables: str, huge: bool, root: bool, healthy_run: Run
 ) -> None:
-    context = with_host(golden_context, transparent_huge_pages=mode)
-    context = with_environment(context, **({"GLIBC_TUNABLES": tunables} if tunables else {}))
-    advice = fresh_buffers.advice(context, 1e-3, 1e-4)
+    run = with_host(healthy_run, transparent_huge_pages=mode)
+    run = with_environment(run, **({"GLIBC_TUNABLES": tunables} if tunables else {}))
+    advice = fresh_buffers.advice(run, 1e-3, 1e-4)
     assert {"1.00 ms", "100 µs"} <= set(re.findall(r"[\d.]+ .?s\b", advice))
     assert ("huge pages" in advice) == huge
     assert ("by root" in advice) == root
 
 
-def parts(context: Context, first_touch: float, packing: float, rest: float) -> Context:
+def parts(run: Run, first_touch: float, packing: float, rest: float) -> Run:
     """Divide the time of a scatter of 1 ms; its messages alone take what is left."""
-    (one,) = (p for p in retained(0.2)(context).models.operations if p.subject.benchmark == "operation.scatter")
+    (one,) = (p for p in retained(0.2)(run).models.operations if p.subject.benchmark == "operation.scatter")
     messages = 1e-3 * (1 - first_touch - packing - rest)
 
     def estimate(value: float) -> Estimate:
@@ -72,7 +71,7 @@ def parts(context: Context, first_touch: float, packing: float, rest: float) -> 
         packing_s=1e-3 * packing,
         rest_s=1e-3 * rest,
     )
-    return replace(context, models=context.models.model_copy(update={"operations": [made]}))
+    return run.replaced(models=run.models.model_copy(update={"operations": [made]}))
 
 
 @pytest.mark.parametrize(
@@ -80,21 +79,21 @@ def parts(context: Context, first_touch: float, packing: float, rest: float) -> 
     [(0.85, -0.05, 0.05, "150 µs"), (0.1, 0.7, 0.1, "700 µs"), (0.1, -0.1, 0.85, "850 µs")],
 )
 def test_advice_is_about_the_largest_part_and_says_its_gain(
-    first_touch: float, packing: float, rest: float, becomes: str, golden_context: Context
+    first_touch: float, packing: float, rest: float, becomes: str, healthy_run: Run
 ) -> None:
-    context = parts(with_summaries(golden_context, []), first_touch, packing, rest)
-    context = replace(context, models=context.models.model_copy(update={"ladders": []}))
-    (finding,) = run_kinds()["operation_below_ping_pong"](parts(context, first_touch, packing, rest))
+    run = parts(with_summaries(healthy_run, []), first_touch, packing, rest)
+    run = run.replaced(models=run.models.model_copy(update={"ladders": []}))
+    (finding,) = run_kinds()["operation_below_ping_pong"](parts(run, first_touch, packing, rest))
     assert {becomes, "1.00 ms"} == set(re.findall(r"[\d.]+ .?s\b", finding.advice))
     assert ("rows" in finding.advice.lower()) == (packing > 0.5)
     assert (finding.cause == fresh_buffers.CAUSE) == (first_touch > 0.5)
     assert finding.severity == ("advice" if first_touch > 0.5 else "warning")
 
 
-def test_a_transport_that_the_run_chose_is_not_advised(golden_context: Context) -> None:
+def test_a_transport_that_the_run_chose_is_not_advised(healthy_run: Run) -> None:
     """Over the transport tcp the run itself selects the module."""
-    context = with_summaries(golden_context, rung_summaries(10e-6, 14e-6))
-    (finding,) = run_kinds()["library_overhead"](context)
+    run = with_summaries(healthy_run, rung_summaries(10e-6, 14e-6))
+    (finding,) = run_kinds()["library_overhead"](run)
     assert "TCP" in str(finding.where["path"])
     assert "--mca" not in finding.advice
     evident(finding, (10e-6, "s"), (14e-6, "s"), rel=0.02)

@@ -1,4 +1,4 @@
-"""The method pages list the codes of all findings, and no others."""
+"""The method pages list the codes of all findings, and no others; a code leads to the module that finds it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import scope.findings
+from scope.findings import find
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -50,3 +51,11 @@ def test_every_code_is_listed(package: str, page: str) -> None:
 def test_every_listed_code_exists(package: str, page: str) -> None:
     codes, strings = constants(package)
     assert documented(page) - codes - strings == set()
+
+
+@pytest.mark.parametrize(("package", "page"), PAGES.items())
+def test_a_module_is_named_by_its_code_or_by_the_beginning_of_its_codes(package: str, page: str) -> None:
+    codes = documented(page)
+    named = {module: module.replace("_", "-") for module in find.kinds(f"{scope.findings.__name__}.{package}")}
+    families = {name for name in named.values() if sum(code.startswith(f"{name}-") for code in codes) > 1}
+    assert {module for module, name in named.items() if name not in codes | families} == set()

@@ -3,10 +3,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.measurement.failed_case import find
 from scope.samples.records import RankState
-from tests.findings.contexts import with_samples
+from tests.findings.faulty_runs import with_samples
 from tests.golden_truth import WRONG_DATA
 
 
@@ -23,32 +23,32 @@ def arrival(rank: int, host: str, arrived: bool) -> RankState:
     )
 
 
-def test_wrong_data_are_an_error(golden_context: Context) -> None:
-    (failed,) = find(golden_context)
+def test_wrong_data_are_an_error(healthy_run: Run) -> None:
+    (failed,) = find(healthy_run)
     assert failed.severity == "error"
     assert WRONG_DATA in failed.title, "the reason, word for word"
     assert any(WRONG_DATA in str(evidence.value) for evidence in failed.evidence)
     assert failed.lost == 1.0
 
 
-def test_ranks_and_hosts_that_did_not_arrive_are_named(golden_context: Context) -> None:
-    case = golden_context.samples.failures[0]
+def test_ranks_and_hosts_that_did_not_arrive_are_named(healthy_run: Run) -> None:
+    case = healthy_run.raw_samples.failures[0]
     hung = replace(
         case,
         status="timeout",
         reason="no end after 30 s",
         rank_states=[arrival(0, "node1", True), arrival(7, "node2", False), arrival(9, "node3", False)],
     )
-    (found,) = find(with_samples(golden_context, failures=[hung]))
+    (found,) = find(with_samples(healthy_run, failures=[hung]))
     assert found.where["host"] == "node2, node3"
     assert found.where["rank"] == "7, 9"
     assert any(re.search("stopped.*sampling.*812", str(evidence.value)) for evidence in found.evidence)
     assert f"launches/{hung.launch:04d}-1/stderr.txt" in found.advice
 
 
-def test_a_case_that_succeeded_later_stays_visible(golden_context: Context) -> None:
-    ok = next(case for case in golden_context.samples.cases if case.case.benchmark == "mpi.barrier")
+def test_a_case_that_succeeded_later_stays_visible(healthy_run: Run) -> None:
+    ok = next(case for case in healthy_run.raw_samples.cases if case.case.benchmark == "mpi.barrier")
     died = replace(ok, status="crashed", reason="signal 9 (Killed)", times=[])
-    (found,) = find(with_samples(golden_context, failures=[died]))
+    (found,) = find(with_samples(healthy_run, failures=[died]))
     assert found.lost is None
     assert any(evidence.value == "succeeded" for evidence in found.evidence)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from scope.catalog.ranks import GROUP
-from scope.findings.run.algorithms import grid_on_topology
+from scope.findings.results import Run
+from scope.findings.run.algorithms import grid_against_topology
 from scope.findings.run.collectives import flat_collective
-from scope.findings.run.context import Context
-from scope.findings.run.measurement import emulation_unfaithful, machine_busy, pinning
+from scope.findings.run.measurement import emulation_unfaithful, machine_busy, no_pinning
 from scope.lab import description
 from scope.lab.description import Lab
 from scope.machine.machine import EmulatedCluster, EmulatedLink
 from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 from scope.topology.declared import declared
-from tests.findings.contexts import with_launches, with_summaries
 from tests.findings.evidence import evident
+from tests.findings.faulty_runs import with_launches, with_summaries
 from tests.models.curves import noisy, summary
 
 GRID = description.read("grid")[1]
@@ -28,7 +26,7 @@ ONCE_S = BYTES / (6.7e6 / 8)
 """The payload over the WAN, once, frames not counted."""
 
 
-def in_lab(context: Context, *links: tuple[str, float, float]) -> Context:
+def in_lab(run: Run, *links: tuple[str, float, float]) -> Run:
     """Put the run into a lab whose links have these deviations and shares of busy processors."""
     found = [
         EmulatedLink(
@@ -37,38 +35,38 @@ def in_lab(context: Context, *links: tuple[str, float, float]) -> Context:
         for name, off, busy in links
     ]
     lab = EmulatedCluster(name="small", title="", links=found, relayed=[], faults=[])
-    return replace(context, machine=context.machine.model_copy(update={"lab": lab}))
+    return run.replaced(machine=run.machine.model_copy(update={"lab": lab}))
 
 
-def test_links_off_their_rate_are_told_with_the_reason(golden_context: Context) -> None:
-    (found,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", -0.2, 0.97), ("bus b", 0.01, 0.2)))
+def test_links_off_their_rate_are_told_with_the_reason(healthy_run: Run) -> None:
+    (found,) = emulation_unfaithful.find(in_lab(healthy_run, ("ports of a", -0.2, 0.97), ("bus b", 0.01, 0.2)))
     assert found.code == "emulation-unfaithful"
     assert [each.what for each in found.evidence] == ["ports of a"]
     assert "computing power" in found.advice
-    (other,) = emulation_unfaithful.find(in_lab(golden_context, ("ports of a", 0.2, 0.3)))
+    (other,) = emulation_unfaithful.find(in_lab(healthy_run, ("ports of a", 0.2, 0.3)))
     assert "computing power" not in other.advice
 
 
-def test_a_link_with_an_injected_fault_is_reported_as_such(golden_context: Context) -> None:
-    context = in_lab(golden_context, ("ports of a", -0.8, 0.97))
-    assert context.machine.lab is not None
-    faulty = context.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
-    machine = context.machine.model_copy(update={"lab": faulty})
-    (found,) = emulation_unfaithful.find(replace(context, machine=machine))
+def test_a_link_with_an_injected_fault_is_reported_as_such(healthy_run: Run) -> None:
+    run = in_lab(healthy_run, ("ports of a", -0.8, 0.97))
+    assert run.machine.lab is not None
+    faulty = run.machine.lab.model_copy(update={"faults": ["a1 slow (5 Mbit/s)"]})
+    machine = run.machine.model_copy(update={"lab": faulty})
+    (found,) = emulation_unfaithful.find(run.replaced(machine=machine))
     assert "a1 slow (5 Mbit/s)" in found.advice
 
 
-def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(golden_context: Context) -> None:
-    host = golden_context.machine.hosts[0].model_copy(update={"run_queue": 40.0})
+def test_hosts_of_a_lab_have_one_load_and_nothing_to_be_bound_to(healthy_run: Run) -> None:
+    host = healthy_run.machine.hosts[0].model_copy(update={"run_queue": 40.0})
     hosts = [host.model_copy(update={"name": name}) for name in ("a1", "a2")]
     apart = [one.model_copy(update={"boot_id": one.name}) for one in hosts]
     for made, kernels in ((hosts, 1), (apart, 2)):
-        machine = golden_context.machine.model_copy(update={"hosts": made})
-        (found,) = machine_busy.find(replace(golden_context, machine=machine))
+        machine = healthy_run.machine.model_copy(update={"hosts": made})
+        (found,) = machine_busy.find(healthy_run.replaced(machine=machine))
         assert len(found.evidence) == kernels
-    loose = with_launches(golden_context, unbound)
-    assert [found.code for found in pinning.find(loose)] != []
-    assert pinning.find(in_lab(loose, ("ports of a", 0.0, 0.1))) == []
+    loose = with_launches(healthy_run, unbound)
+    assert [found.code for found in no_pinning.find(loose)] != []
+    assert no_pinning.find(in_lab(loose, ("ports of a", 0.0, 0.1))) == []
 
 
 def unbound(launch: LaunchRecord) -> LaunchRecord:
@@ -76,14 +74,14 @@ def unbound(launch: LaunchRecord) -> LaunchRecord:
     return launch.model_copy(update={"processes": processes})
 
 
-def test_faithful_labs_and_real_clusters_are_no_finding(golden_context: Context) -> None:
-    assert emulation_unfaithful.find(in_lab(golden_context, ("ports of a", -0.02, 0.97))) == []
-    assert emulation_unfaithful.find(golden_context) == []
+def test_faithful_labs_and_real_clusters_are_no_finding(healthy_run: Run) -> None:
+    assert emulation_unfaithful.find(in_lab(healthy_run, ("ports of a", -0.02, 0.97))) == []
+    assert emulation_unfaithful.find(healthy_run) == []
 
 
 def broadcasts(
-    context: Context, seconds: float, *others: tuple[str, float], message_bytes: int = BYTES, lab: Lab = GRID
-) -> Context:
+    run: Run, seconds: float, *others: tuple[str, float], message_bytes: int = BYTES, lab: Lab = GRID
+) -> Run:
     """A broadcast over a lab, the three clusters of the Grid paper, and the same over other collectives."""
     random = np.random.default_rng(1)
     hosts = [host.name for host in lab.hosts()]
@@ -94,8 +92,8 @@ def broadcasts(
         )
         return made.model_copy(update={"transport": transport, "origin": "emulated"})
 
-    made = with_summaries(context, [one("default", seconds), *(one(*other) for other in others)])
-    first = made.samples.launches[0]
+    made = with_summaries(run, [one("default", seconds), *(one(*other) for other in others)])
+    first = made.raw_samples.launches[0]
 
     def over_all(launch: LaunchRecord) -> LaunchRecord:
         processes = [
@@ -103,48 +101,48 @@ def broadcasts(
         ]
         return launch.model_copy(update={"ranks": len(hosts), "transport": "default", "processes": processes})
 
-    return replace(with_launches(made, over_all), topology=declared(lab))
+    return with_launches(made, over_all).replaced(topology=declared(lab))
 
 
-def test_a_payload_that_crosses_the_wan_often_is_told_with_the_seconds_it_costs(golden_context: Context) -> None:
-    (found,) = flat_collective.find(broadcasts(golden_context, 8 * ONCE_S))
+def test_a_payload_that_crosses_the_wan_often_is_told_with_the_seconds_it_costs(healthy_run: Run) -> None:
+    (found,) = flat_collective.find(broadcasts(healthy_run, 8 * ONCE_S))
     assert found.where["group"] == "giza"
     evident(found, (8 * ONCE_S, "s"), (4.99, "s"), (8 * ONCE_S / 4.99, ""), rel=0.01)
     assert found.lost == pytest.approx(1 - 1 / 8, abs=0.02)
     faster = ("collectives.broadcast.multilevel_pipelined", 1.02 * ONCE_S)
-    (compared,) = flat_collective.find(broadcasts(golden_context, 8 * ONCE_S, faster))
+    (compared,) = flat_collective.find(broadcasts(healthy_run, 8 * ONCE_S, faster))
     evident(compared, (1.02 * ONCE_S, "s"), rel=0.02)
     assert compared.lost == pytest.approx(1 - 1.02 / 8, abs=0.02)
 
 
-def test_a_payload_that_crosses_once_or_is_small_is_no_finding(golden_context: Context) -> None:
-    assert flat_collective.find(broadcasts(golden_context, 1.2 * ONCE_S)) == []
-    assert flat_collective.find(broadcasts(golden_context, 1e-3, message_bytes=8)) == []
-    assert flat_collective.find(replace(broadcasts(golden_context, 8 * ONCE_S), topology=None)) == []
+def test_a_payload_that_crosses_once_or_is_small_is_no_finding(healthy_run: Run) -> None:
+    assert flat_collective.find(broadcasts(healthy_run, 1.2 * ONCE_S)) == []
+    assert flat_collective.find(broadcasts(healthy_run, 1e-3, message_bytes=8)) == []
+    assert flat_collective.find(broadcasts(healthy_run, 8 * ONCE_S).replaced(topology=None)) == []
 
 
 def test_collectives_of_several_groups_of_ranks_share_the_trunk_and_are_no_finding(
-    golden_context: Context,
+    healthy_run: Run,
 ) -> None:
-    context = broadcasts(golden_context, 8 * ONCE_S)
-    assert flat_collective.find(context)
-    grouped = [one.model_copy(update={"parameters": one.parameters | {GROUP: 2}}) for one in context.summaries]
-    assert flat_collective.find(with_summaries(context, grouped)) == []
+    run = broadcasts(healthy_run, 8 * ONCE_S)
+    assert flat_collective.find(run)
+    grouped = [one.model_copy(update={"parameters": one.parameters | {GROUP: 2}}) for one in run.statistics]
+    assert flat_collective.find(with_summaries(run, grouped)) == []
 
 
-def test_a_trunk_as_fast_as_a_port_is_told_where_something_faster_was_measured(golden_context: Context) -> None:
+def test_a_trunk_as_fast_as_a_port_is_told_where_something_faster_was_measured(healthy_run: Run) -> None:
     lab = description.read("sgi")[1]
     small = 65536
     aware = ("collectives", 19e-3)
-    (found,) = flat_collective.find(broadcasts(golden_context, 62e-3, aware, message_bytes=small, lab=lab))
+    (found,) = flat_collective.find(broadcasts(healthy_run, 62e-3, aware, message_bytes=small, lab=lab))
     evident(found, (19e-3, "s"), (62e-3, "s"), rel=0.02)
-    assert flat_collective.find(broadcasts(golden_context, 62e-3, message_bytes=small, lab=lab)) == []
-    assert flat_collective.find(broadcasts(golden_context, 20e-3, aware, message_bytes=small, lab=lab)) == []
+    assert flat_collective.find(broadcasts(healthy_run, 62e-3, message_bytes=small, lab=lab)) == []
+    assert flat_collective.find(broadcasts(healthy_run, 20e-3, aware, message_bytes=small, lab=lab)) == []
 
 
-def test_one_switch_has_no_trunk_to_cross(golden_context: Context) -> None:
+def test_one_switch_has_no_trunk_to_cross(healthy_run: Run) -> None:
     lab = description.read("netfinity")[1]
-    assert flat_collective.find(broadcasts(golden_context, 8 * ONCE_S, lab=lab)) == []
+    assert flat_collective.find(broadcasts(healthy_run, 8 * ONCE_S, lab=lab)) == []
 
 
 def product(seconds: float, order: str, ranks: int = 24, **given: object) -> Summary:
@@ -154,7 +152,7 @@ def product(seconds: float, order: str, ranks: int = 24, **given: object) -> Sum
     return summary(times, "algorithm.scalapack_pdgemm", "time_s", "max_rank", ranks, **parameters)
 
 
-def on_grid(context: Context, *cases: Summary, hosts: int = 24) -> Context:
+def on_grid(run: Run, *cases: Summary, hosts: int = 24) -> Run:
     """Put ranks on the hosts of the lab in turn, and give the run its topology."""
 
     def spread(launch: LaunchRecord) -> LaunchRecord:
@@ -166,11 +164,11 @@ def on_grid(context: Context, *cases: Summary, hosts: int = 24) -> Context:
         ]
         return launch.model_copy(update={"ranks": len(placed), "transport": "default", "processes": placed})
 
-    return replace(with_launches(with_summaries(context, list(cases)), spread), topology=declared(GRID))
+    return with_launches(with_summaries(run, list(cases)), spread).replaced(topology=declared(GRID))
 
 
-def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_context: Context) -> None:
-    (found,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns"), product(4.1, "rows")))
+def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(healthy_run: Run) -> None:
+    (found,) = grid_against_topology.find(on_grid(healthy_run, product(8.0, "columns"), product(4.1, "rows")))
     assert found.code == "grid-against-topology"
     assert found.where["group"] == "giza"
     assert (found.where["grid"], found.where["better_grid"]) == ("3 x 8 along columns", "3 x 8 along rows")
@@ -179,15 +177,17 @@ def test_a_grid_across_clusters_is_told_with_the_grid_that_would_not_be(golden_c
     assert "grid_rows=3 grid_order=rows" in found.advice
     assert found.lost == pytest.approx(1 - 4.1 / 8, abs=0.02)
     # Also where the better grid was not measured.
-    (alone,) = grid_on_topology.find(on_grid(golden_context, product(8.0, "columns")))
+    (alone,) = grid_against_topology.find(on_grid(healthy_run, product(8.0, "columns")))
     assert 4.1 not in [pytest.approx(each.value, rel=0.02) for each in alone.evidence]
     assert alone.lost == pytest.approx((5.73 - 3.93) / 8, abs=0.02)
 
 
-def test_grids_along_clusters_fast_lines_and_one_host_are_silent(golden_context: Context) -> None:
-    assert grid_on_topology.find(on_grid(golden_context, product(4.1, "rows"))) == []
-    assert grid_on_topology.find(on_grid(golden_context, product(400.0, "columns"))) == [], "not the trunk's time"
-    assert grid_on_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=1)) == []
-    assert grid_on_topology.find(on_grid(golden_context, product(8.0, "columns", 6), hosts=6)) == []
-    nowhere = replace(on_grid(golden_context, product(8.0, "columns")), topology=None)
-    assert grid_on_topology.find(nowhere) == []
+def test_grids_along_clusters_fast_lines_and_one_host_are_silent(healthy_run: Run) -> None:
+    assert grid_against_topology.find(on_grid(healthy_run, product(4.1, "rows"))) == []
+    assert grid_against_topology.find(on_grid(healthy_run, product(400.0, "columns"))) == [], (
+        "not the trunk's time"
+    )
+    assert grid_against_topology.find(on_grid(healthy_run, product(8.0, "columns", 6), hosts=1)) == []
+    assert grid_against_topology.find(on_grid(healthy_run, product(8.0, "columns", 6), hosts=6)) == []
+    nowhere = on_grid(healthy_run, product(8.0, "columns")).replaced(topology=None)
+    assert grid_against_topology.find(nowhere) == []

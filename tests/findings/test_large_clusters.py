@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.run.context import Context
-from scope.findings.run.network import buffer_bloat, congestion, slow_sample, unfair_streams
+from scope.findings.results import Run
+from scope.findings.run.network import buffer_bloat, congestion, slow_switch, unfair_streams
 from scope.models.communication.congestion import congestion as impacts
 from scope.models.communication.random_pairs import partners, random_pairs
 from scope.plan.case import Case
@@ -38,10 +38,8 @@ def series(rows: Floats, ranks: list[int], medians: Floats | None = None, **obse
     )  # fmt: skip
 
 
-def case(
-    context: Context, launch: int, benchmark: str, ranks: int, chosen: dict[str, Any], times: Times
-) -> CaseSamples:
-    like = next(one for one in context.samples.cases if one.ok)
+def case(run: Run, launch: int, benchmark: str, ranks: int, chosen: dict[str, Any], times: Times) -> CaseSamples:
+    like = next(one for one in run.raw_samples.cases if one.ok)
     made = Case.of(catalog(), benchmark, chosen, (ranks, "default", Placement("node")))
     return replace(like, case=made, launch=launch, attempt=1, status="ok", times=[times])
 
@@ -55,7 +53,7 @@ def switches() -> Topology:
     return Topology(origin="emulated", group=[Group(name="all", **rates), *leaves])
 
 
-def sampled(context: Context, slow: Floats, path: tuple[int, int] | None = None, few: bool = True) -> Context:
+def sampled(run: Run, slow: Floats, path: tuple[int, int] | None = None, few: bool = True) -> Run:
     """A run of random pairs in which `slow` is each host's factor, `path` two switches twice as far apart."""
     random = np.random.default_rng(6)
     switch = np.arange(HOSTS) // PER_SWITCH
@@ -71,15 +69,15 @@ def sampled(context: Context, slow: Floats, path: tuple[int, int] | None = None,
             kept = [0, HOSTS - 1] if few else list(range(HOSTS))
             one = series(np.tile(times[kept][:, None], 5), kept, times if few else None)
             chosen = {"message_bytes": 1024, "round": number}
-            cases.append(case(context, launch, "mpi.random_pairs", HOSTS, chosen, one))
+            cases.append(case(run, launch, "mpi.random_pairs", HOSTS, chosen, one))
     processes = [Process(rank=rank, host=f"h{rank}.site", pid=rank + 1, processors=[0]) for rank in range(HOSTS)]
     launches = [
-        one.model_copy(update={"ranks": HOSTS, "processes": processes}) for one in context.samples.launches
+        one.model_copy(update={"ranks": HOSTS, "processes": processes}) for one in run.raw_samples.launches
     ]
-    samples: Samples = replace(context.samples, cases=cases, launches=launches)
-    found = random_pairs(samples, context.catalog, switches())
-    models = context.models.model_copy(update={"random_pairs": found})
-    return replace(context, samples=samples, models=models)
+    samples: Samples = replace(run.raw_samples, cases=cases, launches=launches)
+    found = random_pairs(samples, run.benchmarks, switches())
+    models = run.models.model_copy(update={"random_pairs": found})
+    return run.replaced(raw_samples=samples, models=models)
 
 
 def equal() -> Floats:
@@ -87,32 +85,32 @@ def equal() -> Floats:
 
 
 @pytest.mark.parametrize("few", [True, False])
-def test_a_slow_host_is_named_from_medians_as_from_all_times(golden_context: Context, few: bool) -> None:
+def test_a_slow_host_is_named_from_medians_as_from_all_times(healthy_run: Run, few: bool) -> None:
     slow = equal()
     slow[11] = 1.5
-    made = sampled(golden_context, slow, few=few)
+    made = sampled(healthy_run, slow, few=few)
     (sample,) = made.models.random_pairs
     assert (sample.rounds, sample.launches, sample.of_pairs) == (ROUNDS, LAUNCHES, HOSTS * (HOSTS - 1) // 2)
     assert sample.pairs <= ROUNDS * HOSTS // 2
     assert sample.excess[11] == pytest.approx(0.5, abs=0.02)
-    (finding,) = slow_sample.find(made)
+    (finding,) = slow_switch.find(made)
     assert finding.code == "slow-host-messages"
     assert finding.where["host"] == "h11.site"
     evident(finding, (0.5, ""), rel=0.02)
 
 
-def test_a_slow_switch_is_told_as_one_not_as_its_hosts(golden_context: Context) -> None:
+def test_a_slow_switch_is_told_as_one_not_as_its_hosts(healthy_run: Run) -> None:
     slow = equal()
     slow[3 * PER_SWITCH : 4 * PER_SWITCH] = 1.4
-    (finding,) = slow_sample.find(sampled(golden_context, slow))
+    (finding,) = slow_switch.find(sampled(healthy_run, slow))
     assert finding.code == "slow-switch"
     assert finding.where["host"] == "s3"
     evident(finding, (0.4, ""), rel=0.02)
 
 
-def test_a_slow_path_names_both_ends_and_the_chance_to_see_it(golden_context: Context) -> None:
-    made = sampled(golden_context, equal(), path=(2, 5))
-    (finding,) = slow_sample.find(made)
+def test_a_slow_path_names_both_ends_and_the_chance_to_see_it(healthy_run: Run) -> None:
+    made = sampled(healthy_run, equal(), path=(2, 5))
+    (finding,) = slow_switch.find(made)
     assert finding.code == "slow-path"
     assert finding.where["pair"] == "s2 and s5"
     (switch,) = made.models.random_pairs[0].attributes
@@ -120,10 +118,10 @@ def test_a_slow_path_names_both_ends_and_the_chance_to_see_it(golden_context: Co
     assert switch.between[2][5] == pytest.approx(2.0, rel=0.05)
 
 
-def test_many_slow_hosts_are_one_finding(golden_context: Context) -> None:
+def test_many_slow_hosts_are_one_finding(healthy_run: Run) -> None:
     slow = equal()
     slow[[1, 9, 17, 25, 33, 41, 49, 57, 2, 10]] = 1.5
-    (finding,) = slow_sample.find(sampled(golden_context, slow))
+    (finding,) = slow_switch.find(sampled(healthy_run, slow))
     named = re.findall(r"h\d+(?=\.site)", str(finding.where["host"]))
     assert len(set(named)) == 8
     assert set(named) <= {f"h{number}" for number in np.flatnonzero(slow > 1)}
@@ -131,11 +129,11 @@ def test_many_slow_hosts_are_one_finding(golden_context: Context) -> None:
     assert "10 of 64" in finding.title
 
 
-def test_equal_hosts_are_left_alone(golden_context: Context) -> None:
-    assert slow_sample.find(sampled(golden_context, equal())) == []
+def test_equal_hosts_are_left_alone(healthy_run: Run) -> None:
+    assert slow_switch.find(sampled(healthy_run, equal())) == []
 
 
-def congested(context: Context, factor: float, tail: float = 1.0) -> Context:
+def congested(run: Run, factor: float, tail: float = 1.0) -> Run:
     """A run in which an incast costs a ring this factor, and one repetition in twenty `tail` times more."""
     random = np.random.default_rng(7)
     cases = []
@@ -149,14 +147,14 @@ def congested(context: Context, factor: float, tail: float = 1.0) -> Context:
                 np.array([0.5 * beside, beside]), [0, 1],
                 isolated_s=np.tile(alone, (2, 1)), impact_factor=np.tile(beside / alone, (2, 1)),
             )  # fmt: skip
-            cases.append(case(context, launch, "mpi.congestion", 8, {"aggressor": aggressor}, both))
-    samples: Samples = replace(context.samples, cases=cases)
-    models = context.models.model_copy(update={"congestion": impacts(samples, context.catalog)})
-    return replace(context, samples=samples, models=models)
+            cases.append(case(run, launch, "mpi.congestion", 8, {"aggressor": aggressor}, both))
+    samples: Samples = replace(run.raw_samples, cases=cases)
+    models = run.models.model_copy(update={"congestion": impacts(samples, run.benchmarks)})
+    return run.replaced(raw_samples=samples, models=models)
 
 
-def test_the_impact_of_a_load_is_told_at_the_median_and_in_the_tail(golden_context: Context) -> None:
-    made = congested(golden_context, 3.0, tail=10.0)
+def test_the_impact_of_a_load_is_told_at_the_median_and_in_the_tail(healthy_run: Run) -> None:
+    made = congested(healthy_run, 3.0, tail=10.0)
     control, loaded = made.models.congestion
     assert control.median.value == pytest.approx(1.0, abs=0.02)
     assert loaded.median.value == pytest.approx(3.0, rel=0.02)
@@ -198,9 +196,9 @@ def streams(round_trip_s: float, fairness: float) -> list[Summary]:
     ],
 )
 def test_long_queues_and_unequal_shares_are_told(
-    golden_context: Context, round_trip_s: float, fairness: float, codes: list[str]
+    healthy_run: Run, round_trip_s: float, fairness: float, codes: list[str]
 ) -> None:
-    made = replace(golden_context, summaries=streams(round_trip_s, fairness))
+    made = healthy_run.replaced(statistics=streams(round_trip_s, fairness))
     found = [*buffer_bloat.find(made), *unfair_streams.find(made)]
     assert [one.code for one in found] == codes
     for one in found:
@@ -210,5 +208,5 @@ def test_long_queues_and_unequal_shares_are_told(
         evident(found[0], (0.2, "s"), (50e-6, "s"), (2.4e6, "B"), rel=0.05)
 
 
-def test_a_load_that_costs_little_is_no_finding(golden_context: Context) -> None:
-    assert congestion.find(congested(golden_context, 1.2)) == []
+def test_a_load_that_costs_little_is_no_finding(healthy_run: Run) -> None:
+    assert congestion.find(congested(healthy_run, 1.2)) == []

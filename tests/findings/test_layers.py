@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.samples.records import LaunchRecord
-from tests.findings.contexts import (
+from tests.findings.evidence import evident
+from tests.findings.faulty_runs import (
     between_hosts,
     latencies,
     noisy,
@@ -19,24 +18,23 @@ from tests.findings.contexts import (
     with_launches,
     with_summaries,
 )
-from tests.findings.evidence import evident
 from tests.findings.kinds.layers import on_a_link, switched
 
 
-def test_a_switch_is_named_with_its_sizes(golden_context: Context) -> None:
-    (switch,) = run_kinds()["protocol_switch"](golden_context)
+def test_a_switch_is_named_with_its_sizes(healthy_run: Run) -> None:
+    (switch,) = run_kinds()["protocol_switch"](healthy_run)
     assert switch.where["last_before_bytes"] == 16384
     assert switch.where["first_after_bytes"] == 32768
     evident(switch, (2.05e-6, "s"), rel=0.05)
     assert "btl_sm_eager_limit" in switch.advice
 
 
-def test_a_switch_is_named_after_the_library_s_own_setting(golden_context: Context) -> None:
+def test_a_switch_is_named_after_the_library_s_own_setting(healthy_run: Run) -> None:
     def told(launch: LaunchRecord) -> LaunchRecord:
         return launch.model_copy(update={"settings": {"btl_sm_eager_limit": 4096, "btl_tcp_eager_limit": 65536}})
 
-    context = with_summaries(with_launches(golden_context, told), latencies(switched))
-    (switch,) = run_kinds()["protocol_switch"](context)
+    run = with_summaries(with_launches(healthy_run, told), latencies(switched))
+    (switch,) = run_kinds()["protocol_switch"](run)
     assert [e.value for e in switch.evidence if "btl_sm_eager_limit" in e.what] == [4096]
     assert "--mca btl_sm_eager_limit" in switch.advice
     assert "4096" in switch.advice
@@ -44,15 +42,15 @@ def test_a_switch_is_named_after_the_library_s_own_setting(golden_context: Conte
     assert "100 %" in [e.value for e in switch.evidence], "the launches with a break between the same sizes"
 
 
-def test_advice_depends_on_the_library(golden_context: Context) -> None:
-    build = golden_context.machine.build
+def test_advice_depends_on_the_library(healthy_run: Run) -> None:
+    build = healthy_run.machine.build
     assert build is not None
     mpich = build.model_copy(update={"mpi": build.mpi.model_copy(update={"name": "mpich"})})
-    context = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": mpich}))
-    (switch,) = run_kinds()["protocol_switch"](context)
+    run = healthy_run.replaced(machine=healthy_run.machine.model_copy(update={"build": mpich}))
+    (switch,) = run_kinds()["protocol_switch"](run)
     assert "UCX_RNDV_THRESH" in switch.advice
     assert "btl_" not in switch.advice
-    nameless = replace(golden_context, machine=golden_context.machine.model_copy(update={"build": None}))
+    nameless = healthy_run.replaced(machine=healthy_run.machine.model_copy(update={"build": None}))
     (switch,) = run_kinds()["protocol_switch"](nameless)
     assert "manual" in switch.advice
 
@@ -66,9 +64,9 @@ def test_advice_depends_on_the_library(golden_context: Context) -> None:
     ],
 )
 def test_the_layer_that_holds_back_is_named(
-    rate: float, mpi_s: float, layer: str, severity: str, golden_context: Context
+    rate: float, mpi_s: float, layer: str, severity: str, healthy_run: Run
 ) -> None:
-    (found,) = run_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(golden_context))
+    (found,) = run_kinds()["layer_bottleneck"](on_a_link(rate, 10e-6, mpi_s)(healthy_run))
     assert (found.where["layer"], found.severity) == (layer, severity)
     limit, network, mpi = (evidence.value for evidence in found.evidence[:3])
     assert isinstance(limit, float)
@@ -77,9 +75,9 @@ def test_the_layer_that_holds_back_is_named(
     assert mpi == pytest.approx(2**20 / (100 * mpi_s), rel=0.02)
 
 
-def test_start_up_and_half_performance_are_told(golden_context: Context) -> None:
-    context = between_hosts(golden_context, 25e9)
-    findings = run_kinds()["layer_bottleneck"](with_summaries(context, context.summaries))
+def test_start_up_and_half_performance_are_told(healthy_run: Run) -> None:
+    run = between_hosts(healthy_run, 25e9)
+    findings = run_kinds()["layer_bottleneck"](with_summaries(run, run.statistics))
     (found,) = (one for one in findings if one.where["path"] == "TCP over eth0")
     assert found.where["layer"] == "protocol"
     # What the golden run's lines say: 6.5 µs at 1.5 GB/s, of which TCP has 5 µs.
@@ -88,8 +86,8 @@ def test_start_up_and_half_performance_are_told(golden_context: Context) -> None
     assert "76 %" in found.title, "5 of 6.5 µs"
 
 
-def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context) -> None:
-    context = between_hosts(golden_context, None)
+def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(healthy_run: Run) -> None:
+    run = between_hosts(healthy_run, None)
     random = np.random.default_rng(4)
     given = {
         "protocol": "ethernet",
@@ -100,6 +98,6 @@ def test_raw_frames_stand_in_for_a_wire_of_unknown_rate(golden_context: Context)
     }
     rates = [2**20 / launch for launch in noisy(random, 0.95e-3, spread=0.002)]
     frames = summary(rates, "network.latency", "bandwidth_bytes_per_s", unit="B/s", work_bytes=1 << 20, **given)
-    (found,) = run_kinds()["layer_bottleneck"](with_summaries(context, [*rung_summaries(10e-6, 10.3e-6), frames]))
+    (found,) = run_kinds()["layer_bottleneck"](with_summaries(run, [*rung_summaries(10e-6, 10.3e-6), frames]))
     assert found.where["layer"] == "wire"
     assert "raw Ethernet" in found.evidence[0].what

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from scope.findings.results import Run
 from scope.findings.run import find_all
-from scope.findings.run.context import Context
 from scope.samples.records import LaunchRecord
-from tests.findings.contexts import run_kinds, with_host, with_launches, with_samples
 from tests.findings.evidence import evident
+from tests.findings.faulty_runs import run_kinds, with_host, with_launches, with_samples
 from tests.findings.kinds.measurement import below_minimum, cores, disturbed, half_done, slow_half
 
 
-def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_about(golden_context: Context) -> None:
-    context = slow_half(2.0)(golden_context)
-    bad = [one.model_copy(update={"relative_interval": 0.2, "autocorrelated": True}) for one in context.summaries]
-    found = [one for one in find_all(replace(context, summaries=bad)) if one.about == "measurement"]
+def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_about(healthy_run: Run) -> None:
+    run = slow_half(2.0)(healthy_run)
+    bad = [one.model_copy(update={"relative_interval": 0.2, "autocorrelated": True}) for one in run.statistics]
+    found = [one for one in find_all(run.replaced(statistics=bad)) if one.about == "measurement"]
     first = found[0]
     assert first.code == "machine-states"
-    changed = replace(context, summaries=bad)
-    alone = [run_kinds()[kind](changed) for kind in ("noisy_case", "autocorrelation")]
+    changed = run.replaced(statistics=bad)
+    alone = [run_kinds()[kind](changed) for kind in ("noisy_case", "autocorrelated_samples")]
     assert {one.title for found in alone for one in found} <= set(first.also)
     assert all(alone)
     assert not {"noisy-case", "autocorrelated-samples"} & {one.code for one in found}
@@ -27,55 +25,55 @@ def test_the_states_of_the_machine_are_one_finding_with_all_that_they_bring_abou
     assert len(shares) == 2
 
 
-def test_a_competitor_that_explains_the_slow_state_is_part_of_that_finding(golden_context: Context) -> None:
-    context = slow_half(2.0)(golden_context)
-    half = len(context.samples.launches) // 2
-    disturbances = [disturbed(1, waited_s=waited_s)(context).samples.cases for waited_s in (0.0, 0.05)]
+def test_a_competitor_that_explains_the_slow_state_is_part_of_that_finding(healthy_run: Run) -> None:
+    run = slow_half(2.0)(healthy_run)
+    half = len(run.raw_samples.launches) // 2
+    disturbances = [disturbed(1, waited_s=waited_s)(run).raw_samples.cases for waited_s in (0.0, 0.05)]
     late = [one if one.launch > half else quiet for quiet, one in zip(*disturbances, strict=True)]
-    (first, *others) = [one for one in find_all(with_samples(context, cases=late)) if one.about == "measurement"]
+    (first, *others) = [one for one in find_all(with_samples(run, cases=late)) if one.about == "measurement"]
     assert first.code == "machine-states"
-    taken = run_kinds()["processor_taken"](with_samples(context, cases=late))
+    taken = run_kinds()["processor_taken"](with_samples(run, cases=late))
     assert [one.code for one in taken] == ["processor-taken"]
     assert {one.title for one in taken} <= set(first.also)
     assert "processor-taken" not in {one.code for one in others}
 
 
-def test_steal_time_is_told_apart_from_other_processes(golden_context: Context) -> None:
-    (found,) = run_kinds()["processor_taken"](disturbed(2, steal_s=0.2)(golden_context))
+def test_steal_time_is_told_apart_from_other_processes(healthy_run: Run) -> None:
+    (found,) = run_kinds()["processor_taken"](disturbed(2, steal_s=0.2)(healthy_run))
     assert found.code == "processor-withheld"
 
 
-def test_an_unfinished_run_says_what_is_missing(golden_context: Context) -> None:
-    (unfinished,) = run_kinds()["missing_cases"](half_done(golden_context))
+def test_an_unfinished_run_says_what_is_missing(healthy_run: Run) -> None:
+    (unfinished,) = run_kinds()["skipped_cases"](half_done(healthy_run))
     assert unfinished.code == "unfinished-run"
     assert unfinished.severity == "warning"
 
 
-def test_cases_below_the_minimum_configuration_are_told_once(golden_context: Context) -> None:
-    context = below_minimum(golden_context)
-    assert run_kinds()["missing_cases"](context) == []
-    (finding,) = run_kinds()["minimum_configuration"](context)
+def test_cases_below_the_minimum_configuration_are_told_once(healthy_run: Run) -> None:
+    run = below_minimum(healthy_run)
+    assert run_kinds()["skipped_cases"](run) == []
+    (finding,) = run_kinds()["below_minimum_configuration"](run)
     assert [each.value for each in finding.evidence] == ["2", 1]
     assert finding.about == "measurement"
 
 
-def with_two_threads_per_core(context: Context) -> Context:
-    processor = context.machine.hosts[0].processor.model_copy(update={"threads": 32, "usable": list(range(32))})
-    return with_host(context, processor=processor)
+def with_two_threads_per_core(run: Run) -> Run:
+    processor = run.machine.hosts[0].processor.model_copy(update={"threads": 32, "usable": list(range(32))})
+    return with_host(run, processor=processor)
 
 
-def test_both_threads_of_a_core_are_a_binding(golden_context: Context) -> None:
+def test_both_threads_of_a_core_are_a_binding(healthy_run: Run) -> None:
     def on_both(launch: LaunchRecord) -> LaunchRecord:
         processes = [p.model_copy(update={"processors": [p.rank, p.rank + 16]}) for p in launch.processes]
         return launch.model_copy(update={"processes": processes})
 
-    context = with_launches(with_two_threads_per_core(golden_context), on_both)
-    assert run_kinds()["pinning"](context) == []
-    assert run_kinds()["pinning"](cores([0, 1, 2])(context))
+    run = with_launches(with_two_threads_per_core(healthy_run), on_both)
+    assert run_kinds()["no_pinning"](run) == []
+    assert run_kinds()["no_pinning"](cores([0, 1, 2])(run))
 
 
-def test_ranks_on_one_processor_are_named(golden_context: Context) -> None:
-    found = run_kinds()["pinning"](cores([0])(golden_context))
+def test_ranks_on_one_processor_are_named(healthy_run: Run) -> None:
+    found = run_kinds()["no_pinning"](cores([0])(healthy_run))
     assert [finding.code for finding in found] == ["shared-processor"]
     assert (found[0].where["host"], found[0].where["ranks"]) == ("node1", 16)
     evident(found[0], (16, ""))

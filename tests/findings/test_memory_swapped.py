@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.node import memory_swapped
 from scope.plan.case import Case
 from tests.declared import catalog
@@ -30,7 +30,7 @@ def test_only_figures_per_unit_of_work_show_a_knee(
     size: str,
     figures: tuple[float, float],
     lost: float | None,
-    golden_context: Context,
+    healthy_run: Run,
 ) -> None:
     """The sort's time grows with the number of keys, whether it swaps or not."""
     random = np.random.default_rng(3)
@@ -39,7 +39,7 @@ def test_only_figures_per_unit_of_work_show_a_knee(
         for truth, value in zip(figures, (1 << 20, 1 << 26), strict=True)
     ]
     case = Case.of(catalog(), benchmark, both[1].parameters, both[1].batch)
-    context = disturbed(1, faults=200)(golden_context)
-    samples = replace(context.samples, cases=[replace(context.samples.cases[0], case=case)])
-    (finding,) = memory_swapped.find(replace(context, catalog=catalog(), samples=samples, summaries=both))
+    run = disturbed(1, faults=200)(healthy_run)
+    samples = replace(run.raw_samples, cases=[replace(run.raw_samples.cases[0], case=case)])
+    (finding,) = memory_swapped.find(run.replaced(benchmarks=catalog(), raw_samples=samples, statistics=both))
     assert finding.lost == (None if lost is None else pytest.approx(lost, rel=0.05))

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scope.findings.finding import Finding
-from scope.findings.read import context_of
-from scope.findings.run.context import Context
+from scope.findings.results import Run, derived
 from scope.machine.machine import Blas
 from scope.statistics.summary import Summary
 from tests.declared import catalog
-from tests.findings.contexts import run_kinds, with_host, with_linear_algebra, with_summaries, with_usable
 from tests.findings.evidence import evident
+from tests.findings.faulty_runs import run_kinds, with_host, with_linear_algebra, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 
 MEMORY = 1 << 26
 
 
 @pytest.fixture(scope="module")
-def context(golden_raw: Path) -> Context:
-    return replace(with_usable(context_of(golden_raw), 16), catalog=catalog())
+def run(golden_raw: Path) -> Run:
+    return with_usable(derived(golden_raw), 16).replaced(benchmarks=catalog())
 
 
 def rate(truth: float, benchmark: str, metric: str, ranks: int, seed: int, **parameters: object) -> Summary:
@@ -41,8 +39,8 @@ def triads(bandwidth: Callable[[int], float], counts: list[int], array_bytes: in
     ]
 
 
-def found(kind: str, context: Context, summaries: list[Summary]) -> list[Finding]:
-    return run_kinds()[kind](with_summaries(context, summaries))
+def found(kind: str, run: Run, summaries: list[Summary]) -> list[Finding]:
+    return run_kinds()[kind](with_summaries(run, summaries))
 
 
 EVERY = list(range(1, 17))
@@ -56,8 +54,8 @@ def proportional(p: int) -> float:
     return p * 12e9
 
 
-def test_the_cores_that_saturate_the_memory_are_counted(context: Context) -> None:
-    (finding,) = found("memory_saturated", context, triads(saturating, EVERY))
+def test_the_cores_that_saturate_the_memory_are_counted(run: Run) -> None:
+    (finding,) = found("memory_saturated", run, triads(saturating, EVERY))
     assert finding.code == "memory-saturated"
     assert finding.where["ranks"] == 4
     assert finding.lost == pytest.approx(0.75, abs=0.02)
@@ -65,14 +63,14 @@ def test_the_cores_that_saturate_the_memory_are_counted(context: Context) -> Non
     assert finding.advice.endswith(".")
 
 
-def test_one_core_of_two_can_saturate(context: Context) -> None:
-    (finding,) = found("memory_saturated", context, triads(lambda p: 12e9, [1, 2]))
+def test_one_core_of_two_can_saturate(run: Run) -> None:
+    (finding,) = found("memory_saturated", run, triads(lambda p: 12e9, [1, 2]))
     assert finding.where["ranks"] == 1
     assert finding.lost == pytest.approx(0.5, abs=0.02)
 
 
-def test_with_two_counts_the_share_of_a_core_is_told(context: Context) -> None:
-    (finding,) = found("memory_saturated", context, triads(saturating, [1, 16]))
+def test_with_two_counts_the_share_of_a_core_is_told(run: Run) -> None:
+    (finding,) = found("memory_saturated", run, triads(saturating, [1, 16]))
     assert finding.code == "memory-shared"
     assert finding.where["ranks"] == 16
     assert finding.lost == pytest.approx(0.75, abs=0.02)
@@ -89,12 +87,12 @@ def test_with_two_counts_the_share_of_a_core_is_told(context: Context) -> None:
     ],
     ids=["proportional", "nearly", "two cores", "one count", "in a cache"],
 )
-def test_memory_that_keeps_up_is_no_finding(context: Context, healthy: list[Summary]) -> None:
-    assert found("memory_saturated", context, healthy) == []
+def test_memory_that_keeps_up_is_no_finding(run: Run, healthy: list[Summary]) -> None:
+    assert found("memory_saturated", run, healthy) == []
 
 
-def test_oversubscribed_counts_say_nothing_of_the_memory(context: Context) -> None:
-    few = with_usable(context, 2)
+def test_oversubscribed_counts_say_nothing_of_the_memory(run: Run) -> None:
+    few = with_usable(run, 2)
     assert any(launch.ranks == 16 for launch in few.samples.launches)
     assert found("memory_saturated", few, triads(saturating, [1, 16])) == []
 
@@ -107,16 +105,16 @@ def peaks(alone: float, together: float) -> list[Summary]:
     ]
 
 
-def test_cores_that_slow_each_other_down_are_found(context: Context) -> None:
-    (finding,) = found("core_contention", context, peaks(50e9, 16 * 50e9 * 0.7))
+def test_cores_that_slow_each_other_down_are_found(run: Run) -> None:
+    (finding,) = found("core_contention", run, peaks(50e9, 16 * 50e9 * 0.7))
     assert finding.where["ranks"] == 16
     assert finding.lost == pytest.approx(0.3, abs=0.03)
 
 
-def test_independent_cores_are_no_finding(context: Context) -> None:
-    assert found("core_contention", context, peaks(50e9, 16 * 50e9)) == []
-    assert found("core_contention", context, peaks(50e9, 16 * 50e9 * 0.95)) == []
-    assert found("core_contention", context, peaks(50e9, 16 * 50e9)[:1]) == []
+def test_independent_cores_are_no_finding(run: Run) -> None:
+    assert found("core_contention", run, peaks(50e9, 16 * 50e9)) == []
+    assert found("core_contention", run, peaks(50e9, 16 * 50e9 * 0.95)) == []
+    assert found("core_contention", run, peaks(50e9, 16 * 50e9)[:1]) == []
 
 
 def noise(share: float, period_s: float = 0.0) -> list[Summary]:
@@ -132,22 +130,22 @@ def noise(share: float, period_s: float = 0.0) -> list[Summary]:
     return made
 
 
-def test_noise_above_a_percent_is_found_with_its_period(context: Context) -> None:
-    (finding,) = found("noise", context, noise(0.03, 4e-3))
+def test_noise_above_a_percent_is_found_with_its_period(run: Run) -> None:
+    (finding,) = found("noise", run, noise(0.03, 4e-3))
     assert finding.severity == "advice"
     assert finding.lost == pytest.approx(0.03, rel=0.05)
     assert len(finding.evidence) == 4
     assert "3.98 ms" in finding.title, "the period"
-    assert found("noise", context, noise(0.08))[0].severity == "warning"
-    assert " ms" not in found("noise", context, noise(0.03))[0].title
+    assert found("noise", run, noise(0.08))[0].severity == "warning"
+    assert " ms" not in found("noise", run, noise(0.03))[0].title
 
 
-def test_a_quiet_host_is_no_finding(context: Context) -> None:
-    assert found("noise", context, noise(0.002)) == []
-    assert found("noise", context, noise(0.0)) == []
+def test_a_quiet_host_is_no_finding(run: Run) -> None:
+    assert found("noise", run, noise(0.002)) == []
+    assert found("noise", run, noise(0.0)) == []
 
 
-def with_blas(context: Context, core: str, *flags: str) -> Context:
+def with_blas(run: Run, core: str, *flags: str) -> Run:
     made = Blas(
         name="OpenBLAS",
         version="0.3.30",
@@ -157,34 +155,32 @@ def with_blas(context: Context, core: str, *flags: str) -> Context:
         configuration="",
         core=core,
     )
-    assert context.machine.build is not None
-    build = context.machine.build.model_copy(update={"blas": made})
-    context = replace(context, machine=context.machine.model_copy(update={"build": build}))
-    processor = context.machine.hosts[0].processor.model_copy(
-        update={"flags": list(flags), "architecture": "x86_64"}
-    )
-    return with_host(context, processor=processor)
+    assert run.machine.build is not None
+    build = run.machine.build.model_copy(update={"blas": made})
+    run = run.replaced(machine=run.machine.model_copy(update={"build": build}))
+    processor = run.machine.hosts[0].processor.model_copy(update={"flags": list(flags), "architecture": "x86_64"})
+    return with_host(run, processor=processor)
 
 
-def test_kernels_of_an_older_processor_are_found(context: Context) -> None:
+def test_kernels_of_an_older_processor_are_found(run: Run) -> None:
     (finding,) = run_kinds()["blas_older_processor"](
-        with_linear_algebra(with_blas(context, "Haswell", "avx2", "avx512f"))
+        with_linear_algebra(with_blas(run, "Haswell", "avx2", "avx512f"))
     )
     evident(finding, (256, "bit"), (512, "bit"), ("Haswell", ""))
     assert "scope tune blas" in finding.advice
-    assert run_kinds()["blas_older_processor"](with_linear_algebra(with_blas(context, "Prescott", "sse2", "avx2")))
+    assert run_kinds()["blas_older_processor"](with_linear_algebra(with_blas(run, "Prescott", "sse2", "avx2")))
 
 
 @pytest.mark.parametrize(
     ("core", "flags"),
     [("Haswell", ["avx2"]), ("SkylakeX", ["avx2", "avx512f"]), ("Zen", ["avx2"]), ("Unheard", ["avx512f"])],
 )
-def test_kernels_that_fit_are_no_finding(context: Context, core: str, flags: list[str]) -> None:
-    assert run_kinds()["blas_older_processor"](with_linear_algebra(with_blas(context, core, *flags))) == []
+def test_kernels_that_fit_are_no_finding(run: Run, core: str, flags: list[str]) -> None:
+    assert run_kinds()["blas_older_processor"](with_linear_algebra(with_blas(run, core, *flags))) == []
 
 
-def test_without_a_blas_there_is_nothing_to_find(context: Context) -> None:
-    assert run_kinds()["blas_older_processor"](context) == []
+def test_without_a_blas_there_is_nothing_to_find(run: Run) -> None:
+    assert run_kinds()["blas_older_processor"](run) == []
 
 
 def products(of_peak: float) -> list[Summary]:
@@ -194,11 +190,11 @@ def products(of_peak: float) -> list[Summary]:
     return [peak, small, large]
 
 
-def test_a_blas_far_below_the_peak_is_found(context: Context) -> None:
-    (finding,) = found("blas_below_peak", context, products(0.46))
+def test_a_blas_far_below_the_peak_is_found(run: Run) -> None:
+    (finding,) = found("blas_below_peak", run, products(0.46))
     assert finding.lost == pytest.approx(0.54, abs=0.02)
 
 
-def test_a_tuned_blas_is_no_finding(context: Context) -> None:
-    assert found("blas_below_peak", context, products(0.85)) == []
-    assert found("blas_below_peak", context, products(0.46)[:2]) == []
+def test_a_tuned_blas_is_no_finding(run: Run) -> None:
+    assert found("blas_below_peak", run, products(0.85)) == []
+    assert found("blas_below_peak", run, products(0.46)[:2]) == []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
-from scope.findings.run.network import directions, lost_packets, mtu_black_hole, path_stops, unfair_streams
+from scope.findings.results import Run
+from scope.findings.run.network import asymmetric_rates, lossy_path, mtu_black_hole, path_stops, unfair_streams
 from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 from tests.declared import catalog
@@ -32,7 +31,7 @@ HEALTHY = {
 }  # fmt: skip
 EXACT = {"delivered_share", "mtu_bytes", "told", "largest_out_bytes", "largest_in_bytes"}
 UNITS = {"longest_stop_s": "s", "isolated_s": "s"}
-KINDS = (mtu_black_hole, directions, path_stops, lost_packets, unfair_streams)
+KINDS = (mtu_black_hole, asymmetric_rates, path_stops, lossy_path, unfair_streams)
 
 
 def path(seed: int = 1, spread: float = 0.03, launches: int = 6, **changed: float) -> list[Summary]:
@@ -57,8 +56,8 @@ def path(seed: int = 1, spread: float = 0.03, launches: int = 6, **changed: floa
     return made
 
 
-def found(context: Context, summaries: list[Summary]) -> list[Finding]:
-    made = replace(context, summaries=summaries)
+def found(run: Run, summaries: list[Summary]) -> list[Finding]:
+    made = run.replaced(statistics=summaries)
     return [one for kind in KINDS for one in kind.find(made)]
 
 
@@ -75,9 +74,9 @@ FAULTS: dict[str, tuple[dict[str, float], tuple[float, ...]]] = {
 
 
 @pytest.mark.parametrize("code", FAULTS)
-def test_a_fault_is_told_alone(code: str, golden_context: Context) -> None:
+def test_a_fault_is_told_alone(code: str, healthy_run: Run) -> None:
     changed, figures = FAULTS[code]
-    (finding,) = found(golden_context, path(1, 0.03, 6, **changed))
+    (finding,) = found(healthy_run, path(1, 0.03, 6, **changed))
     assert finding.code == code
     assert "  " not in finding.title
     shown = [each.value for each in finding.evidence if isinstance(each.value, float)]
@@ -86,15 +85,15 @@ def test_a_fault_is_told_alone(code: str, golden_context: Context) -> None:
     assert finding.where["layer"] == "network"
 
 
-def test_healthy_paths_are_not_accused(golden_context: Context) -> None:
+def test_healthy_paths_are_not_accused(healthy_run: Run) -> None:
     """However much the launches scatter, and beside a narrow path that says so."""
     for seed in range(40):
-        assert found(golden_context, path(seed, spread=(0.01, 0.03, 0.1)[seed % 3])) == []
-    assert found(golden_context, path(delivered_share=0.8, largest_out_bytes=1200.0, told=1.0)) == []
+        assert found(healthy_run, path(seed, spread=(0.01, 0.03, 0.1)[seed % 3])) == []
+    assert found(healthy_run, path(delivered_share=0.8, largest_out_bytes=1200.0, told=1.0)) == []
 
 
-def test_what_processors_or_chance_explain_is_not_told(golden_context: Context) -> None:
-    assert found(golden_context, path(duplex=0.5, processor_share=0.95)) == [], "the processor is what they share"
-    assert found(golden_context, path(duplex=0.5, processor_share=0.0)) == [], "the kernel says nothing of it"
+def test_what_processors_or_chance_explain_is_not_told(healthy_run: Run) -> None:
+    assert found(healthy_run, path(duplex=0.5, processor_share=0.95)) == [], "the processor is what they share"
+    assert found(healthy_run, path(duplex=0.5, processor_share=0.0)) == [], "the kernel says nothing of it"
     two = path(launches=2, duplex=0.5, symmetry=0.2, stopped_share=0.2, retransmitted_share=0.1)
-    assert found(golden_context, two) == [], "two launches are no certainty"
+    assert found(healthy_run, two) == [], "two launches are no certainty"

@@ -11,7 +11,7 @@ from scope.findings.run.collectives.self_consistency import Violation, violation
 from scope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.draws import draws
-from tests.findings.contexts import exchanges, latencies
+from tests.findings.faulty_runs import exchanges, latencies
 from tests.models.curves import noisy, summary
 
 

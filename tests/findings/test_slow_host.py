@@ -7,23 +7,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.network.slow_host import compare, find
 from scope.samples.records import Process
 from scope.samples.samples import CaseSamples
 from tests.draws import draws
-from tests.findings.contexts import host_like
 from tests.findings.evidence import evident
+from tests.findings.faulty_runs import host_like
 
 
 def cluster(
-    context: Context,
+    run: Run,
     hosts: int,
     factors: dict[int, float],
     seed: int,
     spread: float = 0.005,
     launches_slow: int | None = None,
-) -> Context:
+) -> Run:
     """Spread the 16 ranks of node.stream over hosts, a little unequal by nature, some slower by `factors`.
 
     `launches_slow`: only in so many launches.
@@ -33,9 +33,9 @@ def cluster(
     nature = np.exp(random.normal(0, spread, hosts))
     host_of = np.arange(16) * hosts // 16
     own = np.array([nature[h] * factors.get(h, 1.0) for h in host_of])
-    numbers = sorted({launch.launch for launch in context.samples.launches if launch.ranks == 16})
+    numbers = sorted({launch.launch for launch in run.raw_samples.launches if launch.ranks == 16})
     cases: list[CaseSamples] = []
-    for case in context.samples.cases:
+    for case in run.raw_samples.cases:
         if (case.case.benchmark, case.case.ranks) == ("node.stream", 16):
             times = case.times[0]
             noise = np.exp(random.normal(0, 0.02, times.elapsed_s.shape))
@@ -51,53 +51,51 @@ def cluster(
                 ]
             }
         )
-        for launch in context.samples.launches
+        for launch in run.raw_samples.launches
         if launch.ranks == 16
     ]
-    machine = context.machine.model_copy(
-        update={"hosts": [host_like(context.machine.hosts[0], name) for name in names]}
-    )
-    return replace(context, machine=machine, samples=replace(context.samples, cases=cases, launches=launches))
+    machine = run.machine.model_copy(update={"hosts": [host_like(run.machine.hosts[0], name) for name in names]})
+    return run.replaced(machine=machine, raw_samples=replace(run.raw_samples, cases=cases, launches=launches))
 
 
 @pytest.mark.parametrize("hosts", [4, 8, 16])
 @pytest.mark.parametrize("slower", [1.08, 1.5])
-def test_a_slow_host_is_named(golden_context: Context, hosts: int, slower: float) -> None:
+def test_a_slow_host_is_named(healthy_run: Run, hosts: int, slower: float) -> None:
     for seed in range(10):
-        found = find(cluster(golden_context, hosts, {2: slower}, seed))
+        found = find(cluster(healthy_run, hosts, {2: slower}, seed))
         assert [finding.where["host"] for finding in found] == ["node3"]
         assert found[0].lost == pytest.approx(1 - 1 / slower, abs=0.02)
 
 
-def test_two_slow_hosts_of_eight_are_both_named(golden_context: Context) -> None:
-    found = find(cluster(golden_context, 8, {2: 1.2, 5: 1.3}, seed=1))
+def test_two_slow_hosts_of_eight_are_both_named(healthy_run: Run) -> None:
+    found = find(cluster(healthy_run, 8, {2: 1.2, 5: 1.3}, seed=1))
     assert {finding.where["host"] for finding in found} == {"node3", "node6"}
 
 
 @pytest.mark.parametrize("slow", [{0, 1}, {0, 2, 5}, {1, 3, 4, 7}, {0, 1, 2, 3, 6}])
-def test_many_slow_hosts_of_eight_are_named(golden_context: Context, slow: set[int]) -> None:
+def test_many_slow_hosts_of_eight_are_named(healthy_run: Run, slow: set[int]) -> None:
     for seed in range(5):
-        found = find(cluster(golden_context, 8, dict.fromkeys(slow, 1.2), seed))
+        found = find(cluster(healthy_run, 8, dict.fromkeys(slow, 1.2), seed))
         assert {finding.where["host"] for finding in found} == {f"node{i + 1}" for i in slow}
         assert all(f" {8 - len(slow)} hosts" in finding.title for finding in found), "how many others there are"
         assert len({finding.cause for finding in found}) == 1
 
 
-def test_one_fast_host_makes_no_slow_ones(golden_context: Context) -> None:
-    assert find(cluster(golden_context, 8, {4: 0.8}, seed=1)) == []
+def test_one_fast_host_makes_no_slow_ones(healthy_run: Run) -> None:
+    assert find(cluster(healthy_run, 8, {4: 0.8}, seed=1)) == []
 
 
-def test_a_host_that_is_slow_in_some_launches_is_named_with_their_share(golden_context: Context) -> None:
+def test_a_host_that_is_slow_in_some_launches_is_named_with_their_share(healthy_run: Run) -> None:
     for seed in range(10):
-        (found,) = find(cluster(golden_context, 8, {2: 1.3}, seed, launches_slow=2))
+        (found,) = find(cluster(healthy_run, 8, {2: 1.3}, seed, launches_slow=2))
         assert found.where["host"] == "node3"
         evident(found, ("2 of 6 launches", ""))
         assert found.lost == pytest.approx((1 - 1 / 1.3) / 3, abs=0.02)
 
 
-def test_one_slow_launch_is_no_slow_host(golden_context: Context) -> None:
+def test_one_slow_launch_is_no_slow_host(healthy_run: Run) -> None:
     for seed in range(10):
-        assert find(cluster(golden_context, 8, {2: 1.3}, seed, launches_slow=1)) == []
+        assert find(cluster(healthy_run, 8, {2: 1.3}, seed, launches_slow=1)) == []
 
 
 @pytest.mark.parametrize("hosts", [8, 64])
@@ -117,30 +115,28 @@ def test_launches_with_heavy_tails_raise_no_alarm(hosts: int) -> None:
 
 
 @pytest.mark.parametrize("hosts", [4, 8, 16])
-def test_healthy_clusters_raise_no_alarm(golden_context: Context, hosts: int) -> None:
-    alarms = sum(bool(find(cluster(golden_context, hosts, {}, seed))) for seed in range(100, 140))
+def test_healthy_clusters_raise_no_alarm(healthy_run: Run, hosts: int) -> None:
+    alarms = sum(bool(find(cluster(healthy_run, hosts, {}, seed))) for seed in range(100, 140))
     assert alarms == 0
 
 
 @pytest.mark.simulation
 @draws(30, 100)
 @pytest.mark.parametrize("hosts", [4, 8, 16])
-def test_a_few_percent_by_nature_are_seldom_taken_for_a_fault(
-    golden_context: Context, hosts: int, draws: int
-) -> None:
+def test_a_few_percent_by_nature_are_seldom_taken_for_a_fault(healthy_run: Run, hosts: int, draws: int) -> None:
     alarms = sum(
-        bool(find(cluster(golden_context, hosts, {}, seed, spread=0.02))) for seed in range(200, 200 + draws)
+        bool(find(cluster(healthy_run, hosts, {}, seed, spread=0.02))) for seed in range(200, 200 + draws)
     )
     assert alarms <= draws // 10
 
 
-def test_three_hosts_cannot_tell(golden_context: Context) -> None:
-    assert find(cluster(golden_context, 3, {1: 2.0}, seed=1)) == []
+def test_three_hosts_cannot_tell(healthy_run: Run) -> None:
+    assert find(cluster(healthy_run, 3, {1: 2.0}, seed=1)) == []
 
 
-def test_a_different_kind_of_host_is_not_compared(golden_context: Context) -> None:
-    context = cluster(golden_context, 4, {2: 2.0}, seed=1)
-    hosts = list(context.machine.hosts)
+def test_a_different_kind_of_host_is_not_compared(healthy_run: Run) -> None:
+    run = cluster(healthy_run, 4, {2: 2.0}, seed=1)
+    hosts = list(run.machine.hosts)
     other = hosts[2].processor.model_copy(update={"model": "Another"})
     hosts[2] = hosts[2].model_copy(update={"processor": other})
-    assert find(replace(context, machine=context.machine.model_copy(update={"hosts": hosts}))) == []
+    assert find(run.replaced(machine=run.machine.model_copy(update={"hosts": hosts}))) == []

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.run.context import Context
-from scope.findings.run.network.slow_pairs import find
+from scope.findings.results import Run
+from scope.findings.run.network.slow_pair import find
 from scope.models.communication.pair_matrix import pair_matrices
 from scope.plan.case import Case
 from scope.plan.placement import Placement
@@ -55,9 +55,9 @@ def rounds(times_s: Floats, launch: int, size: int, load: str, like: CaseSamples
     return made
 
 
-def measured(context: Context, **matrices: Floats) -> Context:
+def measured(run: Run, **matrices: Floats) -> Run:
     """A run of pairs: `short` and `long` are matrices of all launches."""
-    like = next(case for case in context.samples.cases if case.ok)
+    like = next(case for case in run.raw_samples.cases if case.ok)
     sizes = {"short": 1, "long": 1 << 20}
     cases = [
         case
@@ -71,25 +71,25 @@ def measured(context: Context, **matrices: Floats) -> Context:
         return launch.model_copy(update={"ranks": HOSTS, "processes": processes})
 
     samples: Samples = replace(
-        context.samples, cases=cases, launches=[with_hosts(x) for x in context.samples.launches]
+        run.raw_samples, cases=cases, launches=[with_hosts(x) for x in run.raw_samples.launches]
     )
-    models = context.models.model_copy(update={"pairs": pair_matrices(samples, context.catalog)})
-    return replace(context, samples=samples, models=models)
+    models = run.models.model_copy(update={"pairs": pair_matrices(samples, run.benchmarks)})
+    return run.replaced(raw_samples=samples, models=models)
 
 
 def random() -> np.random.Generator:
     return np.random.default_rng(5)
 
 
-def test_the_matrix_is_read_back_from_the_rounds(golden_context: Context) -> None:
+def test_the_matrix_is_read_back_from_the_rounds(healthy_run: Run) -> None:
     times_s = matrix(random(), HOSTS)
-    (found,) = measured(golden_context, short=times_s).models.pairs
+    (found,) = measured(healthy_run, short=times_s).models.pairs
     assert found.names == [f"h{rank}" for rank in range(HOSTS)]
     medians = np.median(times_s, axis=0)
     for i in range(HOSTS):
         for j in range(HOSTS):
             assert found.time_s[i][j] == (None if i == j else pytest.approx(medians[i, j]))
-    assert find(measured(golden_context, short=times_s)) == []
+    assert find(measured(healthy_run, short=times_s)) == []
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_the_matrix_is_read_back_from_the_rounds(golden_context: Context) -> Non
     ],
 )
 def test_what_is_slow_is_named(
-    golden_context: Context, fault: dict[str, object], code: str, where: dict[str, str]
+    healthy_run: Run, fault: dict[str, object], code: str, where: dict[str, str]
 ) -> None:
-    made = measured(golden_context, short=matrix(random(), HOSTS, **fault), long=matrix(random(), HOSTS, **fault))  # type: ignore[arg-type]
+    made = measured(healthy_run, short=matrix(random(), HOSTS, **fault), long=matrix(random(), HOSTS, **fault))  # type: ignore[arg-type]
     (finding,) = find(made)
     assert finding.code == code
     assert finding.where == {**where, "layer": "mpi"}
@@ -111,14 +111,14 @@ def test_what_is_slow_is_named(
     assert finding.lost > 0.2
 
 
-def test_a_host_whose_long_messages_alone_are_slow_has_a_slow_link(golden_context: Context) -> None:
-    made = measured(golden_context, short=matrix(random(), HOSTS), long=matrix(random(), HOSTS, host=(3, 2.0)))
+def test_a_host_whose_long_messages_alone_are_slow_has_a_slow_link(healthy_run: Run) -> None:
+    made = measured(healthy_run, short=matrix(random(), HOSTS), long=matrix(random(), HOSTS, host=(3, 2.0)))
     (finding,) = find(made)
     assert (finding.code, finding.where["host"]) == ("slow-host-link", "h3")
 
 
-def test_too_few_hosts_are_said_to_be_too_few(golden_context: Context) -> None:
-    like = next(case for case in golden_context.samples.cases if case.ok)
+def test_too_few_hosts_are_said_to_be_too_few(healthy_run: Run) -> None:
+    like = next(case for case in healthy_run.raw_samples.cases if case.ok)
     cases = rounds(matrix(random(), 3)[0], 1, 8, "isolated", like)
-    (found,) = pair_matrices(replace(golden_context.samples, cases=cases), catalog())
+    (found,) = pair_matrices(replace(healthy_run.raw_samples, cases=cases), catalog())
     assert mentions(found.reason, "3 ... 4"), "processes here, and processes that it needs"

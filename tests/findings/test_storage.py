@@ -10,19 +10,25 @@ import numpy as np
 import pytest
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.plan.case import Case
 from scope.statistics.summary import Summary
 from tests import declared
-from tests.findings.contexts import run_kinds, with_summaries
 from tests.findings.evidence import evident
+from tests.findings.faulty_runs import run_kinds, with_summaries
 from tests.findings.test_slow_host import cluster
 from tests.models.curves import noisy, summary
 
 LAUNCHES = range(1, 7)
 KINDS = (
-    *("saturated", "uneven_clients", "cache_answered", "small_transfers", "unaligned_transfers"),
-    *("uneven_launches", "shared_file", "collective_buffering", "fsync_not_honoured", "metadata_storm"),
+    *("storage_saturated", "slow_storage", "cache_answered", "small_transfers", "unaligned_transfers"),
+    *(
+        "storage_launches_differ",
+        "shared_file_serialises",
+        "collective_buffering",
+        "fsync_not_honoured",
+        "metadata_storm",
+    ),
 )
 
 
@@ -39,8 +45,8 @@ def figure(
     return summary(times, benchmark, metric, definition, **{**known, **defaults, **given})
 
 
-def found(kind: str, context: Context, *summaries: Summary) -> list[Finding]:
-    return run_kinds()[kind](with_summaries(context, list(summaries)))
+def found(kind: str, run: Run, *summaries: Summary) -> list[Finding]:
+    return run_kinds()[kind](with_summaries(run, list(summaries)))
 
 
 def checked(findings: list[Finding], code: str, *evidence: tuple[float, str]) -> Finding:
@@ -70,14 +76,14 @@ HEALTHY = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_healthy_file_system_is_left_alone(kind: str, golden_context: Context) -> None:
-    assert found(kind, golden_context, *HEALTHY) == []
+def test_a_healthy_file_system_is_left_alone(kind: str, healthy_run: Run) -> None:
+    assert found(kind, healthy_run, *HEALTHY) == []
 
 
-def test_a_cache_that_answers_is_named(golden_context: Context) -> None:
+def test_a_cache_that_answers_is_named(healthy_run: Run) -> None:
     read = {"benchmark": "storage.read", "cache": "cached"}
     one = checked(
-        found("cache_answered", golden_context, figure(8e9, **read), figure(0.9, "resident_share", **read)),
+        found("cache_answered", healthy_run, figure(8e9, **read), figure(0.9, "resident_share", **read)),
         "cache-answered",
         (8e9, "B/s"),
         (0.9, ""),
@@ -86,22 +92,22 @@ def test_a_cache_that_answers_is_named(golden_context: Context) -> None:
     assert (one.severity, one.about) == ("information", "cluster")
 
 
-def test_a_file_system_that_keeps_files_despite_being_asked_is_not_to_be_trusted(golden_context: Context) -> None:
+def test_a_file_system_that_keeps_files_despite_being_asked_is_not_to_be_trusted(healthy_run: Run) -> None:
     read = {"benchmark": "storage.read", "cache": "dropped"}
-    findings = found("cache_answered", golden_context, figure(8e9, **read), figure(0.4, "resident_share", **read))
+    findings = found("cache_answered", healthy_run, figure(8e9, **read), figure(0.4, "resident_share", **read))
     one = checked(findings, "cache-answered", (8e9, "B/s"), (0.4, ""))
     assert (one.severity, one.about) == ("warning", "measurement")
 
 
-def test_writes_that_end_in_memory(golden_context: Context) -> None:
-    findings = found("cache_answered", golden_context, figure(200e6), figure(2e9, sync="none"))
+def test_writes_that_end_in_memory(healthy_run: Run) -> None:
+    findings = found("cache_answered", healthy_run, figure(200e6), figure(2e9, sync="none"))
     checked(findings, "cache-answered", (2e9, "B/s"), (200e6, "B/s"))
 
 
-def test_small_transfers_and_what_is_large_enough(golden_context: Context) -> None:
+def test_small_transfers_and_what_is_large_enough(healthy_run: Run) -> None:
     sizes = {4 << 10: 10e6, 64 << 10: 120e6, 1 << 20: 195e6, 8 << 20: 200e6}
     findings = found(
-        "small_transfers", golden_context, *(figure(rate, transfer_bytes=n) for n, rate in sizes.items())
+        "small_transfers", healthy_run, *(figure(rate, transfer_bytes=n) for n, rate in sizes.items())
     )
     one = checked(findings, "small-transfers", (10e6, "B/s"), (200e6, "B/s"))
     assert one.where["transfer_bytes"] == 4 << 10
@@ -109,48 +115,51 @@ def test_small_transfers_and_what_is_large_enough(golden_context: Context) -> No
     assert one.lost == pytest.approx(0.95, abs=0.01)
 
 
-def test_unaligned_transfers(golden_context: Context) -> None:
+def test_unaligned_transfers(healthy_run: Run) -> None:
     sizes = {16 << 10: 150e6, 47008: 60e6, 64 << 10: 180e6}
     cases = [figure(rate, transfer_bytes=size) for size, rate in sizes.items()]
-    findings = found("unaligned_transfers", golden_context, *cases)
+    findings = found("unaligned_transfers", healthy_run, *cases)
     one = checked(findings, "unaligned-transfers", (60e6, "B/s"), (150e6, "B/s"), (4096, "B"))
     assert one.where["transfer_bytes"] == 47008
     assert one.lost == pytest.approx(0.6, abs=0.03)
 
 
-def test_a_shared_file_that_serialises(golden_context: Context) -> None:
+def test_a_shared_file_that_serialises(healthy_run: Run) -> None:
     pair = (figure(50e6, ranks=4), figure(200e6, ranks=4, file="per_process"))
     one = checked(
-        found("shared_file", golden_context, *pair), "shared-file-serialises", (50e6, "B/s"), (200e6, "B/s")
+        found("shared_file_serialises", healthy_run, *pair),
+        "shared-file-serialises",
+        (50e6, "B/s"),
+        (200e6, "B/s"),
     )
     assert one.where["ranks"] == 4
     alone = (figure(50e6, ranks=1), figure(200e6, ranks=1, file="per_process"))
-    assert found("shared_file", golden_context, *alone) == [], "one process shares with nobody"
+    assert found("shared_file_serialises", healthy_run, *alone) == [], "one process shares with nobody"
 
 
-def test_collective_buffering_that_costs_more_than_it_brings(golden_context: Context) -> None:
+def test_collective_buffering_that_costs_more_than_it_brings(healthy_run: Run) -> None:
     mpi = {"interface": "mpiio"}
     findings = found(
-        "collective_buffering", golden_context, figure(200e6, **mpi), figure(80e6, access="collective", **mpi)
+        "collective_buffering", healthy_run, figure(200e6, **mpi), figure(80e6, access="collective", **mpi)
     )
     one = checked(findings, "collective-buffering", (80e6, "B/s"), (200e6, "B/s"))
     assert one.lost == pytest.approx(0.6, abs=0.02)
     assert "fcoll" in one.advice
 
 
-def test_a_flush_that_flushes_nothing(golden_context: Context) -> None:
+def test_a_flush_that_flushes_nothing(healthy_run: Run) -> None:
     writes = (figure(2e9), figure(2.02e9, sync="none"))
-    findings = found("fsync_not_honoured", golden_context, *writes, figure(1e-6, "sync_s"))
+    findings = found("fsync_not_honoured", healthy_run, *writes, figure(1e-6, "sync_s"))
     assert checked(findings, "fsync-not-honoured", (1e-6, "s"), (2e9, "B/s")).severity == "warning"
-    assert found("fsync_not_honoured", golden_context, *writes, figure(0.01, "sync_s")) == []
+    assert found("fsync_not_honoured", healthy_run, *writes, figure(0.01, "sync_s")) == []
 
 
-def test_a_metadata_storm_names_the_operation(golden_context: Context) -> None:
+def test_a_metadata_storm_names_the_operation(healthy_run: Run) -> None:
     shared = {"benchmark": "storage.metadata"}
     own = {**shared, "folder": "own"}
     findings = found(
         "metadata_storm",
-        golden_context,
+        healthy_run,
         figure(1000.0, "create_per_s", **shared),
         figure(9000.0, "create_per_s", **own),
         figure(8000.0, "stat_per_s", **shared),
@@ -160,22 +169,22 @@ def test_a_metadata_storm_names_the_operation(golden_context: Context) -> None:
     assert one.lost == pytest.approx(8 / 9, abs=0.01)
 
 
-def files(context: Context, slow: Callable[[int, int], bool], hosts: int = 4) -> Context:
+def files(run: Run, slow: Callable[[int, int], bool], hosts: int = 4) -> Run:
     """Files of 16 ranks on equal hosts; `slow`: whether a rank takes 40 ms in a launch instead of 10."""
-    spread = cluster(context, hosts, {}, seed=1)
+    spread = cluster(run, hosts, {}, seed=1)
     defaults = declared.catalog().defaults("storage.write")
     cases = []
-    for one in spread.samples.cases:
+    for one in spread.raw_samples.cases:
         times = one.times[0]
         factors = [4.0 if slow(one.launch, rank) else 1.0 for rank in times.ranks_kept.tolist()]
         elapsed = 0.01 * np.array(factors)[:, None] * np.ones_like(times.elapsed_s)
-        case = Case.of(context.catalog, "storage.write", {**defaults, "file": "per_process"}, one.case.batch)
+        case = Case.of(run.benchmarks, "storage.write", {**defaults, "file": "per_process"}, one.case.batch)
         cases.append(replace(one, case=case, times=[replace(times, elapsed_s=elapsed)]))
     case = cases[0].case
     bandwidth = figure(1e9, file="per_process").model_copy(
         update={name: getattr(case, name) for name in Case.model_fields}
     )
-    samples = replace(spread.samples, cases=list({one.launch: one for one in cases}.values()))
+    samples = replace(spread.raw_samples, cases=list({one.launch: one for one in cases}.values()))
     return with_summaries(replace(spread, samples=samples), [bandwidth])
 
 
@@ -183,36 +192,36 @@ def host_of(rank: int) -> int:
     return rank // 4
 
 
-def test_a_slow_client_is_named(golden_context: Context) -> None:
-    context = files(golden_context, lambda _launch, rank: host_of(rank) == 2)
-    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-client", (4.0, ""))
+def test_a_slow_client_is_named(healthy_run: Run) -> None:
+    run = files(healthy_run, lambda _launch, rank: host_of(rank) == 2)
+    one = checked(run_kinds()["slow_storage"](run), "slow-storage-client", (4.0, ""))
     assert one.where["host"] == "node3"
     assert one.lost == pytest.approx(0.75)
 
 
-def test_files_on_a_slow_server(golden_context: Context) -> None:
-    context = files(golden_context, lambda launch, rank: rank % 5 == launch % 5)
-    one = checked(run_kinds()["uneven_clients"](context), "slow-storage-server", (4.0, ""))
+def test_files_on_a_slow_server(healthy_run: Run) -> None:
+    run = files(healthy_run, lambda launch, rank: rank % 5 == launch % 5)
+    one = checked(run_kinds()["slow_storage"](run), "slow-storage-server", (4.0, ""))
     assert "host" not in one.where
 
 
-def test_launches_whose_files_lie_on_a_slow_server(golden_context: Context) -> None:
-    context = files(golden_context, lambda launch, _rank: launch < 10)
-    one = checked(run_kinds()["uneven_launches"](context), "storage-launches-differ", (0.04, "s"), (0.01, "s"))
+def test_launches_whose_files_lie_on_a_slow_server(healthy_run: Run) -> None:
+    run = files(healthy_run, lambda launch, _rank: launch < 10)
+    one = checked(run_kinds()["storage_launches_differ"](run), "storage-launches-differ", (0.04, "s"), (0.01, "s"))
     assert one.lost == pytest.approx(0.75)
-    assert run_kinds()["uneven_launches"](files(golden_context, lambda _launch, rank: rank == 0)) == []
+    assert run_kinds()["storage_launches_differ"](files(healthy_run, lambda _launch, rank: rank == 0)) == []
 
 
 @pytest.mark.parametrize("share", [0, 12])
-def test_even_clients_and_a_minority_of_fast_ones_are_left_alone(share: int, golden_context: Context) -> None:
-    context = files(golden_context, lambda _launch, rank: rank < share)
-    assert run_kinds()["uneven_clients"](context) == []
+def test_even_clients_and_a_minority_of_fast_ones_are_left_alone(share: int, healthy_run: Run) -> None:
+    run = files(healthy_run, lambda _launch, rank: rank < share)
+    assert run_kinds()["slow_storage"](run) == []
 
 
-def test_a_saturated_file_system(golden_context: Context) -> None:
+def test_a_saturated_file_system(healthy_run: Run) -> None:
     counts = (1, 2, 4, 8, 16, 32)
     cases = [figure(ranks / (1 / 500e6 + ranks / 1e9), ranks=ranks) for ranks in counts]
-    one = checked(found("saturated", golden_context, *cases), "storage-saturated", (1e9, "B/s"), (18, ""))
+    one = checked(found("storage_saturated", healthy_run, *cases), "storage-saturated", (1e9, "B/s"), (18, ""))
     assert one.where["ranks"] == 32
     linear = [figure(ranks * 100e6, ranks=ranks) for ranks in counts]
-    assert found("saturated", golden_context, *linear) == []
+    assert found("storage_saturated", healthy_run, *linear) == []

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
-from scope.findings.run.network import tcp_start
+from scope.findings.results import Run
+from scope.findings.run.network import tcp
 from tests.models.curves import noisy, summary
 
 PLAIN = {"pieces": 1, "connection": "used", "nodelay": "on", "wait": "polling", "message_bytes": 512}
@@ -19,7 +18,7 @@ ROUND_TRIP_S = 1e-3
 LONG = 1 << 20
 
 
-def found(context: Context, cases: Mapping[tuple[tuple[str, object], ...], float]) -> list[Finding]:
+def found(run: Run, cases: Mapping[tuple[tuple[str, object], ...], float]) -> list[Finding]:
     random = np.random.default_rng(5)
     summaries = [
         summary(
@@ -32,7 +31,7 @@ def found(context: Context, cases: Mapping[tuple[tuple[str, object], ...], float
         )
         for change, time_s in cases.items()
     ]
-    return tcp_start.find(replace(context, summaries=summaries))
+    return tcp.find(run.replaced(statistics=summaries))
 
 
 def case(**change: object) -> tuple[tuple[str, object], ...]:
@@ -50,16 +49,16 @@ HEALTHY = {
 }
 
 
-def test_healthy_connections_raise_no_alarm(golden_context: Context) -> None:
-    assert found(golden_context, HEALTHY) == []
+def test_healthy_connections_raise_no_alarm(healthy_run: Run) -> None:
+    assert found(healthy_run, HEALTHY) == []
 
 
-def test_a_long_round_trip_is_no_delayed_acknowledgement(golden_context: Context) -> None:
+def test_a_long_round_trip_is_no_delayed_acknowledgement(healthy_run: Run) -> None:
     """On a path of 50 ms Nagle's algorithm alone holds the second piece for 50 ms."""
     far = {case(): 50e-3, case(pieces=2): 50e-3, case(pieces=2, nodelay="off"): 100e-3}
-    (finding,) = found(golden_context, far)
+    (finding,) = found(healthy_run, far)
     assert finding.code == "tcp-nagle"
-    (finding,) = found(golden_context, far | {case(pieces=2, nodelay="off"): 140e-3})
+    (finding,) = found(healthy_run, far | {case(pieces=2, nodelay="off"): 140e-3})
     assert finding.code == "tcp-delayed-acknowledgement"
 
 
@@ -73,9 +72,9 @@ def test_a_long_round_trip_is_no_delayed_acknowledgement(golden_context: Context
     ],
 )
 def test_each_cost_has_its_finding(
-    change: tuple[tuple[str, object], ...], time_s: float, code: str, severity: str, golden_context: Context
+    change: tuple[tuple[str, object], ...], time_s: float, code: str, severity: str, healthy_run: Run
 ) -> None:
-    (finding,) = found(golden_context, {**HEALTHY, change: time_s})
+    (finding,) = found(healthy_run, {**HEALTHY, change: time_s})
     assert (finding.code, finding.severity) == (code, severity)
     if code == "tcp-slow-start":
         trips = re.search(r"slow start, ([\d.]+) round trips \(a window that doubles needs 6\)", finding.title)

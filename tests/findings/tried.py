@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scope.findings.run.context import Context
-from tests.findings.contexts import Change
+from scope.findings.results import Run
+from tests.findings.faulty_runs import Change
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,6 @@ class Tried:
     """... and in which it must not."""
 
 
-def as_it_is(context: Context) -> Context:
+def as_it_is(run: Run) -> Run:
     """The golden run itself."""
-    return context
+    return run

@@ -143,10 +143,10 @@ def write_profiles(folder: Path) -> Path:
 
 def write_campaign(folder: Path) -> Path:
     """Write a campaign of twelve runs, with everything derived."""
-    from scope.campaign import folder as folders
-    from scope.campaign.record import Journal
-    from scope.campaign.study import read as read_study
     from scope.engine import campaign
+    from scope.programs.campaign import folder as folders
+    from scope.programs.campaign.record import Journal
+    from scope.programs.campaign.study import read as read_study
     from tests.campaign.records import study
 
     folder.mkdir()

@@ -254,7 +254,7 @@ def stand_in_for_the_cluster() -> None:
 
     A server ends when it could be asked: what is asked of servers is tested elsewhere.
     """
-    from scope.engine import run
+    from scope.engine.run import run
     from scope.launch.cluster import Cluster
     from scope.launch.launcher import Site
     from scope.machine.machine import Machine

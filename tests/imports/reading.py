@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope import imports
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
-from scope.imports import Figure, Reading
-from scope.imports.lines import decoded, lines
+from scope.exchange import imports
+from scope.exchange.imports import Figure, Reading
+from scope.exchange.imports.lines import decoded, lines
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,8 +10,8 @@ import pytest
 
 from scope.engine.export import exported
 from scope.engine.imports import imported
-from scope.exports.csv import FIGURES
-from scope.imports.exported import KEPT
+from scope.exchange.exports.csv import FIGURES
+from scope.exchange.imports.exported import KEPT
 from scope.statistics.summarise import read_summaries
 from scope.statistics.summary import Summary, headlines
 from tests.imports.reading import data, read

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from scope import imports
-from scope.imports.lines import lines
+from scope.exchange import imports
+from scope.exchange.imports.lines import lines
 from tests.imports.reading import data, read
 
 MIB = 2**20

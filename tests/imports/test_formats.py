@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from scope import imports
 from scope.errors import UsageError
-from scope.imports import Figure
-from scope.imports.lines import lines
+from scope.exchange import imports
+from scope.exchange.imports import Figure
+from scope.exchange.imports.lines import lines
 from tests.imports.reading import DATA, data, read
 
 OURS = ("babelstream", "fio", "hpcc", "hpcg", "hpl", "ior", "mdtest", "npb", "stream")

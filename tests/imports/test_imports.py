@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from scope import imports
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
 from scope.cli import dispatch
 from scope.engine.imports import imported, names
 from scope.errors import UsageError
+from scope.exchange import imports
+from scope.exchange.imports.lines import decoded, lines
 from scope.findings.finding import Findings
-from scope.imports.lines import decoded, lines
-from scope.rundirectory import Run, RunDirectory, read_json
+from scope.rundirectory import RunDirectory, RunFile, read_json
 from scope.statistics.summarise import read_summaries
 
 LATENCY = """# OSU MPI Latency Test v5.9
@@ -39,7 +39,7 @@ def test_a_run_says_what_was_printed_and_what_was_not(latency: Path, tmp_path: P
     assert (first.median, second.median) == (pytest.approx(0.25e-6), pytest.approx(0.63e-6))
     assert (first.origin, first.printed, first.holds_for) == ("imported", "mean", "no interval")
     assert (first.p95, first.minimum, first.ci_low) == (None, None, None)
-    said = read_json(RunDirectory(run).run, Run).imported
+    said = read_json(RunDirectory(run).run, RunFile).imported
     assert said is not None
     assert any("repetitions" in one for one in said.missing)
     assert [(one.line, one.text) for one in said.unread] == [(1, "Loading openmpi/4.1.4")]
@@ -85,7 +85,7 @@ def test_a_file_without_figures_is_refused_and_leaves_nothing(content: bytes, re
 def test_a_refused_output_among_others_is_not_understood(latency: Path, tmp_path: Path) -> None:
     latency.write_text(f"{latency.read_text()}3;fio-3.33;j;0;0;8192;315076;4923;26;0\n")
     run = imported(None, [latency], None, tmp_path / "run")
-    said = read_json(RunDirectory(run).run, Run).imported
+    said = read_json(RunDirectory(run).run, RunFile).imported
     assert said is not None
     assert [one.line for one in said.unread] == [1, 6]
 

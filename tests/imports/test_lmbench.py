@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope import imports
-from scope.imports.lines import lines
+from scope.exchange import imports
+from scope.exchange.imports.lines import lines
 from tests.imports.reading import Read, data, read
 
 

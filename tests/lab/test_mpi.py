@@ -122,7 +122,7 @@ def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded:
         "from scope.launch import wire; from scope.launch.site import site_of\n"
         "from scope.build import installations; from scope.settings.experiment import LauncherSettings\n"
         "mpi = installations.find('embedded'); site = site_of(mpi, LauncherSettings(), 'the test')\n"
-        "from scope.launch.cluster import start_once_per_host; from scope.mpi.openmpi import OpenMpiFamily\n"
+        "from scope.launch.cluster import start_once_per_host; from scope.build.mpi.openmpi import OpenMpiFamily\n"
         "settings = {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
         "variables = {f'OMPI_MCA_{name}': value for name, value in settings.items()}\n"
         "OpenMpiFamily.environment = lambda self, conditions: variables\n"

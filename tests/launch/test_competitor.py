@@ -15,8 +15,7 @@ from statistics import median
 
 import pytest
 
-from scope.findings.read import context_of
-from scope.findings.run.context import Context
+from scope.findings.results import Run, derived
 from scope.findings.run.measurement import processor_taken
 from scope.launch.launch_environment import launch_environment
 from scope.launch.launcher import MpiProgram, Site
@@ -49,7 +48,7 @@ def competitors() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 @contextmanager
 def measuring(native: NativeBuild, folder: Path, cases: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Measure on the competitors' processor until all is measured or the context ends."""
+    """Measure on the competitors' processor until all is measured or the run ends."""
     samples, plan = folder / "samples.jsonl", folder / "plan-of-launch.txt"
     sampling = "sampling.budget_s=0.02 sampling.precision=1e-9"
     plan.write_text("".join(f"{CASES[number % len(CASES)]} {sampling}\n" for number in range(cases)))
@@ -94,7 +93,7 @@ def measured_beside(
     return begin, end
 
 
-def context(folder: Path) -> Context:
+def run(folder: Path) -> Run:
     names = sorted({case.split()[0] for case in CASES})
     for name, content in (
         ("run.json", golden.run_record(time.time())),
@@ -102,10 +101,10 @@ def context(folder: Path) -> Context:
         ("benchmarks.json", described(*names)),
     ):
         (folder / name).write_text(json.dumps(content))
-    return context_of(folder)
+    return derived(folder)
 
 
-def overlap_with_another_state(found: Context, begin: float, end: float) -> float:
+def overlap_with_another_state(found: Run, begin: float, end: float) -> float:
     """Return the time in both the second of two states and begin ... end, as a share of that in either of them."""
     course = found.course
     if len(course.states) != 2:
@@ -122,7 +121,7 @@ def test_what_the_kernel_counts_of_competitors_is_in_the_samples(
     competitors[0].send_signal(signal.SIGCONT)
     with measuring(embedded_build, tmp_path, 6) as launcher:
         launcher.wait(PATIENCE_S)
-    seen = [one.disturbances for one in context(tmp_path).samples.cases]
+    seen = [one.disturbances for one in run(tmp_path).samples.cases]
     assert len(seen) == 6
     assert sum(each.waited_s for each in seen) > 0
     assert sum(each.involuntary_switches.sum for each in seen) > 0
@@ -136,12 +135,12 @@ def test_a_competitor_that_comes_and_goes_is_found_as_another_state(
     competitors: list[subprocess.Popen[bytes]], embedded_build: NativeBuild, tmp_path: Path
 ) -> None:
     begin, end = measured_beside(competitors, embedded_build, tmp_path)
-    found = context(tmp_path)
+    found = run(tmp_path)
     assert len(found.course.states) == 2
     assert overlap_with_another_state(found, begin, end) > 0.5
 
     beside, alone = [], []
-    for one in found.samples.cases:
+    for one in found.raw_samples.cases:
         assert one.disturbances is not None
         assert one.disturbances.waited_s is not None
         seen = (one.disturbances.waited_s / one.duration_s, one.disturbances.involuntary_switches.sum)

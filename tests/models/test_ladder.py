@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scope.engine.analysis import analyze
-from scope.findings.read import context_of
+from scope.findings.results import derived
 from scope.machine.machine import Machine
 from scope.models.ladder.ladder import ladders as build_ladders
 from scope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
@@ -54,7 +54,7 @@ def test_shared_memory_from_copy_to_algorithm(golden_run: Path) -> None:
 
 def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None:
     random = np.random.default_rng(2)
-    context = context_of(golden_run)
+    run = derived(golden_run)
     transposes = summary(
         noisy(random, 1e-3),
         "application.npb_ft",
@@ -63,7 +63,7 @@ def test_the_transposes_of_an_application_stand_on_top(golden_run: Path) -> None
         work_bytes=4e6,
         **{"class": "S"},
     )
-    made = build_ladders(measured([*context.summaries, transposes], context.samples.launches))
+    made = build_ladders(measured([*run.statistics, transposes], run.raw_samples.launches))
     (inside,) = (one for one in made if (one.path, one.quantity) == INSIDE)
     rungs = by_layer(inside)
     assert list(rungs)[-2:] == ["algorithm", "application"]

@@ -20,8 +20,8 @@ from scope.launch.launcher import MpiProgram, Site
 from scope.launch.site import start_command
 from scope.machine import processors
 from scope.machine.machine import MpiInstallation
-from scope.profiles import profile
-from scope.profiles.profile import Profile
+from scope.programs.profiles import profile
+from scope.programs.profiles.profile import Profile
 from tests import installed_mpi
 from tests.installed_mpi import embedded, mpi, quickly  # noqa: F401
 from tests.patience import PATIENCE_S, until

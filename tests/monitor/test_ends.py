@@ -9,7 +9,7 @@ import pytest
 
 from scope.build import monitor
 from scope.machine.machine import MpiInstallation
-from scope.profiles.profile import Profile
+from scope.programs.profiles.profile import Profile
 from tests.installed_mpi import installed, quickly
 from tests.messages import mentions
 from tests.monitor.conftest import Ended, Run, killing, under_every_mpi

@@ -10,7 +10,7 @@ import pytest
 
 from scope.build import identity, monitor
 from scope.machine.machine import MpiInstallation
-from scope.profiles.sites import Sites
+from scope.programs.profiles.sites import Sites
 from tests.installed_mpi import installed, quickly, slow_under_others
 from tests.monitor.conftest import Ended, Run
 

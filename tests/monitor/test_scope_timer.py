@@ -12,7 +12,7 @@ import pytest
 
 from scope.build import cmake, timer
 from scope.machine.machine import MpiInstallation
-from scope.profiles import regions
+from scope.programs.profiles import regions
 from tests.cli.scope_command import answered, scope
 from tests.messages import mentions
 from tests.monitor.conftest import Run

@@ -10,9 +10,9 @@ import pytest
 
 from scope.build import monitor
 from scope.machine.machine import MpiInstallation
-from scope.profiles.merged import merge
-from scope.profiles.monitored_run import Options
-from scope.profiles.monitored_run import run as run_monitored
+from scope.programs.profiles.merged import merge
+from scope.programs.profiles.monitored_run import Options
+from scope.programs.profiles.monitored_run import run as run_monitored
 from tests.messages import mentions
 from tests.monitor.conftest import Run
 from tests.monitored_ring import AS_ROOT

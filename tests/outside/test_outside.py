@@ -18,7 +18,7 @@ from scope.engine import benchmarks
 from scope.machine.machine import MpiInstallation, NativeBuild
 from scope.models.derive import read_models
 from scope.models.models import Models
-from scope.profiles.machine_comparison import FILE, MachineComparison
+from scope.programs.profiles.machine_comparison import FILE, MachineComparison
 from scope.report.order import LEVELS
 from scope.rundirectory import read_json
 from scope.samples.records import CaseRecord

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.sampled_pairs import foretold
+from scope.engine.run.sampled_pairs import foretold
 from scope.errors import UsageError
 from scope.plan import plan as planning
 from scope.plan import sweep

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scope.machine.machine import MpiInstallation
-from scope.profiles.merged import Merged, merge
-from scope.profiles.monitored_run import Options, run
+from scope.programs.profiles.merged import Merged, merge
+from scope.programs.profiles.monitored_run import Options, run
 from tests.monitored_ring import AS_ROOT
 from tests.patience import PATIENCE_S
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from scope.errors import UsageError
-from scope.profiles import exports
-from scope.profiles.merged import merge
-from scope.profiles.records import Merged
+from scope.programs.profiles import exports
+from scope.programs.profiles.merged import merge
+from scope.programs.profiles.records import Merged
 from tests.profiles import synthetic
 
 

@@ -10,8 +10,8 @@ import pytest
 from scope.findings.finding import Finding
 from scope.findings.profile import find_all
 from scope.findings.profile.facts import Facts
-from scope.profiles.machine_comparison import MachineComparison, RoutineComparison
-from scope.profiles.merged import merge
+from scope.programs.profiles.machine_comparison import MachineComparison, RoutineComparison
+from scope.programs.profiles.merged import merge
 from tests.findings.evidence import evident
 from tests.profiles import synthetic
 from tests.profiles.synthetic import Process

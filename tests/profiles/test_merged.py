@@ -10,10 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from scope.errors import ScopeError, UsageError
-from scope.profiles import merged
-from scope.profiles.merged import Merged
-from scope.profiles.routines import KINDS, kind
-from scope.profiles.traffic import matrix
+from scope.programs.profiles import merged
+from scope.programs.profiles.merged import Merged
+from scope.programs.profiles.routines import KINDS, kind
+from scope.programs.profiles.traffic import matrix
 from tests.profiles import synthetic
 
 

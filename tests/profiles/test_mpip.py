@@ -9,8 +9,8 @@ import pytest
 
 from scope.cli import dispatch
 from scope.errors import ScopeError
-from scope.profiles import mpip
-from scope.profiles.merged import PROFILE, read
+from scope.programs.profiles import mpip
+from scope.programs.profiles.merged import PROFILE, read
 from tests.messages import mentions
 
 RULE = "-" * 75

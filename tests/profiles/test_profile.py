@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scope.errors import ScopeError
-from scope.profiles import profile
+from scope.programs.profiles import profile
 from tests.messages import mentions
 from tests.profiles import synthetic
 

@@ -14,7 +14,7 @@ from scope.findings.finding import Finding
 from scope.findings.profile import find_all
 from scope.findings.profile.facts import Facts
 from scope.machine.machine import MpiInstallation
-from scope.profiles.merged import Merged
+from scope.programs.profiles.merged import Merged
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.profiles.faulty import RANKS, Faulty
 

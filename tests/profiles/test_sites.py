@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.profiles import elf
-from scope.profiles.sites import Name, fortran_name, unwrapped
+from scope.programs.profiles import elf
+from scope.programs.profiles.sites import Name, fortran_name, unwrapped
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from scope.findings.results import Run
 from scope.report.figure import Figure
-from scope.report.run import contents as run_contents
 from scope.report.run import page
-from scope.report.run.contents import Contents
 from scope.report.run.figures import operation_parts, phases, phases_by_rank, predictions, speedup
+from scope.report.run.results import results
 from tests.declared import catalog
 from tests.messages import mentions
 
@@ -19,24 +18,24 @@ CANNON = "algorithm.matmul_cannon"
 
 
 @pytest.fixture(scope="module")
-def contents(golden_run: Path) -> Contents:
-    return run_contents.read(golden_run)
+def run(golden_run: Path) -> Run:
+    return Run(golden_run)
 
 
 def named(figure: Figure, role: str) -> list[str]:
     return [trace.get("name", "") for trace in figure.traces if trace["meta"]["role"] == role]
 
 
-def test_communication_is_not_stacked_on_its_own_parts(contents: Contents) -> None:
-    (figure,) = phases.figures(contents, CANNON)
+def test_communication_is_not_stacked_on_its_own_parts(run: Run) -> None:
+    (figure,) = phases.figures(run, CANNON)
     assert named(figure, "bar") == ["compute", "distribute", "exchange", "collect", "initialise", "idle"]
-    others = [one for one in contents.summaries if one.metric not in ("exchange_s", "distribute_s", "collect_s")]
-    (older,) = phases.figures(replace(contents, summaries=others), CANNON)
+    others = [one for one in run.statistics if one.metric not in ("exchange_s", "distribute_s", "collect_s")]
+    (older,) = phases.figures(run.replaced(statistics=others), CANNON)
     assert named(older, "bar") == ["compute", "communicate", "initialise", "idle"]
 
 
-def test_every_rank_has_its_bar_and_its_row(contents: Contents) -> None:
-    figures = list(phases_by_rank.figures(contents, CANNON))
+def test_every_rank_has_its_bar_and_its_row(run: Run) -> None:
+    figures = list(phases_by_rank.figures(run, CANNON))
     plain, transposed = (figure.title for figure in figures)
     assert mentions(plain, "matrix order 512, 16 ranks")
     assert mentions(transposed, "matrix order 512, transposed, 16 ranks")
@@ -46,15 +45,15 @@ def test_every_rank_has_its_bar_and_its_row(contents: Contents) -> None:
         compute = next(trace for trace in figure.traces if trace["name"] == "compute")
         stored = next(
             one
-            for one in contents.models.phases
+            for one in run.models.phases
             if (one.subject.parameters, one.subject.ranks) == ({"n": 512, "variant": "plain"}, 16)
         )
         if "transposed" not in figure.title:
             assert compute["x"] == pytest.approx(stored.phases_s["compute_s"], rel=1e-5)
 
 
-def test_many_ranks_are_thinned_and_said_to_be(contents: Contents) -> None:
-    one = next(each for each in contents.models.phases if each.subject.ranks == 16)
+def test_many_ranks_are_thinned_and_said_to_be(run: Run) -> None:
+    one = next(each for each in run.models.phases if each.subject.ranks == 16)
     many = one.model_copy(
         update={
             "ranks_kept": list(range(200)),
@@ -62,15 +61,15 @@ def test_many_ranks_are_thinned_and_said_to_be(contents: Contents) -> None:
             "subject": one.subject.model_copy(update={"ranks": 200}),
         }
     )
-    models = contents.models.model_copy(update={"phases": [many]})
-    (figure,) = phases_by_rank.figures(replace(contents, models=models), CANNON)
+    models = run.models.model_copy(update={"phases": [many]})
+    (figure,) = phases_by_rank.figures(run.replaced(models=models), CANNON)
     assert len(figure.table.rows) == 24
     assert figure.table.rows[-1][0] == "199"
     assert "176 ranks" in figure.caption, "that are left out"
 
 
-def test_speedup_has_the_ideal_line_the_law_and_the_counts(contents: Contents) -> None:
-    figures = list(speedup.figures(contents, CANNON))
+def test_speedup_has_the_ideal_line_the_law_and_the_counts(run: Run) -> None:
+    figures = list(speedup.figures(run, CANNON))
     plain, transposed = (figure.title for figure in figures)
     assert "Cannon's algorithm" in plain
     assert transposed == f"{plain}, transposed"
@@ -86,18 +85,16 @@ def test_speedup_has_the_ideal_line_the_law_and_the_counts(contents: Contents) -
         assert points["y"][0] == 1
 
 
-def test_without_a_law_its_reason_is_told(contents: Contents) -> None:
-    short = [
-        one.model_copy(update={"amdahl": None, "reason": "2 process counts"}) for one in contents.models.speedups
-    ]
-    changed = replace(contents, models=contents.models.model_copy(update={"speedups": short}))
+def test_without_a_law_its_reason_is_told(run: Run) -> None:
+    short = [one.model_copy(update={"amdahl": None, "reason": "2 process counts"}) for one in run.models.speedups]
+    changed = run.replaced(models=run.models.model_copy(update={"speedups": short}))
     for figure in speedup.figures(changed, CANNON):
         assert "2 process counts" in figure.caption
         assert named(figure, "fit") == []
 
 
-def test_predicted_stands_beside_measured_with_both_origins(contents: Contents) -> None:
-    (figure,) = predictions.figures(contents, CANNON)
+def test_predicted_stands_beside_measured_with_both_origins(run: Run) -> None:
+    (figure,) = predictions.figures(run, CANNON)
     assert figure.origins == ["measured", "simulated"]
     assert named(figure, "points") == ["Cannon's algorithm", "transposed"]
     assert len(figure.table.rows) == 18
@@ -107,23 +104,23 @@ def test_predicted_stands_beside_measured_with_both_origins(contents: Contents) 
 
 
 def test_the_page_holds_them_all(golden_run: Path) -> None:
-    text = page.render(golden_run)
+    text = page.render(Run(golden_run))
     for key in ("phases", "ranks-phases-0", "speedup-0", "predicted-0"):
         assert f'id="{CANNON}-{key}"' in text
 
 
-def test_an_exchange_that_is_no_phase_stays_a_result(contents: Contents) -> None:
-    one = next(each for each in contents.headline if each.benchmark == "mpi.comms2")
+def test_an_exchange_that_is_no_phase_stays_a_result(run: Run) -> None:
+    one = next(each for each in run.statistics.primary if each.benchmark == "mpi.comms2")
     exchange = one.model_copy(update={"benchmark": "mpi.overlap", "metric": "exchange_s"})
-    changed = replace(contents, catalog=catalog(), summaries=[*contents.summaries, exchange])
-    assert [each.metric for each in changed.results("mpi.overlap")] == ["exchange_s"]
-    assert "exchange_s" not in {each.metric for each in changed.results(CANNON)}
+    changed = run.replaced(benchmarks=catalog(), statistics=[*run.statistics, exchange])
+    assert [each.metric for each in results(changed, "mpi.overlap")] == ["exchange_s"]
+    assert "exchange_s" not in {each.metric for each in results(changed, CANNON)}
 
 
-def test_the_parts_of_an_operation_add_up_to_its_time(contents: Contents) -> None:
-    parts = [one for one in contents.models.operations if one.subject.benchmark == "operation.broadcast"]
+def test_the_parts_of_an_operation_add_up_to_its_time(run: Run) -> None:
+    parts = [one for one in run.models.operations if one.subject.benchmark == "operation.broadcast"]
     assert parts
-    (figure,) = operation_parts.figures(contents, "operation.broadcast")
+    (figure,) = operation_parts.figures(run, "operation.broadcast")
     assert named(figure, "bar") == ["messages", "packing", "first touch", "rest"]
     assert len(figure.table.rows) == len(parts)
     for row, one in enumerate(parts):

@@ -10,12 +10,11 @@ import pytest
 
 from scope.cli import show
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.report.run import applications
-from scope.report.run import contents as run_contents
-from scope.report.run.contents import Contents
 from scope.report.run.figures import computation, side_by_side
 from scope.statistics.estimate import Estimate
 from tests.declared import catalog
@@ -54,8 +53,8 @@ def lu(size: str, *counts: int) -> Application:
 
 
 @pytest.fixture
-def contents(golden_run: Path) -> Contents:
-    read = run_contents.read(golden_run)
+def run(golden_run: Path) -> Run:
+    read = Run(golden_run)
     return replace(
         read,
         catalog=catalog(),
@@ -63,8 +62,8 @@ def contents(golden_run: Path) -> Contents:
     )
 
 
-def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zero(contents: Contents) -> None:
-    (figure,) = computation.figures(contents, NAME)
+def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zero(run: Run) -> None:
+    (figure,) = computation.figures(run, NAME)
     assert figure.title.endswith(", class A")
     traces = {trace["name"]: trace for trace in figure.traces}
     assert list(traces) == ["compute", "communicate", "a0 / p"], "nobody waited, and one process sends nothing"
@@ -76,12 +75,12 @@ def test_computation_lies_on_its_law_and_nothing_is_drawn_of_one_count_or_of_zer
     assert mentions(figure.table.rows[2][1], "4 ( ... processors)")
 
 
-def test_every_count_has_its_row_in_the_terminal(contents: Contents) -> None:
-    found = contents.models.applications
-    static = applications.characterisation(found, contents.catalog)
+def test_every_count_has_its_row_in_the_terminal(run: Run) -> None:
+    found = run.models.applications
+    static = applications.characterisation(found, run.benchmarks)
     assert [(row[1], row[5]) for row in static.rows] == [("S", "1"), ("A", "1"), ("A", "2"), ("A", "4")]
     assert applications.drawn(static).row_count == 4
-    assert mentions(applications.laws(found, contents.catalog)[0], f"NAS LU, class S: ... {found[0].reason}")
+    assert mentions(applications.laws(found, run.benchmarks)[0], f"NAS LU, class S: ... {found[0].reason}")
 
 
 def test_a_run_without_applications_says_so(golden_run: Path) -> None:
@@ -91,11 +90,11 @@ def test_a_run_without_applications_says_so(golden_run: Path) -> None:
         show.command(golden_run, ["mpi"], applications=True)
 
 
-def test_rates_stand_by_the_number_of_processes(contents: Contents) -> None:
+def test_rates_stand_by_the_number_of_processes(run: Run) -> None:
     random = np.random.default_rng(3)
     rates = [
         summary(noisy(random, 1e3 * ranks), NAME, "mops_per_s", "observed", ranks, unit="Mop/s", **{"class": "S"})
         for ranks in (4, 1, 2)
     ]
-    (figure,) = side_by_side.singles(replace(contents, summaries=rates), NAME)
+    (figure,) = side_by_side.singles(run.replaced(statistics=rates), NAME)
     assert [mark.name for mark in figure.panels[0].marks] == ["1 rank", "2 ranks", "4 ranks"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from scope.engine.analysis import analyze
+from scope.findings.results import Run
 from scope.report.run import page
 from tests.report import browser
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on thi
 
 @pytest.fixture(scope="module")
 def drawn(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> browser.Opened:
-    return browser.opened(page.write(golden_run, tmp_path_factory.mktemp("page") / "report.html"))
+    return browser.opened(page.write(Run(golden_run), tmp_path_factory.mktemp("page") / "report.html"))
 
 
 def test_every_open_figure_is_drawn(drawn):
@@ -36,7 +37,7 @@ def test_every_open_figure_is_drawn(drawn):
 def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
     """All kinds of figures: curves, cells, bars, distributions, surfaces."""
     turning = "<script>document.querySelectorAll('button.surface').forEach((one) => one.click())</script></body>"
-    text = page.render(golden_run).replace("<details", "<details open").replace("</body>", turning)
+    text = page.render(Run(golden_run)).replace("<details", "<details open").replace("</body>", turning)
     written = tmp_path / "report.html"
     written.write_text(text)
     seen = browser.opened(written)
@@ -88,7 +89,7 @@ def test_data_cannot_run_or_change_the_page(golden_copy, tmp_path):
     (golden_copy / "samples.jsonl").write_text(text)
     analyze(golden_copy)
 
-    written = page.write(golden_copy, tmp_path / "report.html")
+    written = page.write(Run(golden_copy), tmp_path / "report.html")
     assert "<script>document" not in written.read_text()
     seen = browser.opened(written)
     assert seen.attribute("data-owned") is None
@@ -100,7 +101,7 @@ def test_data_cannot_run_or_change_the_page(golden_copy, tmp_path):
 
 def test_printing_opens_every_curve(golden_run, tmp_path):
     written = tmp_path / "report.html"
-    text = page.render(golden_run)
+    text = page.render(Run(golden_run))
     written.write_text(text.replace("</body>", "<script>dispatchEvent(new Event('beforeprint'))</script></body>"))
     seen = browser.opened(written)
     assert seen.attribute("data-errors") is None
@@ -111,7 +112,7 @@ def test_printing_opens_every_curve(golden_run, tmp_path):
 
 
 def test_it_prints(golden_run, tmp_path):
-    written = page.write(golden_run, tmp_path / "report.html")
+    written = page.write(Run(golden_run), tmp_path / "report.html")
     paper = browser.printed(written, tmp_path / "report.pdf")
     assert paper.startswith(b"%PDF")
     assert paper.count(b"/Type /Page\n") >= 4
@@ -122,7 +123,7 @@ def test_a_run_without_anything_still_gives_a_page(golden_copy, tmp_path):
     (golden_copy / "samples.jsonl").write_text(first + "\n")
     (golden_copy / "experiment.toml").unlink()
     analyze(golden_copy)
-    seen = browser.opened(page.write(golden_copy, tmp_path / "report.html"))
+    seen = browser.opened(page.write(Run(golden_copy), tmp_path / "report.html"))
     assert seen.attribute("data-drawn") == "0"
     assert seen.attribute("data-errors") is None
     shutil.rmtree(golden_copy)

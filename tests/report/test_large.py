@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 import runpy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scope.engine.analysis import analyze
+from scope.findings.results import Run
 from scope.models.communication.pair_matrix import PairMatrix, Slow
 from scope.plan.placement import Placement
-from scope.report.run import contents, page
+from scope.report.run import page
 from scope.report.run.figures import curves, pairs, surfaces
+from scope.report.run.results import results
 from scope.statistics.estimate import Estimate
 from tests.report import browser
 
@@ -31,7 +32,7 @@ def matrix(count: int, **found: Any) -> PairMatrix:
 
 
 def drawn(golden_run: Path, one: PairMatrix) -> Any:
-    known = contents.read(golden_run)
+    known = Run(golden_run)
     known.models.pairs.clear()
     known.models.pairs.append(one)
     return next(pairs.figures(known, "mpi.pairs"), None)
@@ -86,11 +87,11 @@ def test_why_nothing_was_looked_for_is_said(golden_run):
 
 
 def test_a_collective_over_both_has_the_medians_and_the_model(golden_run):
-    known = contents.read(golden_run)
+    known = Run(golden_run)
     (figure,) = list(surfaces.figures(known, "mpi.broadcast"))
     medians = {
         (one.parameters["message_bytes"], one.ranks): one.median
-        for one in known.results("mpi.broadcast")
+        for one in results(known, "mpi.broadcast")
         if one.metric == "time_s"
     }
     sizes, counts = (sorted({key[index] for key in medians}) for index in (0, 1))
@@ -119,7 +120,7 @@ def test_a_run_of_many_hosts_is_told_by_kinds_of_hosts(tmp_path):
     generator = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "large_run.py"))
     run = generator["write"](tmp_path / "large", hosts, launches=1)
     analyze(run)
-    text = page.render(run)
+    text = page.render(Run(run))
     titles = re.findall(r"<h3>([^<]*[Hh]ost[^<]*)</h3>", text[text.index('id="provenance"') :])
     # The generator makes one host differ.
     assert titles == [f"{hosts - 1} hosts, node0001 to node0300", "Host node0150"]
@@ -132,14 +133,14 @@ def test_a_run_of_many_hosts_is_told_by_kinds_of_hosts(tmp_path):
 
 
 def test_benchmarks_are_folded(golden_run):
-    text = page.render(golden_run)
+    text = page.render(Run(golden_run))
     assert text.count('<details class="benchmark"') > 10
     assert re.findall(r'<details class="benchmark"[^>]* open', text) == []
 
 
 @pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
 def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path):
-    written = page.write(golden_run, tmp_path / "report.html")
+    written = page.write(Run(golden_run), tmp_path / "report.html")
     opened_at_first = int(browser.opened(written).attribute("data-drawn") or 0)
     opener = "<script>document.querySelectorAll('[data-open]').forEach((one) => one.click());"
     opener += "document.getElementById('search').value = 'barrier streaming';"
@@ -158,15 +159,15 @@ def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path):
 
 
 def test_a_collective_of_one_process_is_no_result(golden_run):
-    known = contents.read(golden_run)
-    first = next(one for one in known.results("mpi.broadcast") if one.metric == "time_s")
-    alone = replace(known, summaries=[first, first.model_copy(update={"ranks": 1})])
+    known = Run(golden_run)
+    first = next(one for one in results(known, "mpi.broadcast") if one.metric == "time_s")
+    alone = known.replaced(statistics=[first, first.model_copy(update={"ranks": 1})])
     assert [one.ranks for one in alone.results("mpi.broadcast")] == [first.ranks]
 
 
 def test_a_share_is_drawn_in_percent_even_where_it_is_zero(golden_run):
-    known = contents.read(golden_run)
-    times = [one for one in known.results("mpi.latency") if one.metric == "latency_s"]
+    known = Run(golden_run)
+    times = [one for one in results(known, "mpi.latency") if one.metric == "latency_s"]
     line = [one for one in times if one.transport == "default" and one.parameters["mode"] == "standard"]
     line = sorted(line, key=lambda one: one.parameters["message_bytes"])[:4]
     shares = zip(line, (0.0, 0.25, 0.5, 1.0), (-40.0, 0.2, 0.4, 0.9), strict=True)
@@ -176,7 +177,7 @@ def test_a_share_is_drawn_in_percent_even_where_it_is_zero(golden_run):
         )
         for one, share, low in shares
     ]
-    (figure,) = curves.figures(replace(known, summaries=changed), "mpi.latency")
+    (figure,) = curves.figures(known.replaced(statistics=changed), "mpi.latency")
     low, high = figure.layout["yaxis"]["range"]
     assert -1.1 < low < -1.0
     assert 1.0 < high < 1.1
@@ -187,12 +188,12 @@ def test_a_share_is_drawn_in_percent_even_where_it_is_zero(golden_run):
 
 
 def test_series_swept_over_something_else_have_a_figure_of_their_own(golden_run):
-    known = contents.read(golden_run)
-    times = [one for one in known.results("mpi.latency") if one.metric == "latency_s"]
+    known = Run(golden_run)
+    times = [one for one in results(known, "mpi.latency") if one.metric == "latency_s"]
     line = [one for one in times if one.transport == "default" and one.parameters["mode"] == "standard"][:4]
     windows = [
         line[0].model_copy(update={"parameters": line[0].parameters | {"window": window}}) for window in (2, 4, 8)
     ]
     whole = [one.model_copy(update={"parameters": one.parameters | {"window": 1}}) for one in line]
-    found = list(curves.figures(replace(known, summaries=[*whole, *windows]), "mpi.latency"))
+    found = list(curves.figures(known.replaced(statistics=[*whole, *windows]), "mpi.latency"))
     assert [one.layout["xaxis"]["title"]["text"] for one in found] == ["message size", "window"]

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scope import units
 from scope.catalog.benchmark import Value
+from scope.findings.results import Run
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.report.figure import shown
-from scope.report.run import contents as run_contents
 from scope.report.run import overview
-from scope.report.run.contents import Contents
 from scope.report.run.figures import collectives, messages, roofline, speedup
-from scope.samples.reader import read as read_samples
-from scope.samples.samples import Samples
+from scope.report.run.results import results
 from scope.statistics.summary import Summary
 from tests.declared import catalog
 
 
 @pytest.fixture(scope="module")
-def contents(golden_run: Path) -> Contents:
-    return run_contents.read(golden_run)
-
-
-@pytest.fixture(scope="module")
-def samples(golden_run: Path, contents: Contents) -> Samples:
-    return read_samples(golden_run, contents.catalog)
+def run(golden_run: Path) -> Run:
+    return Run(golden_run)
 
 
 def result(like: Summary, benchmark: str, metric: str, median: float, ranks: int = 1, **changed: Value) -> Summary:
@@ -42,15 +34,15 @@ def result(like: Summary, benchmark: str, metric: str, median: float, ranks: int
     return like.model_copy(update={**dict(case), **figures, **interval})
 
 
-def with_results(contents: Contents, *added: Summary) -> Contents:
-    return replace(contents, catalog=catalog(), summaries=[*contents.summaries, *added])
+def with_results(run: Run, *added: Summary) -> Run:
+    return run.replaced(benchmarks=catalog(), statistics=[*run.statistics, *added])
 
 
-def test_the_tiles_are_those_of_the_library_and_of_the_node(contents: Contents) -> None:
-    like = contents.headline[0]
-    caches = max(cache.size_bytes for host in contents.machine.hosts for cache in host.caches)
+def test_the_tiles_are_those_of_the_library_and_of_the_node(run: Run) -> None:
+    like = run.statistics.primary[0]
+    caches = max(cache.size_bytes for host in run.machine.hosts for cache in host.caches)
     known = with_results(
-        contents,
+        run,
         result(like, "node.peak", "flops_per_s", 9e12),
         result(like, "node.matrix_multiply", "flops_per_s", 2e12, n=500),
         result(like, "node.matrix_multiply", "flops_per_s", 4e12, n=500, precision="single"),
@@ -59,12 +51,12 @@ def test_the_tiles_are_those_of_the_library_and_of_the_node(contents: Contents) 
     )
     latency, bandwidth, memory, arithmetic = overview.tiles(known)
     assert latency.what == "ping-pong, 8 B, 2 ranks"
-    (shortest,) = (one for one in contents.results("mpi.latency") if one.label == latency.what and one.unit == "s")
+    (shortest,) = (one for one in results(run, "mpi.latency") if one.label == latency.what and one.unit == "s")
     assert f"{latency.figure} {latency.interval}" == shown(shortest)
     rates = [
         one.median
         for name in ("mpi.latency", "mpi.bandwidth")
-        for one in contents.results(name)
+        for one in results(run, name)
         if (one.unit, one.transport) == ("B/s", "default") and one.parameters.get("mode", "standard") == "standard"
     ]
     assert bandwidth.figure == units.quantity(max(filter(None, rates)), "B/s")
@@ -73,11 +65,11 @@ def test_the_tiles_are_those_of_the_library_and_of_the_node(contents: Contents) 
     assert (arithmetic.figure, arithmetic.what) == ("2.00 Tflop/s", "GEMM, matrix order 500, 1 rank")
 
 
-def test_what_was_not_measured_is_said(contents: Contents) -> None:
-    nothing = replace(contents, summaries=[], models=contents.models.model_copy(update={"ladders": []}))
+def test_what_was_not_measured_is_said(run: Run) -> None:
+    nothing = run.replaced(statistics=[], models=run.models.model_copy(update={"ladders": []}))
     assert overview.tiles(nothing) == []
-    of_nodes = [one for one in contents.summaries if one.benchmark.startswith("node.")]
-    latency, _, memory, _ = overview.tiles(replace(contents, summaries=of_nodes))
+    of_nodes = [one for one in run.statistics if one.benchmark.startswith("node.")]
+    latency, _, memory, _ = overview.tiles(run.replaced(statistics=of_nodes))
     assert latency.what == "not measured"
     assert memory.figure.endswith("GB/s")
     assert (
@@ -89,16 +81,16 @@ def test_what_was_not_measured_is_said(contents: Contents) -> None:
     assert overview.main_ladders(nothing) == []
 
 
-def test_between_hosts_messages_between_hosts_come_first(contents: Contents) -> None:
-    first = next(one for one in contents.models.ladders if one.message_bytes is not None)
+def test_between_hosts_messages_between_hosts_come_first(run: Run) -> None:
+    first = next(one for one in run.models.ladders if one.message_bytes is not None)
     between = first.model_copy(update={"path": "eth0 between hosts"})
-    models = contents.models.model_copy(update={"ladders": [*contents.models.ladders, between]})
-    assert overview.main_ladders(replace(contents, models=models)) == [between]
-    assert overview.main_ladders(contents)[0] == first
+    models = run.models.model_copy(update={"ladders": [*run.models.ladders, between]})
+    assert overview.main_ladders(run.replaced(models=models)) == [between]
+    assert overview.main_ladders(run)[0] == first
 
 
-def test_messages_have_a_line_for_each_layer(contents: Contents) -> None:
-    latency, bandwidth = messages.figures(contents)
+def test_messages_have_a_line_for_each_layer(run: Run) -> None:
+    latency, bandwidth = messages.figures(run)
     for figure in (latency, bandwidth):
         names = [trace["name"] for trace in figure.traces if trace["meta"]["role"] == "points"]
         assert "MPI" in names
@@ -107,32 +99,31 @@ def test_messages_have_a_line_for_each_layer(contents: Contents) -> None:
     drawn = next(trace for trace in latency.traces if trace["name"] == "MPI" and trace["meta"]["role"] == "points")
     medians = {
         one.median
-        for one in contents.results("mpi.latency")
+        for one in results(run, "mpi.latency")
         if one.metric == "latency_s" and one.transport == "default"
     }
     assert {float(f"{value:.6g}") for value in medians if value} >= {y for y in drawn["y"] if y}
 
 
-def test_collectives_stand_beside_each_other_the_fastest_first(contents: Contents) -> None:
-    like = next(one for one in contents.results("mpi.broadcast") if one.metric == "time_s")
+def test_collectives_stand_beside_each_other_the_fastest_first(run: Run) -> None:
+    like = next(one for one in results(run, "mpi.broadcast") if one.metric == "time_s")
     added = [
         result(like, name, "time_s", seconds, ranks=2, message_bytes=size)
         for name, seconds in (("mpi.allreduce", 3e-6), ("mpi.reduce", 1e-6))
         for size in (8, 1024, 65536)
     ]
-    only = replace(with_results(contents), summaries=added)
+    only = with_results(run).replaced(statistics=added)
     by_size, side_by_side = collectives.figures(only)
     assert {trace["name"] for trace in by_size.traces} == {"allreduce", "reduce"}  # type: ignore[union-attr]
     assert [panel.head for panel in side_by_side.panels] == ["8 B", "1 KiB", "64 KiB"]  # type: ignore[union-attr]
     assert [mark.name for mark in side_by_side.panels[0].marks] == ["reduce", "allreduce"]  # type: ignore[union-attr]
 
 
-def test_the_roof_is_the_lower_of_rate_and_memory(contents: Contents) -> None:
-    like = contents.headline[0]
+def test_the_roof_is_the_lower_of_rate_and_memory(run: Run) -> None:
+    like = run.statistics.primary[0]
     at = {"kernel": "triad", "array_bytes": 1 << 26}
-    only = replace(
-        with_results(contents),
-        summaries=[
+    only = with_results(run).replaced(
+        statistics=[
             result(like, "node.peak", "flops_per_s", 100e9),
             result(like, "node.stream", "bandwidth_bytes_per_s", 20e9, **at),
             result(like, "node.stream", "flops_per_s", 5e9 / 3, **at),
@@ -146,8 +137,8 @@ def test_the_roof_is_the_lower_of_rate_and_memory(contents: Contents) -> None:
     assert points["x"] == pytest.approx([1 / 12], rel=1e-4)
 
 
-def test_speed_ups_end_at_the_ideal(contents: Contents) -> None:
-    (figure,) = speedup.compared(contents)
+def test_speed_ups_end_at_the_ideal(run: Run) -> None:
+    (figure,) = speedup.compared(run)
     assert [panel.head for panel in figure.panels] == ["16 processes"]
     for panel in figure.panels:
         shares = [mark.middle for mark in panel.marks]
@@ -155,16 +146,16 @@ def test_speed_ups_end_at_the_ideal(contents: Contents) -> None:
         assert all(0 < mark.low <= mark.middle <= mark.high <= 100 for mark in panel.marks)
 
 
-def test_trust_names_what_gives_reason_for_doubt(contents: Contents, samples: Samples) -> None:
-    facts = {fact.name: fact for fact in overview.trust(contents, samples)}
+def test_trust_names_what_gives_reason_for_doubt(run: Run) -> None:
+    facts = {fact.name: fact for fact in overview.trust(run)}
     assert {"Machine states", "Late starts", "Precision", "Clock"} <= set(facts)
     assert not facts["Machine states"].doubtful
-    late = [one.model_copy(update={"invalid_share": 0.4}) for one in contents.summaries]
-    busy = [host.model_copy(update={"run_queue": 7.0}) for host in contents.machine.hosts]
-    machine = contents.machine.model_copy(update={"hosts": busy})
+    late = [one.model_copy(update={"invalid_share": 0.4}) for one in run.statistics]
+    busy = [host.model_copy(update={"run_queue": 7.0}) for host in run.machine.hosts]
+    machine = run.machine.model_copy(update={"hosts": busy})
+    unknown = run.course.model_copy(update={"states": [], "periods": []})
     doubted = {
-        fact.name: fact
-        for fact in overview.trust(replace(contents, summaries=late, machine=machine, course=None), samples)
+        fact.name: fact for fact in overview.trust(run.replaced(statistics=late, machine=machine, course=unknown))
     }
     for name in ("Late starts", "Load before the run", "Machine states"):
         assert doubted[name].doubtful, name

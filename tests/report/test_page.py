@@ -13,10 +13,12 @@ import pytest
 
 from scope.engine.analysis import analyze
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.report import wording
 from scope.report.figure import shown
-from scope.report.run import contents, page
+from scope.report.run import page
 from scope.report.run.figures.curves import certain_breaks
+from scope.report.run.results import results
 from scope.report.run.rows import COLUMNS, FIGURE
 from scope.rundirectory import RunDirectory
 from tests import golden_run as golden
@@ -31,7 +33,7 @@ ORDER = ["ladder", "findings", "trust", "speedups", "collectives",
 
 @pytest.fixture(scope="module")
 def text(golden_run: Path) -> str:
-    return page.render(golden_run)
+    return page.render(Run(golden_run))
 
 
 def traces(text: str, figure: str, role: str) -> list[dict[str, Any]]:
@@ -62,7 +64,7 @@ def test_every_figure_has_its_table_and_its_caption(text):
 
 
 def test_the_ladder_shows_what_each_layer_keeps(text, golden_run):
-    said = contents.read(golden_run)
+    said = Run(golden_run)
     drawn = text[text.index('<section id="ladder">') : text.index('<section id="findings">')]
     rungs = [rung for ladder in said.models.ladders for rung in ladder.rungs]
     assert drawn.count('class="rung ') == len(rungs)
@@ -73,7 +75,7 @@ def test_the_ladder_shows_what_each_layer_keeps(text, golden_run):
 
 
 def test_every_finding_is_there_worst_first(text, golden_run):
-    findings = contents.read(golden_run).findings
+    findings = Run(golden_run).findings
     assert findings
     titles = [
         html.unescape(one)
@@ -120,13 +122,13 @@ def test_a_placement_that_follows_from_the_ranks_splits_no_curve(golden_copy):
             line["placement"] = "none"
     samples.write_text("\n".join(map(json.dumps, lines)) + "\n")
     analyze(golden_copy)
-    barrier = browser.figures(page.render(golden_copy))["mpi.barrier-time_s-ranks-0"]["data"]
+    barrier = browser.figures(page.render(Run(golden_copy)))["mpi.barrier-time_s-ranks-0"]["data"]
     assert [one["x"] for one in barrier if one["meta"]["role"] == "points"] == [[2, 3, 4, 6, 8, 12, 16]]  # type: ignore[index]
 
 
 def test_points_and_bands_are_the_figures_of_the_statistics(text, golden_run):
     """The report computes nothing: what is drawn is what the file says, to six digits."""
-    summaries = [one for one in contents.read(golden_run).results("node.stream") if one.metric == "time_s"]
+    summaries = [one for one in results(Run(golden_run), "node.stream") if one.metric == "time_s"]
     medians = {float(f"{one.median:.6g}") for one in summaries}
     drawn = {y for key, figure in browser.figures(text).items() if key.startswith("node.stream-time_s")
              for trace in figure["data"] if trace["meta"]["role"] == "points" for y in trace["y"] if y}  # type: ignore[index,attr-defined]  # fmt: skip
@@ -160,7 +162,7 @@ def test_distributions_have_a_line_for_each_launch(text):
 
 def test_the_large_table_has_each_case_once_and_every_figure(text, golden_run):
     packed = browser.data(text, "rows")
-    summaries = contents.read(golden_run).summaries
+    summaries = Run(golden_run).statistics
     headline = [one for one in summaries if one.primary]
     words = packed["words"]
     rows = [(flags & 2, [words[index] for index in texts]) for flags, texts, _ in packed["rows"]]
@@ -205,7 +207,7 @@ def test_what_was_not_measured_is_labelled_on_every_figure(golden_copy):
     machine = golden_copy / "machine.json"
     machine.write_text(json.dumps(json.loads(machine.read_text()) | {"lab": LAB}))
     analyze(golden_copy)
-    text = page.render(golden_copy)
+    text = page.render(Run(golden_copy))
     figures = re.findall(r"<figure .*?</figure>", text, re.DOTALL)
     assert figures
     for figure in figures:
@@ -230,7 +232,7 @@ def test_a_cut_line_and_an_interrupted_run_are_said(golden_copy):
     run = json.loads((golden_copy / "run.json").read_text())
     (golden_copy / "run.json").write_text(json.dumps(run | {"status": "interrupted", "finished_unix_s": None}))
     analyze(golden_copy)
-    text = page.render(golden_copy)
+    text = page.render(Run(golden_copy))
     status, cut, *_ = re.findall(r'<p class="alert">(.*?)</p>', text)
     assert "interrupted" in status
     assert "samples.jsonl" in cut
@@ -243,7 +245,7 @@ def test_a_missing_or_future_file_is_named_in_one_line(golden_run, tmp_path, nam
     run = Path(shutil.copytree(golden_run, tmp_path / "run"))
     (run / name).unlink()
     with pytest.raises(UsageError, match=re.escape(name)) as caught:
-        page.write(run)
+        page.write(Run(run))
     assert "\n" not in str(caught.value)
     assert not RunDirectory(run).report.exists()
     if name not in ("benchmarks.json", "machine.json"):
@@ -251,19 +253,19 @@ def test_a_missing_or_future_file_is_named_in_one_line(golden_run, tmp_path, nam
         (run / name).write_text(json.dumps(content))
         (run / "checksums.sha256").unlink()
         with pytest.raises(UsageError, match="99"):
-            page.write(run)
+            page.write(Run(run))
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UsageError, match="nowhere: missing"):
-        page.write(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="nowhere: does not exist"):
+        page.write(Run(tmp_path / "nowhere"))
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="file: "):
-        page.write(tmp_path / "file")
+        page.write(Run(tmp_path / "file"))
 
 
 def test_a_step_that_is_small_for_certain_is_no_break(golden_run):
-    models = contents.read(golden_run).models
+    models = Run(golden_run).models
     fit = next(fit for fit in models.fits if fit.chosen and certain_breaks(fit))
     (one, *_) = certain_breaks(fit)
     behind_s = next(point.measured for point in fit.points if point.x == one.first_after)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from scope.engine import monitor
-from scope.profiles.merged import merge
+from scope.programs.profiles.merged import merge
 from scope.report.figure import Figure
 from scope.report.profile import contents as profile_contents
 from scope.report.profile import functions as by_function

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.report.run import contents, page
+from scope.findings.results import Run
+from scope.report.run import page
 from scope.report.run.simulation_tables import gains, new, offers
 from scope.rundirectory import FORMAT, RunDirectory, write_json
 from scope.simulation.gains import gains as gained
@@ -25,13 +26,13 @@ def slower(one: Summary) -> Summary:
 def simulated(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("simulated") / "run"
     shutil.copytree(golden_run, folder)
-    known = contents.read(golden_run)
-    found = [one for one in times(known.summaries, known.catalog) if one.benchmark == "mpi.barrier"]
+    known = Run(golden_run)
+    found = [one for one in times(known.statistics, known.benchmarks) if one.benchmark == "mpi.barrier"]
     barriers = sorted(found, key=lambda one: one.ranks)
     validation = beside(
         [slower(one) for one in barriers[:-1]],
         barriers[:-1],
-        known.catalog,
+        known.benchmarks,
         lambda one: ByFormula(model="logarithmic_collective", value=2 * (one.median or 0.0), fitted=False),
     )
     record = Simulation(
@@ -45,7 +46,7 @@ def simulated(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_the_page_says_what_was_simulated_and_how_wrong_it_is(simulated: Path) -> None:
-    text = page.render(simulated)
+    text = page.render(Run(simulated))
     assert '<section id="simulation">' in text
     assert "SimGrid 3.32" in text
     assert "openmpi" in text, "whose algorithms of collectives were taken"
@@ -53,23 +54,23 @@ def test_the_page_says_what_was_simulated_and_how_wrong_it_is(simulated: Path) -
     assert "formulas: median error 33 %" in text
     assert "<li>a &lt;note&gt; of it</li>" in text
     assert "<td>mpi.barrier</td>" in text
-    known = contents.read(simulated)
+    known = Run(simulated)
     assert known.simulation is not None
-    beyond = [known.simulation.beyond(one) for one in times(known.summaries, known.catalog)]
+    beyond = [known.simulation.beyond(one) for one in times(known.statistics, known.benchmarks)]
     assert any(reason and reason in text for reason in beyond)
     assert "<td>./solver 1000</td><td>64</td><td>250 ms</td>" in text
     assert '"simulation-validation"' in text
 
 
 def test_a_measured_run_has_no_such_section(golden_run: Path) -> None:
-    assert page.simulation.section(contents.read(golden_run)) is None
+    assert page.simulation.section(Run(golden_run)) is None
 
 
 def test_changed_figures_stand_beside_unchanged_ones_and_have_a_cost(simulated: Path) -> None:
-    known = contents.read(simulated)
+    known = Run(simulated)
     assert known.simulation is not None
     record = known.simulation.model_copy(update={"changes": ["--hosts 64"], "cost": 100.0})
-    one = next(each for each in times(known.summaries, known.catalog) if each.benchmark == "mpi.barrier")
+    one = next(each for each in times(known.statistics, known.benchmarks) if each.benchmark == "mpi.barrier")
     found = new(record, [one], [slower(one)])
     assert found is not None
     cells = dict(zip(found.table.columns, found.table.rows[0], strict=True))
@@ -79,13 +80,13 @@ def test_changed_figures_stand_beside_unchanged_ones_and_have_a_cost(simulated: 
 
 
 def test_what_a_change_gains_each_benchmark_and_what_it_costs(simulated: Path) -> None:
-    known = contents.read(simulated)
+    known = Run(simulated)
     assert known.simulation is not None
     record = known.simulation.model_copy(update={"cost": 100.0})
-    found = times(known.summaries, known.catalog)
+    found = times(known.statistics, known.benchmarks)
     some = [one for one in found if one.benchmark in ("mpi.barrier", "mpi.broadcast")]
     before = [slower(one) if one.benchmark == "mpi.barrier" else one for one in some]
-    table = gains(record, gained(some, before, known.catalog))
+    table = gains(record, gained(some, before, known.benchmarks))
     cells = {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
     assert (cells["mpi.barrier"]["median gain"], cells["mpi.barrier"]["cost of a percent"]) == ("+50.0 %", "2.00")
     assert (cells["mpi.broadcast"]["median gain"], cells["mpi.broadcast"]["cost of a percent"]) == (
@@ -93,11 +94,11 @@ def test_what_a_change_gains_each_benchmark_and_what_it_costs(simulated: Path) -
         "no gain",
     )
     assert int(cells["all"]["cases"]) == len(some)
-    assert not gains(record, gained(some, [], known.catalog)).rows
+    assert not gains(record, gained(some, [], known.benchmarks)).rows
 
 
 def test_the_offer_whose_percent_costs_least_comes_first(simulated: Path) -> None:
-    known = contents.read(simulated)
+    known = Run(simulated)
     assert known.simulation is not None
     record = known.simulation.model_copy(
         update={
@@ -117,7 +118,7 @@ def test_the_offer_whose_percent_costs_least_comes_first(simulated: Path) -> Non
         ("unknown", "no gain"),
     ]
     write_json(RunDirectory(simulated).simulation, record)
-    text = page.render(simulated)
+    text = page.render(Run(simulated))
     assert "<td>cheap</td>" in text
     assert text.index("<td>cheap</td>") < text.index("<td>dear</td>")
 

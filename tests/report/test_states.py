@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from scope.engine.analysis import analyze
-from scope.findings.read import read_findings
+from scope.findings.results import Run
 from scope.models.derive import read_models
-from scope.report.run import contents, page
+from scope.report.run import page
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing
 from scope.report.terminal.verdict import verdict
@@ -51,7 +51,7 @@ def changed(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def text(changed: Path) -> str:
-    return page.render(changed)
+    return page.render(Run(changed))
 
 
 def test_the_strip_shows_states_launches_and_the_sentinel(changed: Path, text: str) -> None:
@@ -73,14 +73,14 @@ def test_the_strip_shows_states_launches_and_the_sentinel(changed: Path, text: s
 
 @pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")
 def test_a_browser_draws_the_strip(changed: Path, tmp_path: Path) -> None:
-    opened = browser.opened(page.write(changed, tmp_path / "report.html"))
+    opened = browser.opened(page.write(Run(changed), tmp_path / "report.html"))
     assert opened.attribute("data-errors") is None
     strip = opened.dom[opened.dom.index('id="machine-states"') :]
     assert 'data-drawn="yes"' in strip[: strip.index("</figure>")]
 
 
 def test_one_finding_stands_first_among_those_about_the_measurement(changed: Path) -> None:
-    first = next(one for one in read_findings(changed) if one.about == "measurement")
+    first = next(one for one in Run(changed).findings if one.about == "measurement")
     assert first.code == "machine-states"
 
 
@@ -100,7 +100,7 @@ def test_every_figure_that_mixes_states_is_marked(changed: Path, text: str) -> N
 
 
 def test_the_terminal_marks_them_too(changed: Path) -> None:
-    lines = [line.plain for line in verdict(contents.read(changed))]
+    lines = [line.plain for line in verdict(Run(changed))]
     assert any(line.endswith(MIXED_NOTE) for line in lines)
     assert any(MIXED in line for line in lines if MIXED_NOTE not in line)
     screen = io.StringIO()
@@ -111,8 +111,8 @@ def test_the_terminal_marks_them_too(changed: Path) -> None:
 
 
 def test_a_steady_machine_has_a_strip_and_no_mark(golden_run: Path) -> None:
-    text = page.render(golden_run)
+    text = page.render(Run(golden_run))
     shapes = browser.figures(text)["machine-states"]["layout"]["shapes"]
     assert {shape["meta"] for shape in shapes} == {"launch"}
     assert MIXED not in text
-    assert not any(MIXED in line.plain for line in verdict(contents.read(golden_run)))
+    assert not any(MIXED in line.plain for line in verdict(Run(golden_run)))

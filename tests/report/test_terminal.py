@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,9 @@ from rich.cells import cell_len
 
 from scope import units
 from scope.errors import UsageError
-from scope.report.run import contents, page
+from scope.findings.results import Run
+from scope.report.run import page
+from scope.report.run.results import results
 from scope.report.run.selection import select
 from scope.report.terminal import cases, verdict
 from scope.report.terminal.console import console
@@ -47,7 +48,7 @@ KEYS = {
 
 def said(run: Path) -> list[str]:
     screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    verdict.show(run, console(screen))
+    verdict.show(Run(run), console(screen))
     screen.seek(0)
     return screen.read().splitlines()
 
@@ -68,7 +69,7 @@ def test_bars_start_and_figures_end_in_one_column(golden_run):
 
 
 def test_bars_are_as_long_as_the_values(golden_run):
-    ladder = contents.read(golden_run).models.ladders[0]
+    ladder = Run(golden_run).models.ladders[0]
     bars = [line for line in said(golden_run) if "█" in line][:4]
     lengths = [sum(character in "█▉▊▋▌▍▎▏" for character in line) for line in bars]
     values = [rung.value for rung in ladder.rungs]
@@ -78,7 +79,7 @@ def test_bars_are_as_long_as_the_values(golden_run):
 
 
 def test_findings_are_worst_first_and_the_rest_is_counted(golden_run):
-    every = contents.read(golden_run).findings
+    every = Run(golden_run).findings
     findings = [one for one in every if one.about == "cluster"]
     lines = said(golden_run)
     assert any(" trust " in line for line in lines) == (len(findings) < len(every))
@@ -95,11 +96,11 @@ def test_findings_are_worst_first_and_the_rest_is_counted(golden_run):
 
 
 def test_many_findings_of_one_kind_are_told_once(golden_run):
-    known = contents.read(golden_run)
+    known = Run(golden_run)
     one = next(finding for finding in known.findings if finding.severity == "warning")
     many = [one.model_copy(update={"title": f"number {index}", "code": "alike"}) for index in range(60)]
     kinds = [one.model_copy(update={"title": f"kind {index}", "code": f"kind-{index}"}) for index in range(40)]
-    lines = [line.plain for line in verdict.verdict(replace(known, findings=[*many, *kinds]))]
+    lines = [line.plain for line in verdict.verdict(known.replaced(findings=[*many, *kinds]))]
     assert sum("number" in line for line in lines) == 1
     assert any(mentions(line, "number 0 ... 59 more") for line in lines)
     told = sum(line.split()[1:2] == ["kind"] for line in lines)
@@ -119,7 +120,7 @@ def test_an_optimized_build_below_the_minimum_configuration_is_labelled(golden_r
     run.machine.write_text(json.dumps(machine))
     run.run.write_text(json.dumps(record))
     lines = said(run.path)
-    text = html.unescape(page.render(run.path))
+    text = html.unescape(page.render(Run(run).path))
     for parts in (("Optimized", "-O3", "-O2"), ("minimum configuration", "2 of 4 slots", "1 case")):
         (line,) = (one for one in lines if all(part in one for part in parts))
         assert line in text, "page and terminal say the same"
@@ -129,12 +130,12 @@ def test_an_optimized_build_below_the_minimum_configuration_is_labelled(golden_r
 def test_the_page_is_named_once_it_is_there(golden_run, tmp_path):
     run = Path(shutil.copytree(golden_run, tmp_path / "run"))
     assert "scope report" in said(run)[-1]
-    page.write(run)
+    page.write(Run(run))
     assert said(run)[-1].endswith(str(run / "report.html"))
 
 
 def test_without_block_characters_the_bars_are_plain(golden_run):
-    plain = [line.plain for line in verdict.verdict(contents.read(golden_run), blocks=False)]
+    plain = [line.plain for line in verdict.verdict(Run(golden_run), blocks=False)]
     assert any("####" in line for line in plain)
     assert not any("█" in line for line in plain)
 
@@ -224,13 +225,13 @@ def test_a_pattern_that_fits_nothing_names_what_would(golden_run, patterns, word
 
 
 def test_a_small_run_shows_what_was_asked_for(golden_run: Path) -> None:
-    run = contents.read(golden_run)
-    chosen = [one for one in run.headline if one.benchmark == "mpi.latency"][:5]
-    few = replace(run, summaries=chosen)
+    run = Run(golden_run)
+    chosen = [one for one in run.statistics.primary if one.benchmark == "mpi.latency"][:5]
+    few = run.replaced(statistics=chosen)
     shown = [line.plain for line in cases.lines(few)]
-    results = [one for one in few.results("mpi.latency") if one.metric == "latency_s"]
-    assert len(results) == sum("[" in line for line in shown)
-    for one in results:
+    expected = [one for one in results(few, "mpi.latency") if one.metric == "latency_s"]
+    assert len(expected) == sum("[" in line for line in shown)
+    for one in expected:
         assert any(units.interval(one.median, one.ci_low, one.ci_high, one.unit) in line for line in shown)
-    many = replace(run, summaries=chosen * cases.MOST)
+    many = run.replaced(statistics=chosen * cases.MOST)
     assert list(cases.lines(many)) == []

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scope.archive.confirmation import FEWEST_CONTROLS, judged
+from scope.archive.entry import Figure
+from scope.archive.history import differences, history, steadiest
+from scope.archive.index import Course
+from scope.archive.repository import Repository
 from scope.cli import answer
-from scope.engine.history import differences, history, steadiest
-from scope.engine.history_confirmation import FEWEST_CONTROLS, judged
-from scope.engine.repository import Repository
 from scope.errors import UsageError
-from scope.repository.entry import Figure
-from scope.repository.index import Course
 from scope.statistics.change_points import LEVEL, change_points, fewest_runs
 from tests.cli.scope_command import answered
 from tests.messages import mentions

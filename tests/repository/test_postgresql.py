@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from scope.archive.index import Choice
+from scope.archive.repository import SQLITE, Repository
 from scope.cli import answer
-from scope.engine.repository import SQLITE, Repository
 from scope.errors import ScopeError, UsageError
-from scope.repository.index import Choice
 from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.repository import Exchanged, Repository
+from scope.archive.index import Choice
+from scope.archive.repository import Exchanged, Repository
 from scope.errors import ScopeError
-from scope.repository.index import Choice
 from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.repository.index import Point
-from scope.repository.ranking import ranking
+from scope.archive.index import Point
+from scope.archive.ranking import ranking
 
 
 def point(median: float, low: float | None, high: float | None) -> Point:

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine import packing
-from scope.engine.repository import Repository
-from scope.engine.web.runs_in_progress import RunsInProgress
-from scope.engine.web.uploads import MOST_WAITING, FullError, Upload
+from scope.archive import packing
+from scope.archive.repository import Repository
+from scope.archive.serve.runs_in_progress import RunsInProgress
+from scope.archive.serve.uploads import MOST_WAITING, FullError, Upload
 from scope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, answered
 from tests.messages import mentions
@@ -287,7 +287,7 @@ def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
 
 
 def test_too_large_and_too_many_uploads_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scope.engine.web.uploads.MOST_BYTES", 10)
+    monkeypatch.setattr("scope.archive.serve.uploads.MOST_BYTES", 10)
     upload = Upload.begin(tmp_path / "sent")
     with pytest.raises(FullError, match="MiB"):
         upload.add(b"eleven bytes")

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from scope.archive.index import Choice
+from scope.archive.repository import Repository
+from scope.archive.site.site import MARK, build
 from scope.cli import answer
-from scope.engine.repository import Repository
-from scope.engine.site import MARK, build
 from scope.errors import UsageError
 from scope.models.published.machines import machines
-from scope.repository.index import Choice
 from tests.messages import mentions
 from tests.report import browser
 from tests.report.test_accessibility import NEEDS_A_BROWSER_AND_AXE, WIDTHS, audited

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scope.engine.results import Run
+from scope.findings.results import Run
 from scope.simulation import description
 from scope.simulation.calibration import ENVELOPE_BYTES, Calibration, calibrated
 from scope.simulation.platform import platform

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.results import Run
+from scope.findings.results import Run
 from scope.models.fitting.evaluation import time_s
 from scope.simulation.formulas import COSTS, Formulas
 from scope.simulation.record import times

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from scope.engine.simulate import listed
-from scope.engine.simulated_launches import lacking_bytes
-from scope.engine.simulation_request import takes_time_to_compute
+from scope.engine.simulate.launches import lacking_bytes
+from scope.engine.simulate.request import takes_time_to_compute
+from scope.engine.simulate.simulate import listed
 from scope.errors import ScopeError, UsageError
 from scope.launch import preload
 from scope.launch.launcher import MpiProgram

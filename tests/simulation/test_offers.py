@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from scope.catalog.declared import declared
-from scope.engine import offers as engine
-from scope.engine import simulate
-from scope.engine.results import Run
-from scope.engine.simulation_request import SimulateOptions
+from scope.engine.simulate import offers as engine
+from scope.engine.simulate import simulate
+from scope.engine.simulate.request import SimulateOptions
 from scope.errors import UsageError
+from scope.findings.results import Run
 from scope.report.run.simulation_tables import OFFERS
 from scope.simulation import offers
 from scope.simulation.gains import gains

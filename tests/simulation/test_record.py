@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scope.catalog.declared import declared
-from scope.engine.results import Run
+from scope.findings.results import Run
 from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.simulation.record import Beside, ByFormula, Simulation, beside

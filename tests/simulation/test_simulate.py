@@ -13,8 +13,8 @@ import pytest
 from scope.catalog.declared import declared
 from scope.cli import dispatch
 from scope.engine.simulate import simulate
-from scope.engine.simulated_launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
-from scope.engine.simulation_request import Request, SimulateOptions
+from scope.engine.simulate.launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
+from scope.engine.simulate.request import Request, SimulateOptions
 from scope.errors import UsageError
 from scope.launch.supervision.supervisor import Listener
 from scope.plan.placement import Placement

@@ -9,7 +9,7 @@ from scope.catalog.mix import benchmarks
 from scope.checksum import with_checksum
 from scope.engine.analysis import analyze
 from scope.machine.discover import machine, this_host
-from scope.rundirectory import FORMAT, Run, RunDirectory, write_json
+from scope.rundirectory import FORMAT, RunDirectory, RunFile, write_json
 from scope.samples.records import JobRecord, RoundRecord
 
 MIX = "1 x long: ./long on 2 ranks + 2 x short: ./short on 1 rank"
@@ -54,7 +54,7 @@ def write(folder: Path) -> Path:
     directory.path.mkdir()
     head = {"format": FORMAT, "scope_version": "1", "name": "both", "module": "", "command": []}
     when = {"started_unix_s": START, "finished_unix_s": START + 60, "status": "finished"}
-    write_json(directory.run, Run.model_validate(head | when | {"mix": "both", "rounds": 7}))
+    write_json(directory.run, RunFile.model_validate(head | when | {"mix": "both", "rounds": 7}))
     write_json(directory.machine, machine([this_host()], None))
     write_json(directory.benchmarks, [one.model_dump() for one in CATALOG])
     records = [record for number in range(1, 8) for record in round_of(number)]

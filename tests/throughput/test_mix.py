@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from scope.errors import UsageError
-from scope.throughput import mix as mixes
-from scope.throughput.slots import Slots
-from scope.throughput.starting import processor_time
+from scope.programs.throughput import mix as mixes
+from scope.programs.throughput.slots import Slots
+from scope.programs.throughput.starting import processor_time
 from tests.messages import mentions
 
 MIX = """

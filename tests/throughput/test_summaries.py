@@ -10,7 +10,7 @@ import pytest
 from scope.comparison.compare import compare
 from scope.engine.analysis import analyze
 from scope.errors import UsageError
-from scope.report.run import contents as run_contents
+from scope.findings.results import Run
 from scope.report.run import page, readers
 from scope.samples.reader import read as read_samples
 from scope.samples.records import JobRecord, RoundRecord
@@ -77,7 +77,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_each_reader_has_a_view_of_the_first_page(run: Path) -> None:
-    users, analysts, managers = readers.views(run_contents.read(run))
+    users, analysts, managers = readers.views(Run(run))
     assert [(one.name, one.figure[:6]) for one in users.answers] == [
         ("long, 2 ranks", "4.00 s"),
         ("short, 1 rank", "1.00 s"),
@@ -85,7 +85,7 @@ def test_each_reader_has_a_view_of_the_first_page(run: Path) -> None:
     assert "5.00 s [5.00, 5.00]" in users.answers[0].note, "in the mix"
     assert [one.figure for one in analysts.answers] == ["1.25 [1.25, 1.25]", "2.00 [2.00, 2.00]"]
     assert {one.name: one.figure for one in managers.answers}["Efficiency"] == "42 % [42, 42]"
-    text = page.render(run)
+    text = page.render(Run(run))
     assert "For managers" in text
     assert "scope run --case" not in text.split("<script", 1)[0]
 
@@ -97,7 +97,7 @@ def test_runs_of_a_mix_are_compared_like_any_other(run: Path) -> None:
 
 
 def test_a_run_of_benchmarks_has_the_views_of_its_programs(golden_run: Path) -> None:
-    users, analysts, managers = readers.views(run_contents.read(golden_run))
+    users, analysts, managers = readers.views(Run(golden_run))
     for view in (users, analysts, managers):
         assert [one.name for one in view.answers] == ["Cannon's algorithm, matrix order 512"]
     assert "serial" in analysts.answers[0].note

@@ -14,7 +14,8 @@ from scope.build import blas
 from scope.cli import answer
 from scope.comparison.kernels import KernelTuning, Rival
 from scope.comparison.paired import PairedCase, PairedVerdict
-from scope.engine import interleaved, tune_blas
+from scope.engine.compare import compare
+from scope.engine.tune import blas as tune_blas
 from scope.machine.machine import Blas
 from scope.rundirectory import FORMAT
 
@@ -61,7 +62,7 @@ def test_launches_of_a_side_have_its_environment_and_later_ones_that_of_before(
         monkeypatch.delenv(blas.CORETYPE, raising=False)
     else:
         monkeypatch.setenv(blas.CORETYPE, before)
-    with interleaved._set({blas.CORETYPE: during}):
+    with compare._set({blas.CORETYPE: during}):
         printed = subprocess.run(["printenv", blas.CORETYPE], capture_output=True, text=True).stdout
     assert printed.strip() == (during or "")
     assert os.environ.get(blas.CORETYPE) == before

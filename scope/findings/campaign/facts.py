@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scope.campaign.analysis import Analysis
-from scope.campaign.folder import Head
+from scope.programs.campaign.analysis import Analysis
+from scope.programs.campaign.folder import Head
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scope import units
-from scope.campaign.endurance import Endurance, Growth
-from scope.campaign.trend import Trend
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
+from scope.programs.campaign.soak import Endurance, Growth
+from scope.programs.campaign.trend import Trend
 
 LEAST_BYTES = 1e6
 """Within the second half of a run, or over all runs; allocators cause less."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scope import units
-from scope.campaign.allocation import Comparison
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
+from scope.programs.campaign.placement import Comparison
 from scope.statistics.estimate import Estimate
 
 LEAST = 0.05

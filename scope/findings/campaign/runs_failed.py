@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scope import units
-from scope.campaign.endurance import exact_share
 from scope.findings.campaign.facts import Facts
 from scope.findings.finding import Evidence, Finding
+from scope.programs.campaign.soak import exact_share
 
 WORDS = {
     "wrong": ("returned wrong results", "error"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.records import Calls, Merged, Usage
+from scope.programs.profiles.machine_comparison import MachineComparison
+from scope.programs.profiles.records import Calls, Merged, Usage
 
 SHORTEST_S = 0.02
 """Of a program whose time is judged: a few time slices of the scheduler."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts
-from scope.profiles.records import FileUse
+from scope.programs.profiles.records import FileUse
 
 MOST = 0.5
 """Of the reads and writes of a file: at least so many are independent and through a view with gaps."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts
-from scope.profiles.records import Process
+from scope.programs.profiles.records import Process
 
 APART = 0.6
 """One process is late where the second last already waits for this share of the typical waiting time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.profile.facts import Facts, placed
-from scope.profiles.routines import kind
+from scope.programs.profiles.routines import kind
 
 SMALL_CLASS = 12
 """Below 4 KiB: in NetFinity's LU the receives of many 2 kB messages dominated communication."""

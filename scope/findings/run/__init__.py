@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scope.findings import find
 from scope.findings.finding import Finding
+from scope.findings.results import Run
 from scope.findings.run.at_stake import weighed
-from scope.findings.run.context import Context
 
 
-def find_all(context: Context) -> list[Finding]:
+def find_all(run: Run) -> list[Finding]:
     """Return one finding for each cause, worst first: by severity, then by the time that programs lose."""
-    return find.one_of_each_cause(find.worst_first(weighed(find.find_all(__name__, context), context)))
+    return find.one_of_each_cause(find.worst_first(weighed(find.find_all(__name__, run), run)))

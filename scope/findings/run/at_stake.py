@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, algorithm_cases, application_cases
 
 COMPUTING, COMMUNICATING = "compute_s", "communicate_s"
@@ -18,9 +18,9 @@ SPENT_IN = {"node": COMPUTING, "network": COMMUNICATING, "mpi": COMMUNICATING, "
 """The phase of programs that each layer serves."""
 
 
-def weighed(findings: Iterable[Finding], context: Context) -> list[Finding]:
+def weighed(findings: Iterable[Finding], run: Run) -> list[Finding]:
     """Return the findings with what is at stake where the run has programs to tell."""
-    shares = {phase: _share_of(phase, context) for phase in (COMPUTING, COMMUNICATING)}
+    shares = {phase: _share_of(phase, run) for phase in (COMPUTING, COMMUNICATING)}
     return [_weighed(finding, shares) for finding in findings]
 
 
@@ -38,9 +38,9 @@ def layer(finding: Finding) -> str:
     return str(where.get("layer") or str(where.get("benchmark", "")).partition(".")[0])
 
 
-def _share_of(phase: str, context: Context) -> float | None:
+def _share_of(phase: str, run: Run) -> float | None:
     """Return the median share that the programs spend in a phase; None without a program of several processes."""
-    cases = [case for case in [*algorithm_cases(context), *application_cases(context)] if case.total.ranks > 1]
+    cases = [case for case in [*algorithm_cases(run), *application_cases(run)] if case.total.ranks > 1]
     most = max((case.total.ranks for case in cases), default=0)
     shares = [_share(case, phase) for case in cases if case.total.ranks == most and phase in case.figures]
     return median(shares) if shares else None

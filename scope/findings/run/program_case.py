@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from scope.catalog.benchmark import Value
 from scope.findings.finding import Evidence
-from scope.findings.run.context import Context, certainly_longer
+from scope.findings.results import Run
+from scope.findings.run.evidence import certainly_longer
 from scope.samples.samples import SamplesKey
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
@@ -18,7 +19,7 @@ from scope.statistics.summary import Summary
 class ProgramCase:
     """One case of an algorithm or application, with its headline figures by metric."""
 
-    context: Context
+    run: Run
     total: Summary
     """The time of the whole."""
     figures: Mapping[str, Summary]
@@ -26,12 +27,12 @@ class ProgramCase:
     @property
     def size(self) -> int:
         """The extent of the problem; 0 where it is no number, as an NPB class."""
-        return self.context.measurements.size(self.total)
+        return self.run.measurements.size(self.total)
 
     @property
     def kind(self) -> tuple[tuple[str, Value], ...]:
         """All parameters but the size, where it is a number, and the extents of the process grid."""
-        catalog, total = self.context.catalog, self.total
+        catalog, total = self.run.benchmarks, self.total
         left_out = set(catalog.grid(total.benchmark, total.parameters))
         if catalog.size(total.benchmark, total.parameters) is not None:
             left_out |= set(catalog.of_role(total.benchmark, total.parameters, "size"))
@@ -40,7 +41,7 @@ class ProgramCase:
     @property
     def name(self) -> str:
         """The name for people, without the ranks: `Cannon's algorithm, matrix order 360`."""
-        return self.context.catalog.described(self.total.benchmark, self.total.parameters)
+        return self.run.benchmarks.described(self.total.benchmark, self.total.parameters)
 
     def seconds(self, metric: str) -> float:
         """Return a median; 0 where it was not observed."""
@@ -54,7 +55,7 @@ class ProgramCase:
 
     def evidence(self, *metrics: str) -> list[Evidence]:
         """Return the medians of metrics as evidence."""
-        return self.context.evidence(*(self.figures[name] for name in metrics if name in self.figures))
+        return self.run.evidence(*(self.figures[name] for name in metrics if name in self.figures))
 
     @property
     def where(self) -> dict[str, str | int | float]:
@@ -65,28 +66,28 @@ class ProgramCase:
             **size,
             "ranks": self.total.ranks,
             "transport": self.total.transport,
-            "layer": self.context.catalog[self.total.benchmark].level,
+            "layer": self.run.benchmarks[self.total.benchmark].level,
         }
 
 
-def algorithm_cases(context: Context) -> list[ProgramCase]:
+def algorithm_cases(run: Run) -> list[ProgramCase]:
     """Return the cases of all algorithms that have a time, unless processes had to share processors."""
-    return _cases(context, "algorithm")
+    return _cases(run, "algorithm")
 
 
-def application_cases(context: Context) -> list[ProgramCase]:
+def application_cases(run: Run) -> list[ProgramCase]:
     """Return the same of all applications."""
-    return _cases(context, "application")
+    return _cases(run, "application")
 
 
-def _cases(context: Context, level: str) -> list[ProgramCase]:
-    times = {one.name: context.catalog.time_metric(one.name) for one in context.catalog if one.level == level}
+def _cases(run: Run, level: str) -> list[ProgramCase]:
+    times = {one.name: run.benchmarks.time_metric(one.name) for one in run.benchmarks if one.level == level}
     groups: dict[SamplesKey, dict[str, Summary]] = defaultdict(dict)
-    for one in context.headlines:
-        if one.benchmark in times and not context.shares_processors(one):
+    for one in run.headlines:
+        if one.benchmark in times and not run.shares_processors(one):
             groups[one.samples_key][one.metric] = one
     found = [(times[next(iter(group.values())).benchmark] or "", group) for group in groups.values()]
-    return [ProgramCase(context, group[time], group) for time, group in found if time in group]
+    return [ProgramCase(run, group[time], group) for time, group in found if time in group]
 
 
 def written(estimate: Estimate, digits: int = 0) -> str:

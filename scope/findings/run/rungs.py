@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scope.findings.finding import Evidence
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.settings import setting
 from scope.models.ladder.ladder import layer_below
 from scope.models.ladder.rung import Ladder, Rung
@@ -36,18 +36,18 @@ class Loss(NamedTuple):
         return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
 
 
-def selecting_the_network(context: Context, found: Loss) -> str:
+def selecting_the_network(run: Run, found: Loss) -> str:
     """Return how the library's network module is selected, unless the run did so or the path has no network."""
-    case = next((one for one in context.headlines if one.label == found.rung.name), None)
+    case = next((one for one in run.headlines if one.label == found.rung.name), None)
     if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
         return ""
-    return f"; {setting(context.mpi, 'network stack')}"
+    return f"; {setting(run.mpi, 'network stack')}"
 
 
-def losses(context: Context, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[Loss]:
+def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[Loss]:
     """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
     seen: set[tuple[str, str]] = set()
-    for ladder in context.models.ladders:
+    for ladder in run.models.ladders:
         # About files there are findings of their own.
         if ladder.quantity != quantity or ladder.successive:
             continue

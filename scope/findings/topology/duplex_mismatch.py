@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.topology.facts import Facts
-from scope.findings.topology.slow_port import ASYMMETRIC
+from scope.findings.topology.host_off_the_switch import ASYMMETRIC
 
 
 def find(facts: Facts) -> list[Finding]:

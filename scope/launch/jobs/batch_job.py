@@ -17,7 +17,7 @@ from scope.machine.machine import Machine
 from scope.plan import experiment as asking
 from scope.plan import plan as planning
 from scope.private import refuse_foreign
-from scope.rundirectory import Run, RunDirectory, read_json, read_text, write_text
+from scope.rundirectory import RunDirectory, RunFile, read_json, read_text, write_text
 from scope.settings.experiment import Experiment, LauncherSettings
 from scope.settings.hosts import hostnames
 
@@ -76,7 +76,7 @@ def experiment_of(run: RunDirectory, changes: Mapping[str, Any]) -> Experiment:
 
 def finished(run: RunDirectory) -> bool | None:
     """Return whether all cases of a finished run are well; None of a run that is not finished."""
-    if not run.run.exists() or read_json(run.run, Run).status != "finished":
+    if not run.run.exists() or read_json(run.run, RunFile).status != "finished":
         return None
     return not Journal.read_only(run).failed
 

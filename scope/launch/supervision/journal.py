@@ -22,6 +22,7 @@ from scope.plan.case import Key, key
 from scope.plan.placement import Placement
 from scope.plan.seen import Seen, SeenVisit
 from scope.rundirectory import RunDirectory
+from scope.samples.records import CaseRecord
 
 FAILURES = {"failed", "timeout", "crashed"}
 CASE_KEYS = ("launch", "attempt", "position", "benchmark", "parameters", "ranks", "status")
@@ -102,10 +103,11 @@ class Journal:
                 _append(self.run.journal, _line(entry))
         self.read()
 
-    def append(self, record: dict[str, Any]) -> None:
+    def append(self, record: CaseRecord) -> None:
         """Add a record to the samples and the journal; ScopeError names the file when the disk is full."""
-        _append(self.run.samples, with_checksum(_line(record).rstrip(b"\n")) + b"\n")
-        _append(self.run.journal, _line(_entry(record)))
+        line = record.model_dump(mode="json", exclude_unset=True)
+        _append(self.run.samples, with_checksum(_line(line).rstrip(b"\n")) + b"\n")
+        _append(self.run.journal, _line(_entry(line)))
         self.read()
 
     @property

@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from scope.launch.diagnosis import Death
 from scope.launch.supervision.progress import Slot
+from scope.samples.records import RankState
 
 SILENCE_S = 2.5
 """A rank renews its slot every half second; one that has not for so long is not running."""
-
-
-@dataclass(frozen=True)
-class RankState:
-    """What one rank was doing; the shape of `samples.records.RankState`."""
-
-    rank: int
-    host: str
-    pid: int
-    stage: str
-    repetition: int
-    last_heartbeat_s: float
-    state: str
-    arrived: bool
-
-    def record(self) -> dict[str, Any]:
-        """Return the rank as it is written in the record of a case."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return f"rank {self.rank} on {self.host} ({self.state})"
 
 
 def rank_states(
@@ -59,7 +37,7 @@ def rank_states(
 
 def missing_ranks(states: list[RankState]) -> str:
     """Name the ranks that did not arrive, with their hosts."""
-    late = [str(each) for each in states if not each.arrived]
+    late = [str(state) for state in states if not state.arrived]
     if not late:
         return "all ranks were alive and equally advanced"
     return "did not arrive: " + ", ".join(late[:8]) + (f" and {len(late) - 8} more" if len(late) > 8 else "")
@@ -82,8 +60,9 @@ def _absent(
 def _state(
     rank: int, slot: Slot | None, silence_s: Mapping[int, float], states: Mapping[int, str], arrived: bool
 ) -> RankState:
-    if slot is None:
-        return RankState(rank, "unknown", 0, "connecting", 0, 0.0, "unknown", False)
+    slot = slot or Slot(
+        rank, host="unknown", pid=0, position=0, stage="connecting", repetition=0, heartbeat_unix_s=0
+    )
     return RankState(
         rank=rank,
         host=slot.host,

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from scope import units
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
@@ -29,13 +29,14 @@ from scope.launch.launcher import Command, MpiProgram
 from scope.launch.schedulers import Deadline
 from scope.launch.supervision.journal import Journal, unwritable
 from scope.launch.supervision.progress import Watch
-from scope.launch.supervision.rank_states import RankState, missing_ranks, rank_states
+from scope.launch.supervision.rank_states import missing_ranks, rank_states
 from scope.plan import plan as planning
 from scope.plan.case import Batch
 from scope.plan.place import Place
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, Plan, PlannedCase
 from scope.rundirectory import RunDirectory, write_text
+from scope.samples.records import CaseRecord, RankState, Status
 
 POLL_S = 0.1
 PROGRESS_S = 0.5
@@ -341,32 +342,32 @@ class Supervisor:
             f" {units.size(SUFFICIENT_FILE_BYTES)} or more"
         )
 
-    def _verdict(self, ending: Ending) -> tuple[str, str]:
+    def _verdict(self, ending: Ending) -> tuple[Status, str]:
         """Return status and reason of the case during which an attempt ended."""
         if ending.code is None:
             return "timeout", f"{ending.death.text}; {missing_ranks(ending.ranks)}"
         return "crashed", ending.death.text
 
     def _record(
-        self, launch: Launch, attempt: int, position: int, status: str, reason: str, ending: Ending | None
+        self, launch: Launch, attempt: int, position: int, status: Status, reason: str, ending: Ending | None
     ) -> None:
         """Write the record of a case that the native program could not write."""
         case = launch.cases[position]
         seconds = ending.seconds if ending else 0.0
-        record: dict[str, Any] = {
-            "record": "case",
-            "launch": launch.number,
-            "attempt": attempt,
-            "position": position,
-            "benchmark": case.benchmark,
-            "parameters": case.parameters,
-            "ranks": launch.ranks,
-            "status": status,
-            "reason": reason,
-            "started_unix_s": time.time() - seconds,
-            "duration_s": seconds,
-            "rank_states": [each.record() for each in ending.ranks] if ending else [],
-        }
+        record = CaseRecord(
+            record="case",
+            launch=launch.number,
+            attempt=attempt,
+            position=position,
+            benchmark=case.benchmark,
+            parameters=case.parameters,
+            ranks=launch.ranks,
+            status=status,
+            reason=reason,
+            started_unix_s=time.time() - seconds,
+            duration_s=seconds,
+            rank_states=ending.ranks if ending else [],
+        )
         self.journal.append(record)
         self._listener.case_ended(launch, case, status)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -87,7 +87,7 @@ class Curve:
         )
 
 
-def curves(summaries: list[Summary], catalog: Catalog) -> list[Curve]:
+def curves(summaries: Sequence[Summary], catalog: Catalog) -> list[Curve]:
     """Return every curve of valid times under their headline definition.
 
     Times over message sizes (vector lengths, intensities) for everything that has them; over process counts, and

@@ -88,7 +88,7 @@ class PublishedStudy(Strict):
 
     kind: Literal["campaign", "placement"]
     program: str
-    """A benchmark, one of `scope.campaign.programs`, or the name of the application."""
+    """A benchmark, one of `scope.programs.campaign.programs`, or the name of the application."""
     application: InstalledApplication | None = None
     fitting: StudyScale
     full: StudyScale

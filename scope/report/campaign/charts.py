@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scope.campaign.scaling import Law, curve
+from scope.programs.campaign.scaling import Law, curve
 from scope.report.figure import log_ticks, tick
 
 WIDTH, HEIGHT = 430, 250

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scope.campaign.analysis import Analysis
-from scope.campaign.folder import Head
 from scope.findings.finding import Finding
+from scope.programs.campaign.analysis import Analysis
+from scope.programs.campaign.folder import Head
 from scope.report.campaign.sections import answers, lead, sections, verdicts
 from scope.report.frame import environment
 from scope.report.run.introduction import moment

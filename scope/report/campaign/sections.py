@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scope import units
-from scope.campaign.allocation import Comparison
-from scope.campaign.analysis import Analysis
-from scope.campaign.clusters import Clusters
-from scope.campaign.configurations import Configuration, Spread
-from scope.campaign.effects import Effect
-from scope.campaign.endurance import Endurance
-from scope.campaign.features import NAMES
-from scope.campaign.folder import Head
-from scope.campaign.scaling import Law, Term
-from scope.campaign.study import Point, Value
-from scope.campaign.trend import Trend
 from scope.plan.case import transport_words
+from scope.programs.campaign.analysis import Analysis
+from scope.programs.campaign.clusters import Clusters
+from scope.programs.campaign.configurations import Configuration, Spread
+from scope.programs.campaign.effects import Effect
+from scope.programs.campaign.features import NAMES
+from scope.programs.campaign.folder import Head
+from scope.programs.campaign.placement import Comparison
+from scope.programs.campaign.scaling import Law, Term
+from scope.programs.campaign.soak import Endurance
+from scope.programs.campaign.study import Point, Value
+from scope.programs.campaign.trend import Trend
 from scope.report.campaign.charts import Chart, charts
 from scope.report.figure import Mark, Table
 from scope.statistics.estimate import Estimate

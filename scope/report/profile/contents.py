@@ -7,12 +7,12 @@ from pathlib import Path
 
 from scope.errors import UsageError
 from scope.findings.finding import Finding, Findings
-from scope.profiles import merged as profiles
-from scope.profiles import monitored_run
-from scope.profiles.machine_comparison import FILE as MACHINE_COMPARISON
-from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.monitored_run import Monitored
-from scope.profiles.records import Merged
+from scope.programs.profiles import merged as profiles
+from scope.programs.profiles import monitored_run
+from scope.programs.profiles.machine_comparison import FILE as MACHINE_COMPARISON
+from scope.programs.profiles.machine_comparison import MachineComparison
+from scope.programs.profiles.monitored_run import Monitored
+from scope.programs.profiles.records import Merged
 from scope.rundirectory import RunDirectory, read_json
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scope import units
-from scope.profiles.records import Calls, Merged, Process
-from scope.profiles.routines import Kind, kind
-from scope.profiles.traffic import matrix
+from scope.programs.profiles.records import Calls, Merged, Process
+from scope.programs.profiles.routines import Kind, kind
+from scope.programs.profiles.traffic import matrix
 from scope.report.figure import Figure, Plot, Table, number
 from scope.report.run.figures.heat import cells
 from scope.report.run.figures.stacked import bars, layout

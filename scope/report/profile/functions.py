@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scope import units
-from scope.profiles.records import Function, Functions, Merged
+from scope.programs.profiles.records import Function, Functions, Merged
 from scope.report.figure import Figure, Table
 from scope.report.run.figures.heat import cells
 from scope.report.wording import count

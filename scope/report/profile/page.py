@@ -11,9 +11,9 @@ from pathlib import Path
 from jinja2 import Template
 
 from scope import units
-from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.records import Calls, Merged, TraceWindow
-from scope.profiles.sites import is_about_mpi
+from scope.programs.profiles.machine_comparison import MachineComparison
+from scope.programs.profiles.records import Calls, Merged, TraceWindow
+from scope.programs.profiles.sites import is_about_mpi
 from scope.report.figure import Comparison, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
 from scope.report.profile import figures as drawn

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from scope import units
-from scope.profiles.machine_comparison import MachineComparison
-from scope.profiles.records import Calls, FileLayer, FileUse, Merged, Spread
-from scope.profiles.regions import OUTSIDE
+from scope.programs.profiles.machine_comparison import MachineComparison
+from scope.programs.profiles.records import Calls, FileLayer, FileUse, Merged, Spread
+from scope.programs.profiles.regions import OUTSIDE
 from scope.report.figure import Table
 from scope.report.profile.figures import size_range
 

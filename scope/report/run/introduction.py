@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scope import units
+from scope.findings.results import Run
 from scope.machine.machine import Host, Link, Machine
-from scope.report.run.contents import Contents
 from scope.report.wording import count, sentence
 
 _LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
-def subject(contents: Contents) -> str:
+def subject(run: Run) -> str:
     """Return one line with the run, its machine and its time."""
-    return f"{contents.run.name} on {machine_name(contents.machine)}, {moment(contents.run.started_unix_s)}"
+    return f"{run.record.name} on {machine_name(run.machine)}, {moment(run.record.started_unix_s)}"
 
 
-def cluster(contents: Contents) -> str:
+def cluster(run: Run) -> str:
     """Return one line: what this cluster is."""
-    machine = contents.machine
+    machine = run.machine
     links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
-    if contents.run.imported is not None:
-        programs = dict.fromkeys(program for one in contents.run.imported.files for program in one.programs)
+    if run.record.imported is not None:
+        programs = dict.fromkeys(program for one in run.record.imported.files for program in one.programs)
         return f"Figures printed by {sentence(list(programs))}."
     words = [machine_kind(machine)]
     if len(machine.hosts) > 1:
@@ -47,21 +47,21 @@ class Caution:
     """A single host cannot have the minimum configuration: this is no fault of the run."""
 
 
-def cautions(contents: Contents) -> list[Caution]:
+def cautions(run: Run) -> list[Caution]:
     """Return what must be known before figures are compared with those of other clusters."""
     found: list[Caution] = []
-    if contents.simulation is not None:
-        found.append(Caution(f"Simulated, not measured: {contents.simulation.accuracy}.", grave=True))
-    build = contents.machine.build
+    if run.simulation is not None:
+        found.append(Caution(f"Simulated, not measured: {run.simulation.accuracy}.", grave=True))
+    build = run.machine.build
     if build and build.optimized:
         text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."
         found.append(Caution(text, grave=True))
-    if lacks := contents.run.lacks:
+    if lacks := run.record.lacks:
         resources = {lack.resource for lack in lacks}
-        number = sum(one.resource in resources for one in contents.run.skipped)
+        number = sum(one.resource in resources for one in run.record.skipped)
         left_out = f"; {count(number, 'case')} left out" if number else ""
         text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
-        found.append(Caution(text, grave=len(contents.machine.hosts) > 1))
+        found.append(Caution(text, grave=len(run.machine.hosts) > 1))
     return found
 
 
@@ -92,26 +92,26 @@ def library(machine: Machine) -> str:
     return f"{_LIBRARIES.get(build.mpi.name, build.mpi.name)} {build.mpi.version}" if build else ""
 
 
-def measured(contents: Contents) -> str:
+def measured(run: Run) -> str:
     """Return one sentence: what was measured when and where."""
-    cases = {one.key for one in contents.summaries}
-    launches = max((one.launches for one in contents.summaries), default=0)
-    origins = sorted({str(one.origin) for one in contents.summaries})
+    cases = {one.key for one in run.statistics}
+    launches = max((one.launches for one in run.statistics), default=0)
+    origins = sorted({str(one.origin) for one in run.statistics})
     verb = sentence(origins) or "measured"
     number = count(len(cases), "case")
-    if contents.run.imported is not None:
-        files = sentence([one.name for one in contents.run.imported.files])
+    if run.record.imported is not None:
+        files = sentence([one.name for one in run.record.imported.files])
         return f"{number} imported from {files}."
-    if contents.run.mix:
-        rounds = max((one.launches for one in contents.summaries), default=0)
+    if run.record.mix:
+        rounds = max((one.launches for one in run.statistics), default=0)
         return (
-            f"On {moment(contents.run.started_unix_s)} the jobs of the mix {contents.run.mix} ran alone and side"
-            f" by side in {count(rounds, 'round')} on {machine_name(contents.machine)}."
+            f"On {moment(run.record.started_unix_s)} the jobs of the mix {run.record.mix} ran alone and side"
+            f" by side in {count(rounds, 'round')} on {machine_name(run.machine)}."
         )
     return (
-        f"On {moment(contents.run.started_unix_s)} the {contents.run.module} module {verb} "
+        f"On {moment(run.record.started_unix_s)} the {run.record.module} module {verb} "
         f"{number} in up to {count(launches, 'launch', 'launches')} on "
-        f"{machine_name(contents.machine)}."
+        f"{machine_name(run.machine)}."
     )
 
 

@@ -5,19 +5,20 @@ Which benchmarks are shown follows from their rungs: the library's messages, the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT
+from scope.findings.results import Run
 from scope.models.ladder.paths import BETWEEN_HOSTS
 from scope.models.ladder.rung import Ladder, Rung
 from scope.report import validity
-from scope.report.run.contents import Contents
+from scope.report.run.results import has_default_problem, results
 from scope.report.wording import count
-from scope.samples.samples import Samples
+from scope.samples.records import LaunchRecord
 from scope.statistics.summary import Summary
 
 _BEYOND_CACHES = 2
@@ -50,45 +51,45 @@ class Fact:
     """Whether it gives reason for doubt."""
 
 
-def tiles(contents: Contents) -> list[Tile]:
+def tiles(run: Run) -> list[Tile]:
     """Return latency, peak bandwidth, memory bandwidth and arithmetic rate; one that was not measured says so.
 
     A run of other things, such as storage alone, has none.
     """
     found = {
-        "Latency": _latency(contents),
-        "Peak bandwidth": _bandwidth(contents),
-        "Memory bandwidth": _memory(contents),
-        "Arithmetic": _arithmetic(contents),
+        "Latency": _latency(run),
+        "Peak bandwidth": _bandwidth(run),
+        "Memory bandwidth": _memory(run),
+        "Arithmetic": _arithmetic(run),
     }
-    return [_tile(title, one, contents) for title, one in found.items()] if any(found.values()) else []
+    return [_tile(title, one, run) for title, one in found.items()] if any(found.values()) else []
 
 
-def main_ladders(contents: Contents, quantity: str | None = None) -> list[Ladder]:
+def main_ladders(run: Run, quantity: str | None = None) -> list[Ladder]:
     """Return the ladders of the path that programs use: between hosts where there are several, else inside one."""
-    messages = [one for one in contents.models.ladders if one.message_bytes is not None]
+    messages = [one for one in run.models.ladders if one.message_bytes is not None]
     between = [one for one in messages if one.path.endswith(BETWEEN_HOSTS)]
     path = next((one.path for one in between or messages), None)
     return [one for one in messages if one.path == path and quantity in (None, one.quantity)]
 
 
-def trust(contents: Contents, samples: Samples) -> list[Fact]:
+def trust(run: Run) -> list[Fact]:
     """Return the circumstances of the measurement: states, load, noise, late starts, precision, clock."""
     return [
-        _states(contents),
-        *_load(contents),
-        *_noise(contents),
-        *([] if contents.run.mix else [_late(contents.headline)]),
-        *_precision(contents.headline),
-        *_clock(samples),
+        _states(run),
+        *_load(run),
+        *_noise(run),
+        *([] if run.record.mix else [_late(run.statistics.primary)]),
+        *_precision(run.statistics.primary),
+        *_clock(run.raw_samples.launches),
     ]
 
 
-def _tile(title: str, one: Summary | None, contents: Contents) -> Tile:
+def _tile(title: str, one: Summary | None, run: Run) -> Tile:
     if one is None:
         return Tile(title, "–", "", "not measured", "")
     head, _, interval = units.interval(one.median, one.ci_low, one.ci_high, one.unit).partition(" [")
-    rungs = [rung for ladder in contents.models.ladders for rung in ladder.rungs if rung.name == one.label]
+    rungs = [rung for ladder in run.models.ladders for rung in ladder.rungs if rung.name == one.label]
     share = next((words for rung in rungs if (words := _of_limit(rung))), "")
     return Tile(title, head, _bracketed(interval), one.label, share, one.state_mixture)
 
@@ -101,62 +102,62 @@ def _of_limit(rung: Rung) -> str:
     return f"{units.share(rung.of_limit)} of the limit" if rung.of_limit is not None else ""
 
 
-def _standing(contents: Contents, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:
+def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:
     """Yield the results on the rungs of a pattern, each with its layer."""
-    for place in contents.catalog.standing(pattern):
-        for one in contents.results(place.benchmark.name):
+    for place in run.benchmarks.standing(pattern):
+        for one in results(run, place.benchmark.name):
             if one.unit == unit and place.shows(one.metric) and place.holds(one.parameters):
                 yield place.rung.layer, one
 
 
-def _messages(contents: Contents, pattern: Pattern, unit: str) -> list[Summary]:
+def _messages(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
     """Return what the library's messages reach by default: between hosts where there are several."""
     found = [
         one
-        for layer, one in _standing(contents, pattern, unit)
+        for layer, one in _standing(run, pattern, unit)
         if layer == "mpi" and one.transport == "default" and one.ranks == 2
     ]
     between = [one for one in found if one.placement.one_per_host]
-    return between if between and len(contents.machine.hosts) > 1 else found
+    return between if between and len(run.machine.hosts) > 1 else found
 
 
-def _latency(contents: Contents) -> Summary | None:
+def _latency(run: Run) -> Summary | None:
     """Return the time of the shortest message that carries anything."""
-    found = _messages(contents, "ping_pong", "s")
-    sizes = {id(one): contents.catalog.size(one.benchmark, one.parameters) or 0 for one in found}
+    found = _messages(run, "ping_pong", "s")
+    sizes = {id(one): run.benchmarks.size(one.benchmark, one.parameters) or 0 for one in found}
     return min(found, key=lambda one: (sizes[id(one)] == 0, sizes[id(one)]), default=None)
 
 
-def _bandwidth(contents: Contents) -> Summary | None:
-    found = [*_messages(contents, "stream", "B/s"), *_messages(contents, "ping_pong", "B/s")]
+def _bandwidth(run: Run) -> Summary | None:
+    found = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
     return max(found, key=lambda one: one.median or 0.0, default=None)
 
 
-def _memory(contents: Contents) -> Summary | None:
+def _memory(run: Run) -> Summary | None:
     """Return the fastest access to memory: of arrays beyond the caches, or else of the largest."""
-    caches = [cache.size_bytes for host in contents.machine.hosts for cache in host.caches]
-    found = [one for _, one in _standing(contents, "memory", "B/s")]
-    sizes = {id(one): contents.catalog.size(one.benchmark, one.parameters) or 0 for one in found}
+    caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
+    found = [one for _, one in _standing(run, "memory", "B/s")]
+    sizes = {id(one): run.benchmarks.size(one.benchmark, one.parameters) or 0 for one in found}
     beyond = _BEYOND_CACHES * max(caches, default=0)
     least = min(beyond, max(sizes.values(), default=0))
     return max((one for one in found if sizes[id(one)] >= least), key=lambda one: one.median or 0.0, default=None)
 
 
-def _arithmetic(contents: Contents) -> Summary | None:
+def _arithmetic(run: Run) -> Summary | None:
     """Return the highest rate of a computation with its default problem; what only bounds computations is none."""
-    computed = [one for layer, one in _standing(contents, "arithmetic", "flop/s") if layer != LIMIT]
-    usual = [one for one in computed if contents.has_default_problem(one)]
+    computed = [one for layer, one in _standing(run, "arithmetic", "flop/s") if layer != LIMIT]
+    usual = [one for one in computed if has_default_problem(run.benchmarks, one)]
     return max(usual, key=lambda one: one.median or 0.0, default=None)
 
 
-def _states(contents: Contents) -> Fact:
-    course = contents.course
-    if course is None or not course.states:
+def _states(run: Run) -> Fact:
+    course = run.course
+    if not course.states:
         return Fact("Machine states", "not known: too little was measured", True)
     if not course.changes:
         return Fact("Machine states", "the machine kept one state", False)
-    mixed = len({one.key for one in contents.headline if one.state_mixture})
-    cases = len({one.key for one in contents.headline})
+    mixed = len({one.key for one in run.statistics.primary if one.state_mixture})
+    cases = len({one.key for one in run.statistics.primary})
     slowest = course.states[-1]
     text = (
         f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in one "
@@ -165,9 +166,9 @@ def _states(contents: Contents) -> Fact:
     return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)
 
 
-def _load(contents: Contents) -> Iterator[Fact]:
-    queues = [host.run_queue for host in contents.machine.hosts if host.run_queue is not None]
-    loads = [host.load for host in contents.machine.hosts]
+def _load(run: Run) -> Iterator[Fact]:
+    queues = [host.run_queue for host in run.machine.hosts if host.run_queue is not None]
+    loads = [host.load for host in run.machine.hosts]
     if queues:
         busy = max(queues)
         hosts = f" on the busiest of {len(queues)} hosts" if len(queues) > 1 else ""
@@ -176,8 +177,8 @@ def _load(contents: Contents) -> Iterator[Fact]:
         yield Fact("Load before the run", f"load average {max(loads):g}", max(loads) >= 1)
 
 
-def _noise(contents: Contents) -> Iterator[Fact]:
-    found = [one for one in contents.headline if one.metric == _NOISE and one.valid and one.median is not None]
+def _noise(run: Run) -> Iterator[Fact]:
+    found = [one for one in run.headlines if one.metric == _NOISE]
     if found:
         worst = max(found, key=lambda one: one.median or 0.0)
         yield Fact(
@@ -210,8 +211,7 @@ def _precision(headline: list[Summary]) -> Iterator[Fact]:
     yield Fact("Precision", text + (f"; {note}" if note else ""), median(widths) > 0.05)
 
 
-def _clock(samples: Samples) -> Iterator[Fact]:
-    launches = samples.launches
+def _clock(launches: Sequence[LaunchRecord]) -> Iterator[Fact]:
     if not launches:
         return
     worst = max(launches, key=lambda one: one.clock.resolution_s).clock

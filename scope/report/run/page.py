@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scope.findings.finding import Finding, about
+from scope.findings.results import Run
 from scope.report import validity, wording
 from scope.report.figure import Comparison, Figure, Table, origins
 from scope.report.frame import as_json, environment, plot
@@ -22,8 +23,6 @@ from scope.report.run import (
     storage_tuning,
     tuning,
 )
-from scope.report.run import contents as run_contents
-from scope.report.run.contents import Contents
 from scope.report.run.figures import (
     collectives,
     computation,
@@ -52,8 +51,6 @@ from scope.report.run.provenance import Facts, provenance
 from scope.report.run.rows import Row, by_case, headings, packed, rows
 from scope.report.run.simulation import Simulated
 from scope.rundirectory import Skipped, write_text
-from scope.samples.reader import read as read_samples
-from scope.samples.samples import Samples
 from scope.statistics.summary import Summary
 
 _CAUSES = 5
@@ -146,27 +143,22 @@ class Drawn:
         return [figure for figure in listed if isinstance(figure, Figure)]
 
 
-def write(run: Path, output: Path | None = None, samples: Samples | None = None) -> Path:
+def write(run: Run, output: Path | None = None) -> Path:
     """Write the report of a run and return its path, by default `report.html` in the run directory.
-
-    `samples` are those of the run where they have been read before.
 
     Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
     """
-    text = render(run, samples)
-    target = output or run_contents.located(run).report
-    write_text(target, text)
+    target = output or run.directory.report
+    write_text(target, render(run))
     return target
 
 
-def render(run: Path, samples: Samples | None = None) -> str:
-    """Return the report of a run as HTML; `samples` as of `write`."""
-    contents = run_contents.read(run)
-    samples = samples or read_samples(run, contents.catalog)
-    drawn = _drawn(contents, samples)
+def render(run: Run) -> str:
+    """Return the report of a run as HTML."""
+    drawn = _drawn(run)
     curved = [one for one in drawn.speedups if _counts(one) >= _CURVE][:_SPEEDUPS]
-    compared = list(speedup.compared(contents))
-    tuned = tuning.chosen(contents.directory, contents.models) or storage_tuning.chosen(contents.directory)
+    compared = list(speedup.compared(run))
+    tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
     trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []
     frame = environment()
     frame.globals.update(
@@ -176,7 +168,7 @@ def render(run: Path, samples: Samples | None = None) -> str:
         exceeds=ladders.exceeds,
     )
     return frame.get_template("report.html").render(
-        **_head(contents, samples),
+        **_head(run),
         simulated=drawn.simulated,
         first=drawn.first,
         tuned=tuned,
@@ -186,79 +178,79 @@ def render(run: Path, samples: Samples | None = None) -> str:
         roofline=drawn.roofline,
         levels=drawn.levels,
         strip=drawn.strip,
-        changed=contents.course is not None and contents.course.changes > 0,
+        changed=run.course.changes > 0,
         distributions=drawn.distributions,
         models=drawn.models,
         figures=as_json({figure.key: plot(figure) for figure in [*trials, *drawn.plots]}),
     )
 
 
-def figures(contents: Contents, samples: Samples) -> list[Figure]:
+def figures(run: Run) -> list[Figure]:
     """Return the figures of the page that its script draws, in the order of the page."""
-    return _drawn(contents, samples).plots
+    return _drawn(run).plots
 
 
-def _drawn(contents: Contents, samples: Samples) -> Drawn:
+def _drawn(run: Run) -> Drawn:
     return Drawn(
-        simulated=simulation.section(contents),
-        first=filled(list(messages.figures(contents))),
-        speedups=list(_speedups(contents)),
-        collectives=filled(list(collectives.figures(contents))),
-        roofline=filled(list(roofline.figures(contents))),
-        levels=_levels(contents),
-        strip=filled(list(course.figures(contents, samples))),
-        distributions=filled(list(distributions.figures(contents, samples))),
-        models=_modeled(contents),
+        simulated=simulation.section(run),
+        first=filled(list(messages.figures(run))),
+        speedups=list(_speedups(run)),
+        collectives=filled(list(collectives.figures(run))),
+        roofline=filled(list(roofline.figures(run))),
+        levels=_levels(run),
+        strip=filled(list(course.figures(run))),
+        distributions=filled(list(distributions.figures(run))),
+        models=_modeled(run),
     )
 
 
-def _head(contents: Contents, samples: Samples) -> dict[str, Any]:
+def _head(run: Run) -> dict[str, Any]:
     """Return everything on the page but the figures."""
-    used = {one.definition for one in contents.summaries}
-    facts: Facts = provenance(contents, samples)
-    cluster = about(contents.findings, "cluster")
+    used = {one.definition for one in run.statistics}
+    facts: Facts = provenance(run)
+    cluster = about(run.findings, "cluster")
     causes = [one for one in cluster if one.severity != "information"][:_CAUSES]
-    main = next(iter(overview.main_ladders(contents)), next(iter(contents.models.ladders), None))
-    rejected = [fit for fit in contents.models.fits if not fit.chosen]
+    main = next(iter(overview.main_ladders(run)), next(iter(run.models.ladders), None))
+    rejected = [fit for fit in run.models.fits if not fit.chosen]
     return {
-        "contents": contents,
-        "title": machine_name(contents.machine),
-        "run_name": contents.run.name,
-        "when": moment(contents.run.started_unix_s),
-        "library": library(contents.machine),
-        "cluster": introduction.cluster(contents),
-        "measured": introduction.measured(contents),
-        "cautions": introduction.cautions(contents),
-        "tiles": overview.tiles(contents),
-        "views": readers.views(contents),
-        "trust_facts": overview.trust(contents, samples),
+        "run": run,
+        "title": machine_name(run.machine),
+        "run_name": run.record.name,
+        "when": moment(run.record.started_unix_s),
+        "library": library(run.machine),
+        "cluster": introduction.cluster(run),
+        "measured": introduction.measured(run),
+        "cautions": introduction.cautions(run),
+        "tiles": overview.tiles(run),
+        "views": readers.views(run),
+        "trust_facts": overview.trust(run),
         "main_ladder": main,
-        "ladders": [one for one in contents.models.ladders if one is not main],
-        "requests": _requests(contents),
-        "origins": origins(contents.summaries),
-        "interval_notes": validity.footnotes(contents.headline),
+        "ladders": [one for one in run.models.ladders if one is not main],
+        "requests": _requests(run),
+        "origins": origins(run.statistics),
+        "interval_notes": validity.footnotes(run.statistics.primary),
         "findings": cluster,
         "causes": causes,
         "others": kinds([one for one in cluster if one not in causes]),
-        "trust": kinds(about(contents.findings, "measurement")),
-        "trusts": about(contents.findings, "measurement"),
+        "trust": kinds(about(run.findings, "measurement")),
+        "trusts": about(run.findings, "measurement"),
         "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
         "rejected": outcomes(rejected),
-        "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in contents.models.not_fitted],
-        "columns": headings(contents.summaries),
-        "rows": len({one.key for one in contents.headline}),
-        "packed": as_json(packed(by_case(contents.summaries, contents.catalog))),
+        "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in run.models.not_fitted],
+        "columns": headings(run.statistics),
+        "rows": len({one.key for one in run.statistics.primary}),
+        "packed": as_json(packed(by_case(run.statistics, run.benchmarks))),
         "facts": facts,
-        "skipped": _left_out(contents.run.skipped),
-        "failures": _cases(contents, [one for one in contents.headline if not one.valid]),
-        "cut_line": samples.cut_line,
-        "damaged": samples.damaged,
+        "skipped": _left_out(run.record.skipped),
+        "failures": _cases(run, [one for one in run.statistics.primary if not one.valid]),
+        "cut_line": run.raw_samples.cut_line,
+        "damaged": run.raw_samples.damaged,
     }
 
 
-def _requests(contents: Contents) -> dict[str, str]:
+def _requests(run: Run) -> dict[str, str]:
     """Return each case by its label, as `scope run --case` reads it."""
-    return {one.label: one.request for one in contents.headline if contents.catalog[one.benchmark].native}
+    return {one.label: one.request for one in run.statistics.primary if run.benchmarks[one.benchmark].native}
 
 
 def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
@@ -282,15 +274,15 @@ def kinds(findings: Sequence[Finding]) -> list[Group]:
     ]
 
 
-def _modeled(contents: Contents) -> list[Modeled]:
-    chosen = [fit for fit in contents.models.fits if fit.chosen]
+def _modeled(run: Run) -> list[Modeled]:
+    chosen = [fit for fit in run.models.fits if fit.chosen]
     return [
         Modeled(
             name,
-            contents.catalog[name].title,
-            contents.describe(name),
+            run.benchmarks[name].title,
+            run.benchmarks[name].summary,
             outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
-            filled(list(residuals.figures(contents, name))),
+            filled(list(residuals.figures(run, name))),
         )
         for name in sorted(
             {fit.subject.benchmark for fit in chosen}, key=lambda name: (level_rank(level(name)), name)
@@ -298,31 +290,29 @@ def _modeled(contents: Contents) -> list[Modeled]:
     ]
 
 
-def _levels(contents: Contents) -> list[Level]:
-    names = sorted(
-        {one.benchmark for one in contents.summaries}, key=lambda name: (_pairs_first(contents, name), name)
-    )
+def _levels(run: Run) -> list[Level]:
+    names = sorted({one.benchmark for one in run.statistics}, key=lambda name: (_pairs_first(run, name), name))
     levels = sorted({level(name) for name in names}, key=level_rank)
     return [
         Level(
             one,
             wording.LAYERS.get(one, one),
-            [_section(contents, name) for name in names if level(name) == one],
-            _characterisation(contents) if one == "application" else None,
+            [_section(run, name) for name in names if level(name) == one],
+            _characterisation(run) if one == "application" else None,
         )
         for one in levels
     ]
 
 
-def _characterisation(contents: Contents) -> Table | None:
-    found = contents.models.applications
-    return applications.characterisation(found, contents.catalog) if found else None
+def _characterisation(run: Run) -> Table | None:
+    found = run.models.applications
+    return applications.characterisation(found, run.benchmarks) if found else None
 
 
-def _speedups(contents: Contents) -> Iterator[Figure]:
+def _speedups(run: Run) -> Iterator[Figure]:
     """Yield the speed-ups of all programs, those on the most numbers of processes first."""
-    names = dict.fromkeys(one.subject.benchmark for one in contents.models.speedups)
-    found = [figure for name in names for figure in speedup.figures(contents, name)]
+    names = dict.fromkeys(one.subject.benchmark for one in run.models.speedups)
+    found = [figure for name in names for figure in speedup.figures(run, name)]
     yield from sorted(found, key=lambda one: -_counts(one))
 
 
@@ -331,34 +321,34 @@ def _counts(figure: Figure) -> int:
     return len(figure.layout["xaxis"]["tickvals"])
 
 
-def _pairs_first(contents: Contents, benchmark: str) -> int:
+def _pairs_first(run: Run, benchmark: str) -> int:
     """Sort point-to-point benchmarks before collectives, which are compared with them."""
-    definitions = {one.definition for one in contents.headline if one.benchmark == benchmark}
+    definitions = {one.definition for one in run.statistics.primary if one.benchmark == benchmark}
     return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
 
 
-def _section(contents: Contents, benchmark: str) -> Section:
+def _section(run: Run, benchmark: str) -> Section:
     figures: list[Figure | Comparison] = [
-        *pairs.figures(contents, benchmark),
-        *random_pairs.figures(contents, benchmark),
+        *pairs.figures(run, benchmark),
+        *random_pairs.figures(run, benchmark),
     ] or [
-        *curves.figures(contents, benchmark),
-        *side_by_side.choices(contents, benchmark),
-        *saturation.figures(contents, benchmark),
-        *ranks.figures(contents, benchmark),
-        *surfaces.figures(contents, benchmark),
-        *side_by_side.definitions(contents, benchmark),
-        *side_by_side.singles(contents, benchmark),
-        *phases.figures(contents, benchmark),
-        *phases_by_rank.figures(contents, benchmark),
-        *computation.figures(contents, benchmark),
-        *predictions.figures(contents, benchmark),
-        *operation_parts.figures(contents, benchmark),
+        *curves.figures(run, benchmark),
+        *side_by_side.choices(run, benchmark),
+        *saturation.figures(run, benchmark),
+        *ranks.figures(run, benchmark),
+        *surfaces.figures(run, benchmark),
+        *side_by_side.definitions(run, benchmark),
+        *side_by_side.singles(run, benchmark),
+        *phases.figures(run, benchmark),
+        *phases_by_rank.figures(run, benchmark),
+        *computation.figures(run, benchmark),
+        *predictions.figures(run, benchmark),
+        *operation_parts.figures(run, benchmark),
     ]
-    mine = [one for one in contents.headline if one.benchmark == benchmark]
-    failed = _cases(contents, [one for one in mine if not one.valid])
+    mine = [one for one in run.statistics.primary if one.benchmark == benchmark]
+    failed = _cases(run, [one for one in mine if not one.valid])
     number = len({one.key for one in mine})
-    declared = contents.catalog[benchmark]
+    declared = run.benchmarks[benchmark]
     return Section(benchmark, declared.title, declared.summary, filled(figures), failed, number)
 
 
@@ -378,6 +368,6 @@ def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
     return placed
 
 
-def _cases(contents: Contents, failed: Sequence[Summary]) -> list[Row]:
+def _cases(run: Run, failed: Sequence[Summary]) -> list[Row]:
     """Return each case once, for any number of metrics."""
-    return list({row.label: row for row in rows(failed, contents.catalog)}.values())
+    return list({row.label: row for row in rows(failed, run.benchmarks)}.values())

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scope import units
+from scope.findings.results import Run
 from scope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
 from scope.report.figure import Table
-from scope.report.run.contents import Contents
 from scope.report.run.introduction import moment
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import Samples
@@ -35,39 +35,39 @@ class Group:
     """The plural noun for the rows of the table."""
 
 
-def provenance(contents: Contents, samples: Samples) -> list[Group]:
+def provenance(run: Run) -> list[Group]:
     """Return every group of facts, in reading order."""
     return [
-        _run(contents),
-        *_lab(contents.machine.lab),
-        *_hosts(contents.machine.hosts),
-        *_build(contents.machine),
+        _run(run),
+        *_lab(run.machine.lab),
+        *_hosts(run.machine.hosts),
+        *_build(run.machine),
         Group(
             "Environment",
-            sorted(contents.machine.environment.items()) or [("", "no variable that controls MPI is set")],
+            sorted(run.machine.environment.items()) or [("", "no variable that controls MPI is set")],
         ),
-        *_clock(samples.launches),
-        *_settings(samples.launches),
-        *_launches(samples),
-        *([Group("Resolved experiment", [], text=contents.experiment)] if contents.experiment else []),
+        *_clock(run.raw_samples.launches),
+        *_settings(run.raw_samples.launches),
+        *_launches(run.raw_samples),
+        *([Group("Resolved experiment", [], text=run.experiment)] if run.experiment else []),
     ]
 
 
-def _run(contents: Contents) -> Group:
-    run = contents.run
-    finished = moment(run.finished_unix_s) if run.finished_unix_s is not None else "not finished"
+def _run(run: Run) -> Group:
+    record = run.record
+    finished = moment(record.finished_unix_s) if record.finished_unix_s is not None else "not finished"
     return Group(
         "Run",
         [
-            ("Name", run.name),
-            ("Module", run.module),
-            ("Status", run.status),
-            ("Started", moment(run.started_unix_s)),
+            ("Name", record.name),
+            ("Module", record.module),
+            ("Status", record.status),
+            ("Started", moment(record.started_unix_s)),
             ("Finished", finished),
-            ("Command", shlex.join(run.command)),
-            ("Seed", _seed(contents.experiment)),
-            ("Scope", run.scope_version),
-            ("Python", contents.machine.python),
+            ("Command", shlex.join(record.command)),
+            ("Seed", _seed(run.experiment)),
+            ("Scope", record.scope_version),
+            ("Python", run.machine.python),
         ],
     )
 

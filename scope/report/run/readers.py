@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.catalog.mix import ALONE, JOB, MIX
+from scope.findings.results import Run
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.order import level
-from scope.report.run.contents import Contents
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
@@ -41,42 +41,42 @@ class View:
     """What was not measured, and how it is; empty where nothing is missing."""
 
 
-def views(contents: Contents) -> list[View]:
+def views(run: Run) -> list[View]:
     """Return the views of users, analysts and managers; none of a run that measured no programs."""
-    chosen = _chosen(contents)
-    if contents.run.mix:
+    chosen = _chosen(run)
+    if run.record.mix:
         return [
-            View("For users", "turn-around time", list(_jobs(contents))),
-            View("For analysts", "how the jobs slow each other down", list(_slowdowns(contents))),
-            View("For managers", "throughput, utilization, efficiency, cost", list(_mix(contents))),
+            View("For users", "turn-around time", list(_jobs(run))),
+            View("For analysts", "how the jobs slow each other down", list(_slowdowns(run))),
+            View("For managers", "throughput, utilization, efficiency, cost", list(_mix(run))),
         ]
     if not chosen:
         return []
     scaled = [one for one in chosen if one.sequential_baseline]
     one_process = "No program was measured on one process and on several."
     return [
-        View("For users", "time to solution", [_time(one, contents) for one in chosen]),
+        View("For users", "time to solution", [_time(one, run) for one in chosen]),
         View(
             "For analysts",
             "speed-up, scalability",
-            [_scaling(one, contents) for one in scaled],
+            [_scaling(one, run) for one in scaled],
             "" if scaled else one_process,
         ),
         View(
             "For managers",
             "efficiency and cost of a result",
-            [_cost(one, contents) for one in scaled],
+            [_cost(one, run) for one in scaled],
             "Throughput and utilization: scope throughput MIX runs jobs side by side.",
         ),
     ]
 
 
-def _chosen(contents: Contents) -> list[Speedup]:
+def _chosen(run: Run) -> list[Speedup]:
     """Return one speed-up of each program, applications first: most processes, then the largest problem."""
     best: dict[str, Speedup] = {}
-    for one in contents.models.speedups:
+    for one in run.models.speedups:
         name = one.subject.benchmark
-        if _fair(one) and (name not in best or _weight(one, contents) > _weight(best[name], contents)):
+        if _fair(one) and (name not in best or _weight(one, run) > _weight(best[name], run)):
             best[name] = one
     order = sorted(
         best.values(), key=lambda one: (level(one.subject.benchmark) != "application", -_last(one).ranks)
@@ -84,10 +84,10 @@ def _chosen(contents: Contents) -> list[Speedup]:
     return order[:_MOST]
 
 
-def _weight(one: Speedup, contents: Contents) -> tuple[bool, int, int, bool]:
+def _weight(one: Speedup, run: Run) -> tuple[bool, int, int, bool]:
     usual = one.subject.transport == "default" and not one.subject.placement.one_per_host
-    problem = contents.catalog.of_role(one.subject.benchmark, one.subject.parameters, "problem", "method")
-    defaults = contents.catalog.defaults(one.subject.benchmark)
+    problem = run.benchmarks.of_role(one.subject.benchmark, one.subject.parameters, "problem", "method")
+    defaults = run.benchmarks.defaults(one.subject.benchmark)
     plain = all(defaults.get(name) == value for name, value in problem.items())
     return usual, _last(one).ranks, one.size, plain
 
@@ -101,22 +101,22 @@ def _last(one: Speedup) -> SpeedupPoint:
     return _fair(one)[-1]
 
 
-def _name(one: Speedup, contents: Contents) -> str:
-    return contents.catalog.described(one.subject.benchmark, one.subject.parameters)
+def _name(one: Speedup, run: Run) -> str:
+    return run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
 
 
-def _time(one: Speedup, contents: Contents) -> Answer:
+def _time(one: Speedup, run: Run) -> Answer:
     fastest = min(_fair(one), key=lambda point: point.time_s.value)
     slower = f"; the fastest of up to {_last(one).ranks}" if len(_fair(one)) > 1 else ""
     return Answer(
-        _name(one, contents),
+        _name(one, run),
         _written(fastest.time_s, "s"),
         f"on {_ranks(fastest.ranks)}{slower}",
         fastest.time_s.mixes_states,
     )
 
 
-def _scaling(one: Speedup, contents: Contents) -> Answer:
+def _scaling(one: Speedup, run: Run) -> Answer:
     last, law = _last(one), one.amdahl
     words = [f"on {_ranks(last.ranks)}"]
     if law is not None:
@@ -125,34 +125,34 @@ def _scaling(one: Speedup, contents: Contents) -> Answer:
     elif one.reason:
         words.append(f"no law: {one.reason}")
     figure = f"{_written(last.speedup, '')}" if last.speedup else "–"
-    return Answer(_name(one, contents), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
+    return Answer(_name(one, run), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
 
 
-def _cost(one: Speedup, contents: Contents) -> Answer:
+def _cost(one: Speedup, run: Run) -> Answer:
     last, first = _last(one), one.points[0]
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
         note += "; a result costs {} of processors × time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
-    return Answer(_name(one, contents), _share(last.efficiency), note, states)
+    return Answer(_name(one, run), _share(last.efficiency), note, states)
 
 
-def _jobs(contents: Contents) -> Iterator[Answer]:
-    for alone, mixed in _pairs(contents, "turnaround_s"):
+def _jobs(run: Run) -> Iterator[Answer]:
+    for alone, mixed in _pairs(run, "turnaround_s"):
         note = f"alone; {_of(mixed)} in the mix" if mixed.valid else f"alone; in the mix: {mixed.reason}"
-        yield Answer(_job(alone, contents), _of(alone), note if alone.valid else alone.reason)
+        yield Answer(_job(alone, run), _of(alone), note if alone.valid else alone.reason)
 
 
-def _slowdowns(contents: Contents) -> Iterator[Answer]:
-    for one in _metric(contents, JOB, "slowdown"):
+def _slowdowns(run: Run) -> Iterator[Answer]:
+    for one in _metric(run, JOB, "slowdown"):
         note = "times as long in the mix as alone" if one.valid else one.reason
-        yield Answer(_job(one, contents), _of(one), note)
+        yield Answer(_job(one, run), _of(one), note)
 
 
-def _mix(contents: Contents) -> Iterator[Answer]:
-    for one in [each for each in contents.headline if each.benchmark == MIX]:
-        label = contents.catalog.metric_label(one.metric, one.benchmark)
+def _mix(run: Run) -> Iterator[Answer]:
+    for one in [each for each in run.statistics.primary if each.benchmark == MIX]:
+        label = run.benchmarks.metric_label(one.metric, one.benchmark)
         yield Answer(
             label[:1].upper() + label[1:], _of(one), _MEANT.get(one.metric, "") if one.valid else one.reason
         )
@@ -167,9 +167,9 @@ _MEANT = {
 }
 
 
-def _pairs(contents: Contents, metric: str) -> Iterator[tuple[Summary, Summary]]:
+def _pairs(run: Run, metric: str) -> Iterator[tuple[Summary, Summary]]:
     """Yield each job alone, and the same in the mix."""
-    found = _metric(contents, JOB, metric)
+    found = _metric(run, JOB, metric)
     mixed = {(one.parameters["job"], one.ranks): one for one in found if one.parameters["beside"] != ALONE}
     for one in found:
         key = one.parameters["job"], one.ranks
@@ -177,12 +177,12 @@ def _pairs(contents: Contents, metric: str) -> Iterator[tuple[Summary, Summary]]
             yield one, mixed[key]
 
 
-def _metric(contents: Contents, benchmark: str, metric: str) -> Sequence[Summary]:
-    return [one for one in contents.headline if (one.benchmark, one.metric) == (benchmark, metric)]
+def _metric(run: Run, benchmark: str, metric: str) -> Sequence[Summary]:
+    return [one for one in run.statistics.primary if (one.benchmark, one.metric) == (benchmark, metric)]
 
 
-def _job(one: Summary, contents: Contents) -> str:
-    (words, *_) = contents.catalog.differences(JOB, {"job": one.parameters["job"]})
+def _job(one: Summary, run: Run) -> str:
+    (words, *_) = run.benchmarks.differences(JOB, {"job": one.parameters["job"]})
     return f"{words}, {_ranks(one.ranks)}"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scope.findings.results import Run
 from scope.report.figure import Figure, Plot, Table, log_axis, number
 from scope.report.run import simulation_tables as tables
-from scope.report.run.contents import Contents
 from scope.report.run.figures.predictions import equal
 from scope.report.run.simulation_tables import New
 from scope.simulation.gains import gains
@@ -37,13 +37,13 @@ class Simulated:
     small_gains: str = tables.SMALL_GAINS
 
 
-def section(contents: Contents) -> Simulated | None:
+def section(run: Run) -> Simulated | None:
     """Return the section; None where the run was not simulated."""
-    record = contents.simulation
+    record = run.simulation
     if record is None:
         return None
-    summaries = times(contents.summaries, contents.catalog)
-    unchanged = times(contents.unchanged, contents.catalog)
+    summaries = times(run.statistics, run.benchmarks)
+    unchanged = times(run.unchanged, run.benchmarks)
     return Simulated(
         what=tables.described(record),
         accuracy=record.accuracy,
@@ -52,7 +52,7 @@ def section(contents: Contents) -> Simulated | None:
         figures=list(_figures(record)),
         notes=record.notes,
         new=tables.new(record, summaries, unchanged),
-        gains=tables.gains(record, gains(summaries, unchanged, contents.catalog, record.only_larger)),
+        gains=tables.gains(record, gains(summaries, unchanged, run.benchmarks, record.only_larger)),
         offers=tables.offers(record),
         programs=tables.programs(record),
     )

@@ -8,9 +8,10 @@ from itertools import groupby
 from rich.text import Text
 
 from scope import units
+from scope.findings.results import Run
 from scope.report.figure import common_words, label
 from scope.report.order import case_key, factors, varying
-from scope.report.run.contents import Contents
+from scope.report.run.results import results
 from scope.report.terminal.bar import bar
 from scope.report.validity import mark
 from scope.report.wording import definition, direction
@@ -21,26 +22,26 @@ MOST = 30
 _LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS = 44, 28, 24
 
 
-def lines(contents: Contents, blocks: bool = True) -> Iterator[Text]:
+def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
     """Yield the figures of a run of up to `MOST` cases, nothing of a larger one."""
-    found = [one for name in contents.catalog.names for one in _first_result(contents, name)]
+    found = [one for name in run.benchmarks.names for one in _first_result(run, name)]
     if not 0 < len(found) <= MOST:
         return
     for _, group in groupby(found, key=lambda one: one.benchmark):
         yield Text()
-        yield from _of_benchmark(list(group), contents, blocks)
+        yield from _of_benchmark(list(group), run, blocks)
 
 
-def _first_result(contents: Contents, benchmark: str) -> list[Summary]:
+def _first_result(run: Run, benchmark: str) -> list[Summary]:
     """Return the figures of a benchmark for the first of its metrics that is a result, in reading order."""
-    results = contents.results(benchmark)
-    measured = {one.metric for one in results}
-    first = next((name for name in contents.catalog[benchmark].metric if name in measured), None)
-    return sorted((one for one in results if one.metric == first), key=case_key)
+    shown = results(run, benchmark)
+    measured = {one.metric for one in shown}
+    first = next((name for name in run.benchmarks[benchmark].metric if name in measured), None)
+    return sorted((one for one in shown if one.metric == first), key=case_key)
 
 
-def _of_benchmark(group: list[Summary], contents: Contents, blocks: bool) -> Iterator[Text]:
-    first, catalog = group[0], contents.catalog
+def _of_benchmark(group: list[Summary], run: Run, blocks: bool) -> Iterator[Text]:
+    first, catalog = group[0], run.benchmarks
     title = catalog[first.benchmark].title
     metric = catalog.metric_label(first.metric, first.benchmark)
     same = common_words(group, catalog)

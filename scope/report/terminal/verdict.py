@@ -7,7 +7,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
-from pathlib import Path
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,9 +14,8 @@ from rich.text import Text
 
 from scope import units
 from scope.findings.finding import Finding, about
+from scope.findings.results import Run
 from scope.models.ladder.rung import Ladder, Rung
-from scope.report.run import contents as run_contents
-from scope.report.run.contents import Contents
 from scope.report.run.introduction import cautions, subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal import cases
@@ -38,22 +36,22 @@ _FIGURE_COLUMNS = 27
 _STYLES = {"error": "bold red", "warning": "yellow", "advice": "cyan", "information": "dim"}
 
 
-def show(run: Path, console: Console | None = None) -> None:
-    """Print the summary of the run directory `run`; UsageError when one of its files is missing or wrong."""
+def show(run: Run, console: Console | None = None) -> None:
+    """Print the summary of a run; UsageError when one of its files is missing or wrong."""
     screen = console or terminal_console()
-    for line in verdict(run_contents.read(run), blocks=draws(screen.file)):
+    for line in list(verdict(run, blocks=draws(screen.file))):  # nothing of a run that cannot be read
         screen.print(line, soft_wrap=True)
 
 
-def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
+def verdict(run: Run, blocks: bool = True) -> Iterator[Text]:
     """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
-    yield Text(subject(contents), style="bold")
-    for caution in cautions(contents):
+    yield Text(subject(run), style="bold")
+    for caution in cautions(run):
         style = "yellow" if caution.grave else "dim"
         yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))
-    listed = list(cases.lines(contents, blocks))
+    listed = list(cases.lines(run, blocks))
     yield from listed
-    compared = [ladder for ladder in contents.models.ladders if _compares(ladder)]
+    compared = [ladder for ladder in run.models.ladders if _compares(ladder)]
     ladders = [list(_ladder(ladder, blocks)) for ladder in compared]
     lengths = list(accumulate(len(lines) + 1 for lines in ladders))
     shown = max(0 if listed else 1, sum(length_so_far <= _LADDER_LINES for length_so_far in lengths))
@@ -65,15 +63,15 @@ def verdict(contents: Contents, blocks: bool = True) -> Iterator[Text]:
     hidden = len(ladders) - shown
     if hidden > 0:
         yield Text(f"  and {count(hidden, 'further ladder')} in the report", style="dim")
-    if note := of_most(contents.headline):
+    if note := of_most(run.statistics.primary):
         yield Text(f"  {note}", style="dim")
     yield Text()
-    yield from told(contents.findings)
+    yield from told(run.findings)
     yield Text()
-    if contents.directory.report.exists():
-        yield Text.assemble("Report  ", (str(contents.directory.report), "underline"))
+    if run.directory.report.exists():
+        yield Text.assemble("Report  ", (str(run.directory.report), "underline"))
     else:
-        yield Text(f"Report  not written yet; `scope report {contents.directory.path}` writes it")
+        yield Text(f"Report  not written yet; `scope report {run.directory.path}` writes it")
 
 
 def _compares(ladder: Ladder) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.scaling.dealing import dealings
 from scope.models.scaling.phases_by_rank import PhasesByRank
 from scope.plan.case import Case
@@ -16,7 +16,7 @@ from scope.plan.placement import Placement
 from scope.samples.records import Work
 from scope.samples.samples import CaseSamples
 from scope.statistics.summary import Summary
-from tests.findings.contexts import Change, with_samples, with_summaries
+from tests.findings.faulty_runs import Change, with_samples, with_summaries
 from tests.findings.tried import Tried
 from tests.models.curves import noisy, summary
 
@@ -53,12 +53,12 @@ CANNON, STRIPED = "algorithm.matmul_cannon", "algorithm.matmul_striped"
 def cannon(communicate_s: Callable[[int], float], size: int = 512) -> Change:
     """One second of computation over p processes, and so much communication."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         made = []
         for p in (1, 4, 9, 16):
             parts = {"compute": 1 / p, "exchange": communicate_s(p)}
             made += algorithm(CANNON, p, parts, n=size, variant="plain")
-        return with_summaries(context, made)
+        return with_summaries(run, made)
 
     return change
 
@@ -66,24 +66,24 @@ def cannon(communicate_s: Callable[[int], float], size: int = 512) -> Change:
 def two_products(
     striped: dict[str, float], other: dict[str, float], messages: tuple[int, int] = (24, 96)
 ) -> Change:
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         made = []
         for name, parts, count in ((STRIPED, striped, messages[0]), (CANNON, other, messages[1])):
             moved = Work(bytes=1e8, flops=1e9, messages=count)
             case = algorithm(name, 16, parts, seed=count, n=840, variant="plain")
             made += [one.model_copy(update={"work": moved}) for one in case]
-        return with_summaries(context, made)
+        return with_summaries(run, made)
 
     return change
 
 
 def sorting(imbalance: float, ranks: int = 8) -> Change:
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         given = {"n": 1 << 20, "variant": "plain", "input": "skewed"}
         made = algorithm("algorithm.sort_psrs", ranks, {"compute": 0.1, "idle": 0.05}, **given)
         share = noisy(np.random.default_rng(3), imbalance, spread=0.002)
         one = summary(share, "algorithm.sort_psrs", "partition_imbalance", "observed", ranks, unit="1", **given)
-        return with_summaries(context, [*made, one])
+        return with_summaries(run, [*made, one])
 
     return change
 
@@ -91,14 +91,14 @@ def sorting(imbalance: float, ranks: int = 8) -> Change:
 def operation(cold: float, benchmark: str = "operation.scatter", ranks: int = 4) -> Change:
     """An operation that takes 1 ms into used buffers."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         random = np.random.default_rng(4)
         times = {"warm": 1e-3, "cold": cold}
         made = [
             summary(noisy(random, t), benchmark, "time_s", "global", ranks, n=840, buffers=buffers, layout="rows")
             for buffers, t in times.items()
         ]
-        return with_summaries(context, made)
+        return with_summaries(run, made)
 
     return change
 
@@ -109,7 +109,7 @@ def retained(share: float, warm: float | None = None) -> Change:
     `warm`: into used buffers it takes so much of that time; by default that was not measured.
     """
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         random = np.random.default_rng(5)
         given = {"mode": "standard", "completion": "blocking"}
         pings = [summary(noisy(random, 1e-6 + n / 10e9), message_bytes=n, **given) for n in (1, 1 << 16, 1 << 21)]
@@ -120,7 +120,7 @@ def retained(share: float, warm: float | None = None) -> Change:
         if warm is not None:
             used = case | {"buffers": "warm"}
             made += [summary(noisy(random, warm * time_s), "operation.scatter", "time_s", "global", 4, **used)]
-        return with_summaries(context, [*pings, *made])
+        return with_summaries(run, [*pings, *made])
 
     return change
 
@@ -128,10 +128,10 @@ def retained(share: float, warm: float | None = None) -> Change:
 def one_process(rate: Callable[[int], float]) -> Change:
     """Products on one process at so many seconds for each multiplication."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         sizes = (120, 240, 480, 720, 960)
         made = [algorithm(CANNON, 1, {"compute": rate(n) * n**3}, n=n, variant="plain") for n in sizes]
-        return with_summaries(context, [one for case in made for one in case])
+        return with_summaries(run, [one for case in made for one in case])
 
     return change
 
@@ -139,10 +139,10 @@ def one_process(rate: Callable[[int], float]) -> Change:
 def speedup(sixteen_s: float) -> Change:
     """A second on one process, so much on sixteen."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         one = algorithm(CANNON, 1, {"compute": 1.0}, n=1680, variant="plain")
         many = algorithm(CANNON, 16, {"compute": sixteen_s}, seed=2, n=1680, variant="plain")
-        return with_summaries(context, one + many)
+        return with_summaries(run, one + many)
 
     return change
 
@@ -150,9 +150,9 @@ def speedup(sixteen_s: float) -> Change:
 def iterating(late: int | None, waits: float = 0.2, iterations: int = 100) -> Change:
     """A relaxation on four ranks, of which one may be last to 97 % of the exchanges while the others wait."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         (template, *_) = (
-            one for one in context.samples.cases if (one.case.benchmark, one.case.ranks) == (CANNON, 4)
+            one for one in run.raw_samples.cases if (one.case.benchmark, one.case.ranks) == (CANNON, 4)
         )
         random = np.random.default_rng(6)
 
@@ -170,7 +170,7 @@ def iterating(late: int | None, waits: float = 0.2, iterations: int = 100) -> Ch
             return replace(
                 template,
                 case=Case.of(
-                    context.catalog,
+                    run.benchmarks,
                     "algorithm.relaxation",
                     {"n": 720, "iterations": iterations},
                     template.case.batch,
@@ -178,7 +178,7 @@ def iterating(late: int | None, waits: float = 0.2, iterations: int = 100) -> Ch
                 times=[replace(times, observed=observed)],
             )
 
-        return with_samples(context, cases=[launch() for _ in range(6)])
+        return with_samples(run, cases=[launch() for _ in range(6)])
 
     return change
 
@@ -190,13 +190,13 @@ def latency_of_a_cache(n: int) -> float:
 def stripes(slow: float, by_speed_s: float | None) -> Change:
     """Four processes on two hosts, the second `slow` times as slow, each with a quarter of the rows."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         given = {"n": 1080, "variant": "plain", "grid_rows": 4}
         made = algorithm(STRIPED, 4, {"compute": 0.1 * slow, "exchange": 0.02}, **given, dealing="even")
         if by_speed_s is not None:
             made += algorithm(STRIPED, 4, {"compute": by_speed_s, "exchange": 0.02}, **given, dealing="by_speed")
-        context = with_summaries(context, made)
-        launch = context.samples.launches[0]
+        run = with_summaries(run, made)
+        launch = run.raw_samples.launches[0]
         processes = [
             launch.processes[0].model_copy(update={"rank": rank, "host": f"node{1 + rank // 2}"})
             for rank in range(4)
@@ -206,8 +206,8 @@ def stripes(slow: float, by_speed_s: float | None) -> Change:
         phases = PhasesByRank(
             subject=made[0].case, origin="measured", ranks_kept=[0, 1, 2, 3], phases_s={"compute_s": computed}
         )
-        found = dealings([phases], context.measurements, [placed])
-        return replace(context, models=context.models.model_copy(update={"dealings": found}))
+        found = dealings([phases], run.measurements, [placed])
+        return run.replaced(models=run.models.model_copy(update={"dealings": found}))
 
     return change
 
@@ -234,9 +234,11 @@ KINDS = {
     "partition_imbalance": Tried(
         "partition-imbalance", [sorting(3.1), sorting(1.5)], [sorting(1.02), sorting(8.0, 1)]
     ),
-    "first_touch": Tried("first-touch-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]),
+    "first_touch_dominates": Tried(
+        "first-touch-dominates", [operation(2.6e-3)], [operation(1.5e-3), operation(1e-3)]
+    ),
     "cache_knee": Tried("cache-knee", [one_process(latency_of_a_cache)], [one_process(lambda n: 1e-9)]),
-    "superlinear": Tried("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
+    "super_linear": Tried("super-linear", [speedup(1 / 20)], [speedup(1 / 16), speedup(1 / 12)]),
     "late_rank": Tried(
         "late-rank",
         [iterating(2)],

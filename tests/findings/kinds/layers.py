@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.plan.placement import Placement
-from tests.findings.contexts import Change, between_hosts, exchanges, latencies, rung_summaries, with_summaries
+from tests.findings.faulty_runs import Change, between_hosts, exchanges, latencies, rung_summaries, with_summaries
 from tests.findings.kinds.algorithms import retained
 from tests.findings.tried import Tried, as_it_is
 
@@ -13,18 +13,18 @@ def switched(n: int) -> float:
     return 1e-6 + n / 8e9 if n <= 4096 else 4e-6 + n / 12e9
 
 
-def consistent(context: Context) -> Context:
+def consistent(run: Run) -> Run:
     """Sendrecv is a little faster than the ping-pong, synchronous a little slower; longer is dearer."""
     standard = latencies(lambda n: 1e-6 + n / 8e9, seed=5)
     exchange = exchanges(lambda n: 1.9e-6 + n / 4.5e9, seed=6)
     synchronous = latencies(lambda n: 1.4e-6 + n / 8e9, seed=7, mode="synchronous")
-    return with_summaries(context, [*standard, *exchange, *synchronous])
+    return with_summaries(run, [*standard, *exchange, *synchronous])
 
 
-def inconsistent(context: Context) -> Context:
+def inconsistent(run: Run) -> Run:
     standard = latencies(lambda n: 1e-6 + n / 8e9, seed=5)
     exchange = exchanges(lambda n: 2.6e-6 + n / 4e9, seed=6)
-    return with_summaries(context, [*standard, *exchange])
+    return with_summaries(run, [*standard, *exchange])
 
 
 def local_and_remote(local_s: float, remote_s: float) -> Change:
@@ -33,16 +33,16 @@ def local_and_remote(local_s: float, remote_s: float) -> Change:
         s.model_copy(update={"placement": Placement("node")})
         for s in latencies(lambda n: remote_s + n / 8e9, seed=8)
     ]
-    return lambda context: with_summaries(context, [*latencies(lambda n: local_s + n / 8e9, seed=5), *remote])
+    return lambda run: with_summaries(run, [*latencies(lambda n: local_s + n / 8e9, seed=5), *remote])
 
 
 def rungs(*values: float) -> Change:
-    return lambda context: with_summaries(context, rung_summaries(*values))
+    return lambda run: with_summaries(run, rung_summaries(*values))
 
 
 def on_a_link(rate_bits_per_s: float | None, *values: float) -> Change:
     """Rungs of 1 MiB over TCP between two hosts: 1.05 GB/s for 10 µs."""
-    return lambda context: with_summaries(between_hosts(context, rate_bits_per_s), rung_summaries(*values))
+    return lambda run: with_summaries(between_hosts(run, rate_bits_per_s), rung_summaries(*values))
 
 
 KINDS = {
@@ -65,7 +65,7 @@ KINDS = {
         [as_it_is, rungs(10e-6, 14e-6)],
         [rungs(10e-6, 10.5e-6), rungs(10e-6, 9e-6)],
     ),
-    "local_slower": Tried(
+    "local_pair_slower": Tried(
         "local-pair-slower",
         [local_and_remote(1.3e-6, 1e-6)],
         [as_it_is, local_and_remote(1e-6, 1e-6), local_and_remote(1e-6, 8e-6)],

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.plan.placement import Placement
 from scope.rundirectory import Imported, ImportedFile, Lack, Skipped, Unread
 from scope.samples.records import Disturbances, LaunchRecord, OverRanks
 from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
 from scope.simulation.record import Simulation, beside
-from tests.findings.contexts import (
+from tests.findings.faulty_runs import (
     Change,
     derived_again,
     with_host,
@@ -28,7 +28,7 @@ def clock(**change: object) -> Change:
     def changed(launch: LaunchRecord) -> LaunchRecord:
         return launch.model_copy(update={"clock": launch.clock.model_copy(update=change)})
 
-    return lambda context: with_launches(context, changed)
+    return lambda run: with_launches(run, changed)
 
 
 def clocks_apart(error_s: float, hosts: int = 2) -> Change:
@@ -36,7 +36,7 @@ def clocks_apart(error_s: float, hosts: int = 2) -> Change:
         apart = launch.clock_synchronization.model_copy(update={"error_s": error_s, "hosts": hosts})
         return launch.model_copy(update={"clock_synchronization": apart})
 
-    return lambda context: with_launches(context, changed)
+    return lambda run: with_launches(run, changed)
 
 
 def cores(allowed: list[int] | None, placement: str = "core") -> Change:
@@ -49,7 +49,7 @@ def cores(allowed: list[int] | None, placement: str = "core") -> Change:
         ]
         return launch.model_copy(update={"processes": processes, "placement": Placement.parse(placement)})
 
-    return lambda context: with_launches(context, changed)
+    return lambda run: with_launches(run, changed)
 
 
 def sorted_times(times: Times) -> Times:
@@ -62,34 +62,32 @@ def late(times: Times) -> Times:
     return replace(times, valid=np.arange(times.repetitions) % 3 != 0)
 
 
-def without_failures(context: Context) -> Context:
-    ok = [case for case in context.samples.cases if case.ok]
-    return with_samples(context, cases=ok, failures=[])
+def without_failures(run: Run) -> Run:
+    ok = [case for case in run.raw_samples.cases if case.ok]
+    return with_samples(run, cases=ok, failures=[])
 
 
-def tight(context: Context) -> Context:
-    return replace(
-        context, summaries=[s.model_copy(update={"relative_interval": 0.05}) for s in context.summaries]
-    )
+def tight(run: Run) -> Run:
+    return run.replaced(statistics=[s.model_copy(update={"relative_interval": 0.05}) for s in run.statistics])
 
 
-def below_minimum(context: Context) -> Context:
+def below_minimum(run: Run) -> Run:
     skipped = [
         Skipped(benchmark="mpi.barrier", case="ranks=4", reason="needs 4 slots, here are 2", resource="slots")
     ]
     lacks = [Lack(resource="slots", needed="4", found="2")]
-    return replace(context, run=context.run.model_copy(update={"skipped": skipped, "lacks": lacks}))
+    return run.replaced(record=run.record.model_copy(update={"skipped": skipped, "lacks": lacks}))
 
 
-def nothing_skipped(context: Context) -> Context:
-    return replace(context, run=context.run.model_copy(update={"skipped": []}))
+def nothing_skipped(run: Run) -> Run:
+    return run.replaced(record=run.record.model_copy(update={"skipped": []}))
 
 
 def slow_half(factor: float) -> Change:
     """The machine is slower by a factor in the later half of the run."""
 
-    def change(context: Context) -> Context:
-        half = len(context.samples.launches) // 2
+    def change(run: Run) -> Run:
+        half = len(run.raw_samples.launches) // 2
 
         def slowed(case: CaseSamples) -> CaseSamples:
             if case.launch <= half:
@@ -98,9 +96,7 @@ def slow_half(factor: float) -> Change:
                 case, times=[replace(times, elapsed_s=factor * times.elapsed_s) for times in case.times]
             )
 
-        return derived_again(
-            context, replace(context.samples, cases=[slowed(case) for case in context.samples.cases])
-        )
+        return derived_again(run, replace(run.raw_samples, cases=[slowed(case) for case in run.raw_samples.cases]))
 
     return change
 
@@ -108,7 +104,7 @@ def slow_half(factor: float) -> Change:
 def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0, faults: int = 0) -> Change:
     """In every so-many-th visit of 0.1 s a rank waited for its processor or for pages, or lost processors."""
 
-    def change(context: Context) -> Context:
+    def change(run: Run) -> Run:
         def seen(number: int, case: CaseSamples) -> CaseSamples:
             amount = 1 if number % every == 0 else 0
             counts = Disturbances(
@@ -120,52 +116,52 @@ def disturbed(every: int, waited_s: float = 0.0, steal_s: float = 0.0, faults: i
             )
             return replace(case, duration_s=0.1, disturbances=counts)
 
-        return with_samples(context, cases=[seen(n, case) for n, case in enumerate(context.samples.cases)])
+        return with_samples(run, cases=[seen(n, case) for n, case in enumerate(run.raw_samples.cases)])
 
     return change
 
 
-def half_done(context: Context) -> Context:
-    cases = [case for case in context.samples.cases if case.launch % 2]
-    return nothing_skipped(with_samples(context, cases=cases))
+def half_done(run: Run) -> Run:
+    cases = [case for case in run.raw_samples.cases if case.launch % 2]
+    return nothing_skipped(with_samples(run, cases=cases))
 
 
 def other_host(**processor: object) -> Change:
     """Two hosts, of which the second has another processor."""
 
-    def change(context: Context) -> Context:
-        first = context.machine.hosts[0]
+    def change(run: Run) -> Run:
+        first = run.machine.hosts[0]
         second = first.model_copy(
             update={"name": "other", "processor": first.processor.model_copy(update=processor)}
         )
-        return replace(context, machine=context.machine.model_copy(update={"hosts": [first, second]}))
+        return run.replaced(machine=run.machine.model_copy(update={"hosts": [first, second]}))
 
     return change
 
 
-def with_imported(context: Context, unread: int = 2) -> Context:
+def with_imported(run: Run, unread: int = 2) -> Run:
     imported = Imported(
         files=[ImportedFile(name="osu.txt", sha256="0", programs=["OSU Micro-Benchmarks 7.4"])],
         missing=["the hosts"],
         unread=[Unread(file="osu.txt", line=1, text="Loading")] * min(unread, 1),
         unread_lines=unread,
     )
-    return replace(context, run=context.run.model_copy(update={"imported": imported}))
+    return run.replaced(record=run.record.model_copy(update={"imported": imported}))
 
 
-def with_simulation(context: Context) -> Context:
-    """Return the context of a run whose barrier takes twice the time in a simulation."""
-    measured = [one for one in context.headlines if one.benchmark == "mpi.barrier"]
+def with_simulation(run: Run) -> Run:
+    """Return a run whose barrier takes twice the time in a simulation."""
+    measured = [one for one in run.headlines if one.benchmark == "mpi.barrier"]
     twice = [one.model_copy(update={"median": 2 * (one.median or 0)}) for one in measured]
     record = Simulation(
         **{"format": 2, "of": "golden", "simulator": "SimGrid 3.32", "collectives": "openmpi", "changes": []},
-        **{"inputs": [], "notes": [], "validation": beside(measured, twice, context.catalog)},
+        **{"inputs": [], "notes": [], "validation": beside(measured, twice, run.benchmarks)},
     )
-    return replace(context, simulation=record)
+    return run.replaced(simulation=record)
 
 
 KINDS = {
-    "autocorrelation": Tried("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
+    "autocorrelated_samples": Tried("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
     "clock_error": Tried(
         "clock-error",
         [clocks_apart(1e-6)],
@@ -181,12 +177,12 @@ KINDS = {
     "simulated": Tried("simulated", [with_simulation], [as_it_is]),
     "unread_lines": Tried("unread-lines", [with_imported], [as_it_is, lambda c: with_imported(c, unread=0)]),
     "failed_case": Tried("failed-case", [as_it_is], [without_failures]),
-    "governor": Tried(
+    "frequency_governor": Tried(
         "frequency-governor",
         [lambda c: with_host(c, governor="powersave"), lambda c: with_host(c, governor="schedutil")],
         [as_it_is, lambda c: with_host(c, governor="")],
     ),
-    "invalid_windows": Tried("late-windows", [lambda c: with_times(c, late)], [as_it_is]),
+    "late_windows": Tried("late-windows", [lambda c: with_times(c, late)], [as_it_is]),
     "machine_busy": Tried(
         "machine-busy",
         [lambda c: with_host(c, run_queue=6.0)],
@@ -196,9 +192,9 @@ KINDS = {
             lambda c: with_host(c, load=6.0, run_queue=0.0),
         ],
     ),
-    "minimum_configuration": Tried("below-minimum-configuration", [below_minimum], [as_it_is]),
+    "below_minimum_configuration": Tried("below-minimum-configuration", [below_minimum], [as_it_is]),
     "machine_states": Tried("machine-states", [slow_half(2.0), slow_half(1.4)], [as_it_is, slow_half(1.03)]),
-    "missing_cases": Tried("skipped-cases", [as_it_is], [nothing_skipped]),
+    "skipped_cases": Tried("skipped-cases", [as_it_is], [nothing_skipped]),
     "node_types": Tried("node-types", [other_host(model="another")], [as_it_is, other_host()]),
     "noisy_case": Tried("noisy-case", [as_it_is], [tight]),
     "oversubscription": Tried(
@@ -206,7 +202,7 @@ KINDS = {
         [lambda c: with_usable(c, 2), lambda c: with_usable(c, 16, quota=4.0)],
         [as_it_is],
     ),
-    "pinning": Tried(
+    "no_pinning": Tried(
         "no-pinning",
         [cores(list(range(16))), cores([0, 1], placement="none")],
         [as_it_is, cores([0, 1], placement="socket"), lambda c: with_usable(cores([0], "none")(c), 1)],

@@ -6,19 +6,19 @@ from collections import defaultdict
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, algorithm_cases, written
 from scope.models.scaling.speedup import Speedup
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each algorithm the largest problem of which communication certainly takes longer than computation.
 
     Melas 2000, sec. 7.6.1: beyond that number of processes little is gained. It must hold on all larger numbers
     too; all communication of an algorithm counts, distribution and collection included.
     """
     curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
-    for case in algorithm_cases(context):
+    for case in algorithm_cases(run):
         if case.total.ranks > 1:
             total = case.total
             curves[total.benchmark, case.kind, total.transport, total.placement, case.size].append(case)
@@ -32,7 +32,7 @@ def find(context: Context) -> list[Finding]:
         key: max(case.size for of_size, cases in curves.items() if of_size[:-1] == key for case in cases)
         for key in worst
     }
-    return [_finding(context, case, case.size == largest[key]) for key, case in worst.items()]
+    return [_finding(run, case, case.size == largest[key]) for key, case in worst.items()]
 
 
 def _from(cases: list[ProgramCase]) -> ProgramCase | None:
@@ -45,7 +45,7 @@ def _from(cases: list[ProgramCase]) -> ProgramCase | None:
     return first
 
 
-def _finding(context: Context, case: ProgramCase, every_size: bool) -> Finding:
+def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
     """Small problems communicate more than they compute everywhere; only the largest deserves advice."""
     total = case.total
     communicate, compute = case.seconds("communicate_s"), case.seconds("compute_s")
@@ -58,7 +58,7 @@ def _finding(context: Context, case: ProgramCase, every_size: bool) -> Finding:
         where=case.where,
         evidence=[
             *case.evidence("communicate_s", "compute_s", "idle_s", "time_s"),
-            *(evidence for one in context.models.speedups if _same(one, case) for evidence in _counts(one)),
+            *(evidence for one in run.models.speedups if _same(one, case) for evidence in _counts(one)),
         ],
         advice=(
             "Use fewer processes for this size or larger problems on as many: computation grows faster with the "

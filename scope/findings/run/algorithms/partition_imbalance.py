@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 IMBALANCE = "partition_imbalance"
@@ -12,10 +12,10 @@ LARGEST = 1.25
 BOUND = 2.0
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each kind of input the sort with the largest partition, where it is certainly too large."""
     worst: dict[tuple[object, ...], ProgramCase] = {}
-    for case in algorithm_cases(context):
+    for case in algorithm_cases(run):
         share = case.figures.get(IMBALANCE)
         if share is None or share.ranks < 2 or (share.ci_low or 0.0) <= LARGEST:
             continue

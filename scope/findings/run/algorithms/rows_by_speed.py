@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.measurements import shared_processors
 from scope.models.scaling.dealing import Dealing
 from scope.names import FEW
@@ -15,22 +15,22 @@ ALIKE = 0.9
 """Speeds of equal hosts, the slowest over the fastest."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark the largest problem that would be certainly faster with rows dealt by speed.
 
     Where that was measured, its time decides; else the prediction.
     """
     worst: dict[str, Dealing] = {}
-    for one in context.models.dealings:
+    for one in run.models.dealings:
         name = one.subject.benchmark
         if (
             _gain(one) > LEAST_GAIN
             and _unequal(one)
-            and _of_their_own(one, context)
+            and _of_their_own(one, run)
             and (name not in worst or _weight(one) > _weight(worst[name]))
         ):
             worst[name] = one
-    return [_finding(one, context) for one in worst.values()]
+    return [_finding(one, run) for one in worst.values()]
 
 
 def _gain(one: Dealing) -> float:
@@ -47,16 +47,16 @@ def _unequal(one: Dealing) -> bool:
     return min(speeds) < ALIKE * max(speeds)
 
 
-def _of_their_own(one: Dealing, context: Context) -> bool:
+def _of_their_own(one: Dealing, run: Run) -> bool:
     """Return whether every process had a processor: what shares one says nothing of its host.
 
     All hosts of a lab share the processors of one machine.
     """
-    if context.shares_processors(one.subject):
+    if run.shares_processors(one.subject):
         return False
     if one.origin != "emulated":
         return True
-    processors = shared_processors(context.machine)
+    processors = shared_processors(run.machine)
     return processors is None or one.subject.ranks <= processors
 
 
@@ -64,9 +64,9 @@ def _weight(one: Dealing) -> tuple[bool, float]:
     return one.measured_s is not None, one.time_s.value
 
 
-def _finding(one: Dealing, context: Context) -> Finding:
+def _finding(one: Dealing, run: Run) -> Finding:
     subject = one.subject
-    name = context.catalog.described(subject.benchmark, subject.parameters)
+    name = run.benchmarks.described(subject.benchmark, subject.parameters)
     slowest = min(one.shares, key=lambda share: share.by_speed / share.even)
     evidence = [
         Evidence(what="time with equal stripes", value=one.time_s.value, unit="s"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
+from scope.findings.results import Run
+from scope.findings.run.evidence import certainly_longer, excess_of, how_compared
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 
 STRIPED, CANNON = "algorithm.matmul_striped", "algorithm.matmul_cannon"
@@ -18,12 +19,12 @@ PARTS = {
 SMALLEST_EXCESS = 0.05
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each variant and each winner the case with the largest certain difference.
 
     Melas 2000, sec. 7.6.1: striped sends fewer and longer messages, Cannon more and shorter ones.
     """
-    cases = [case for case in algorithm_cases(context) if case.total.ranks > 1]
+    cases = [case for case in algorithm_cases(run) if case.total.ranks > 1]
     striped = {_key(case): case for case in cases if case.total.benchmark == STRIPED}
     best: dict[tuple[object, ...], tuple[ProgramCase, ProgramCase]] = {}
     for cannon in cases:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, application_cases
 
 ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
 """The applications whose exchanges are all all-to-alls, and their data."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each such application the most processes on which its all-to-alls outweigh computation.
 
     Waiting for other processes does not count: it may have other causes.
     """
     bound: dict[tuple[object, ...], ProgramCase] = {}
-    for case in application_cases(context):
+    for case in application_cases(run):
         total = case.total
         if total.benchmark in ALL_TO_ALL and case.certainly_exceeds("exchange_s", "compute_s"):
             key = (total.benchmark, case.kind, total.transport, total.placement)

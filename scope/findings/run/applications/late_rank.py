@@ -6,7 +6,7 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.plan.case import Case
 from scope.samples.samples import CaseSamples, Floats
 
@@ -20,15 +20,15 @@ WAITED = 0.05
 """Share of the time that the others wait."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the ranks that arrive last at most exchanges of every launch while the others wait; their worst case.
 
     Only iterative programs count: in the first step the process that gets its part last arrives last.
     """
     worst: dict[tuple[str, int], tuple[float, float, CaseSamples]] = {}
-    for launches in context.samples.by_case().values():
+    for launches in run.raw_samples.by_case().values():
         first = launches[0]
-        if context.shares_processors(first.case) or not _iterates(first.case):
+        if run.shares_processors(first.case) or not _iterates(first.case):
             continue
         seen = [found for one in launches if one.ok and (found := _late(one)) is not None]
         ranks = {rank for rank, _, _ in seen}
@@ -39,7 +39,7 @@ def find(context: Context) -> list[Finding]:
         known = worst.get((first.case.benchmark, rank))
         if known is None or waited > known[1]:
             worst[first.case.benchmark, rank] = (share, waited, first)
-    return [_finding(context, rank, *each) for (_, rank), each in worst.items()]
+    return [_finding(run, rank, *each) for (_, rank), each in worst.items()]
 
 
 def _iterates(case: Case) -> bool:
@@ -61,9 +61,9 @@ def _late(samples: CaseSamples) -> tuple[int, float, float] | None:
     return None
 
 
-def _finding(context: Context, rank: int, share: float, waited: float, samples: CaseSamples) -> Finding:
+def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamples) -> Finding:
     case = samples.case
-    host = _host(context, samples, rank)
+    host = _host(run, samples, rank)
     return Finding(
         code="late-rank",
         severity="warning",
@@ -75,7 +75,7 @@ def _finding(context: Context, rank: int, share: float, waited: float, samples: 
             "benchmark": case.benchmark,
             "rank": rank,
             "ranks": case.ranks,
-            "layer": context.benchmark(case).level,
+            "layer": run.benchmark(case).level,
             **({"host": host} if host else {}),
         },
         evidence=[
@@ -91,8 +91,8 @@ def _finding(context: Context, rank: int, share: float, waited: float, samples: 
     )
 
 
-def _host(context: Context, samples: CaseSamples, rank: int) -> str:
-    for launch in context.samples.launches:
+def _host(run: Run, samples: CaseSamples, rank: int) -> str:
+    for launch in run.raw_samples.launches:
         if (launch.launch, launch.attempt) == (samples.launch, samples.attempt):
             return next((process.host for process in launch.processes if process.rank == rank), "")
     return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, application_cases
 from scope.statistics.estimate import Estimate
 from scope.statistics.ratio import ratio
@@ -19,16 +19,16 @@ MUCH = 0.25
 """Share of the whole time above which latency is worth a line."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each such application the fewest processes on which latency certainly takes much of the time.
 
     Each message that depends on the one before (`waits`, counted by the application) costs at least the latency of
     the shortest ping-pong of the same run over the same transport.
     """
     bound: dict[tuple[object, ...], tuple[ProgramCase, Summary, Estimate]] = {}
-    for case in application_cases(context):
+    for case in application_cases(run):
         total = case.total
-        ping = _shortest(context, total.transport)
+        ping = _shortest(run, total.transport)
         if total.benchmark not in WHY or ping is None or case.seconds("waits") == 0:
             continue
         waits = case.seconds("waits")
@@ -37,16 +37,16 @@ def find(context: Context) -> list[Finding]:
             key = (total.benchmark, case.kind, total.transport, total.placement)
             if key not in bound or bound[key][0].total.ranks > total.ranks:
                 bound[key] = (case, ping, share)
-    return [_finding(context, *one) for one in bound.values()]
+    return [_finding(run, *one) for one in bound.values()]
 
 
-def _shortest(context: Context, transport: str) -> Summary | None:
+def _shortest(run: Run, transport: str) -> Summary | None:
     """Return the ping-pong of the shortest message."""
-    found = [one for one in context.measurements.calling("MPI_Send") if one.transport == transport]
-    return min(found, key=lambda one: (context.measurements.size(one), one.median or 0.0), default=None)
+    found = [one for one in run.measurements.calling("MPI_Send") if one.transport == transport]
+    return min(found, key=lambda one: (run.measurements.size(one), one.median or 0.0), default=None)
 
 
-def _finding(context: Context, case: ProgramCase, ping: Summary, share: Estimate) -> Finding:
+def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Finding:
     total = case.total
     waits, small = case.seconds("waits"), case.seconds("exchange_small_messages")
     return Finding(
@@ -59,7 +59,7 @@ def _finding(context: Context, case: ProgramCase, ping: Summary, share: Estimate
         where=case.where,
         evidence=[
             *case.evidence("time_s", "waits", "exchange_messages", "exchange_small_messages", "collect_messages"),
-            *context.evidence(ping),
+            *run.evidence(ping),
             Evidence(what="messages of at most 1 KiB", value=small / max(1.0, case.seconds("exchange_messages"))),
         ],
         advice=(

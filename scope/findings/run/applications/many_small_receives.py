@@ -6,7 +6,7 @@ from math import log
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, application_cases
 from scope.statistics.estimate import Estimate
 from scope.statistics.ratio import ratio
@@ -22,7 +22,7 @@ SLOW = 2.0
 """A receive that takes this multiple of the ping-pong needs another explanation than latency."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each such application the fewest processes on which receives certainly take much of its time.
 
     Tessera, Benchmarking of a commercial Linux cluster, sec. 3.1: over the faster of two networks LU spent four
@@ -30,7 +30,7 @@ def find(context: Context) -> list[Finding]:
     of the same run. Waiting for a process that still computes does not count.
     """
     bound: dict[tuple[object, ...], tuple[ProgramCase, Estimate]] = {}
-    for case in application_cases(context):
+    for case in application_cases(run):
         total = case.total
         if total.benchmark not in WAVES or not 0 < _message_bytes(case) <= SHORT_BYTES:
             continue
@@ -39,7 +39,7 @@ def find(context: Context) -> list[Finding]:
             key = (total.benchmark, case.kind, total.transport, total.placement)
             if key not in bound or bound[key][0].total.ranks > total.ranks:
                 bound[key] = (case, share)
-    return [_finding(context, case, share, _ping_pong(context, case)) for case, share in bound.values()]
+    return [_finding(run, case, share, _ping_pong(run, case)) for case, share in bound.values()]
 
 
 def _message_bytes(case: ProgramCase) -> float:
@@ -48,22 +48,22 @@ def _message_bytes(case: ProgramCase) -> float:
     return case.seconds("exchange_bytes") / sent if sent and case.seconds("waits") else 0.0
 
 
-def _ping_pong(context: Context, case: ProgramCase) -> Summary | None:
+def _ping_pong(run: Run, case: ProgramCase) -> Summary | None:
     """Return the ping-pong with the nearest message size; None where none is within a factor of four."""
     size = _message_bytes(case)
 
     def apart(one: Summary) -> float:
-        return abs(log(max(1, context.measurements.size(one)) / size))
+        return abs(log(max(1, run.measurements.size(one)) / size))
 
     found = [
         one
-        for one in context.measurements.calling("MPI_Send")
+        for one in run.measurements.calling("MPI_Send")
         if one.transport == case.total.transport and apart(one) <= log(4)
     ]
     return min(found, key=apart, default=None)
 
 
-def _finding(context: Context, case: ProgramCase, share: Estimate, ping: Summary | None) -> Finding:
+def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None) -> Finding:
     total = case.total
     waits, size = case.seconds("waits"), _message_bytes(case)
     each_s = case.seconds("exchange_s") / waits
@@ -92,7 +92,7 @@ def _finding(context: Context, case: ProgramCase, share: Estimate, ping: Summary
             *case.evidence("time_s", "exchange_s", "idle_s", "waits", "exchange_messages", "exchange_bytes"),
             Evidence(what="mean message size", value=size, unit="B"),
             Evidence(what="time in exchanges per wait", value=each_s, unit="s"),
-            *(context.evidence(ping) if ping else []),
+            *(run.evidence(ping) if ping else []),
         ],
         advice=advice.strip(),
         lost=min(share.value, 1.0),

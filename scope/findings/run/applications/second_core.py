@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, application_cases
 from scope.statistics.estimate import Estimate
 from scope.statistics.ratio import ratio
@@ -15,20 +15,20 @@ LITTLE = 1.2
 """Speed-up of computation by a second core that is hardly worth having; 2 is expected."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find applications whose computation, without messages and waiting, gains little from a second core.
 
     Each of two processes has half of the work: where that takes as long as the whole on one, they compete, as a
     rule for the memory that both read (`node.stream` shows it).
     """
     groups: dict[tuple[object, ...], dict[int, ProgramCase]] = defaultdict(dict)
-    for case in application_cases(context):
+    for case in application_cases(run):
         total = case.total
         if total.ranks in (1, 2) and "compute_s" in case.figures:
             groups[total.benchmark, case.kind, total.placement][total.ranks] = case
     found = []
     for pair in groups.values():
-        if 1 in pair and 2 in pair and len(set(context.measurements.hosts(pair[2].total))) == 1:
+        if 1 in pair and 2 in pair and len(set(run.measurements.hosts(pair[2].total))) == 1:
             gained = ratio(pair[1].figures["compute_s"].per_launch, pair[2].figures["compute_s"].per_launch)
             if gained.high is not None and gained.high < LITTLE:
                 found.append(_finding(pair[1], pair[2], gained))

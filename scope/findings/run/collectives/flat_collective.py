@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.statistics.summary import Summary
 from scope.topology.topology import Group, Topology
 
@@ -16,27 +16,27 @@ TOO_OFTEN = 1.5
 BETTER = "collectives"
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find collectives that take longer than a topology-aware one or than crossing the slowest trunk.
 
     Only the worst case of each benchmark is reported. Where no topology-aware collective was measured, small
     messages do not count: they are limited by latency, not by the trunk.
     """
-    if context.topology is None:
+    if run.topology is None:
         return []
     worst: dict[str, tuple[float, Finding]] = {}
-    for summary in context.headlines:
-        if not context.calls(summary, *ONCE) or summary.unit != "s" or summary.transport.startswith(BETTER):
+    for summary in run.headlines:
+        if not run.calls(summary, *ONCE) or summary.unit != "s" or summary.transport.startswith(BETTER):
             continue
-        for finding in _compared(context, context.topology, summary):
+        for finding in _compared(run, run.topology, summary):
             if finding.lost is not None and finding.lost > worst.get(summary.benchmark, (0.0, finding))[0]:
                 worst[summary.benchmark] = (finding.lost, finding)
     return [finding for _, finding in worst.values()]
 
 
-def _compared(context: Context, topology: Topology, summary: Summary) -> list[Finding]:
-    hosts = context.measurements.hosts(summary)
-    better = _better(context, summary)
+def _compared(run: Run, topology: Topology, summary: Summary) -> list[Finding]:
+    hosts = run.measurements.hosts(summary)
+    better = _better(run, summary)
     trunk = _slowest_trunk(topology, hosts, shared=better is not None)
     message_bytes = int(summary.parameters.get("message_bytes", 0))
     if trunk is None or trunk.uplink_bytes_per_s is None or summary.median is None:
@@ -104,11 +104,11 @@ def _across(topology: Topology, trunk: Group, hosts: list[str]) -> tuple[str, st
     return inside[0], next(host for host in hosts if host not in inside and host in topology.group_of)
 
 
-def _better(context: Context, summary: Summary) -> Summary | None:
+def _better(run: Run, summary: Summary) -> Summary | None:
     """Return the fastest measurement of the same case over topology-aware collectives."""
     same = [
         other
-        for other in context.headlines
+        for other in run.headlines
         if other.transport.startswith(BETTER)
         and (other.benchmark, other.metric, other.ranks) == (summary.benchmark, summary.metric, summary.ranks)
         and other.parameters == summary.parameters

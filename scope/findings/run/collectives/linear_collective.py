@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.settings import setting
 from scope.models.fitting.fit import Fit
 
@@ -14,24 +14,24 @@ FEWEST_PROCESSES = 8
 """Below, a line and a logarithm hardly differ, and little is lost."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find collectives for which the linear model is chosen, although the network carries concurrent messages.
 
     The logarithmic model has a cost per process, too: the linear one is chosen where steps explain nothing more.
     One finding per collective, for the message that loses most.
     """
     worst: dict[str, tuple[float, Fit]] = {}
-    for fit in context.models.fits:
+    for fit in run.models.fits:
         subject = fit.subject
         counts = [int(p.x) for p in fit.points if fit.variable == "ranks"]
-        if fit.model != "linear_collective" or not fit.chosen or not context.calls(subject, *IN_STEPS):
+        if fit.model != "linear_collective" or not fit.chosen or not run.calls(subject, *IN_STEPS):
             continue
-        if any((count, *subject.batch[1:]) in context.measurements.oversubscribed for count in counts):
+        if any((count, *subject.batch[1:]) in run.measurements.oversubscribed for count in counts):
             continue
         lost = _lost(fit)
         if max(counts) >= FEWEST_PROCESSES and lost > worst.get(subject.benchmark, (0.0, fit))[0]:
             worst[subject.benchmark] = (lost, fit)
-    return [_finding(context, lost, fit) for lost, fit in worst.values()]
+    return [_finding(run, lost, fit) for lost, fit in worst.values()]
 
 
 def _lost(fit: Fit) -> float:
@@ -43,7 +43,7 @@ def _lost(fit: Fit) -> float:
     return max(0.0, 1 - (first.fitted + steps * per_process) / last.fitted)
 
 
-def _finding(context: Context, lost: float, fit: Fit) -> Finding:
+def _finding(run: Run, lost: float, fit: Fit) -> Finding:
     last = max(fit.points, key=lambda point: point.x)
     per_process = next((p for p in fit.parameters if p.name == "t_p_s"), None)
     return Finding(
@@ -60,7 +60,7 @@ def _finding(context: Context, lost: float, fit: Fit) -> Finding:
         ],
         advice=(
             "Where a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
-            f"{setting(context.mpi, 'collective algorithm')}. On a hub or a shared cable this is expected."
+            f"{setting(run.mpi, 'collective algorithm')}. On a hub or a shared cable this is expected."
         ),
         lost=lost,
     )

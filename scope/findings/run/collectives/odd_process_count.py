@@ -8,8 +8,9 @@ from math import ceil, log2
 from scope import units
 from scope.catalog.ranks import in_groups
 from scope.findings.finding import Finding
+from scope.findings.results import Run
 from scope.findings.run.collectives.collective_guidelines import but_for_the_ranks
-from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
+from scope.findings.run.evidence import certainly_longer, excess_of, how_compared
 from scope.findings.settings import setting
 from scope.statistics.summary import Summary
 
@@ -18,7 +19,7 @@ SMALLEST_EXCESS = 0.1
 LARGE_EXCESS = 0.5
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the worst case of each collective whose interval lies above that of the next larger power of two.
 
     Fewer processes hold no more data, so the excess is due to the algorithm. With equal times, the intervals of
@@ -26,20 +27,20 @@ def find(context: Context) -> list[Finding]:
     """
     times = [
         s
-        for s in context.headlines
+        for s in run.headlines
         if s.unit == "s"
         and s.definition == "global"
-        and context.benchmark(s).routines
+        and run.benchmark(s).routines
         and s.ci_low is not None
         and not in_groups(s.parameters)
-        and not context.shares_processors(s)
+        and not run.shares_processors(s)
     ]
     worst: dict[str, tuple[Summary, Summary]] = {}
     for odd, power in _pairs(times):
         known = worst.get(odd.benchmark)
         if known is None or excess_of(odd, power) > excess_of(*known):
             worst[odd.benchmark] = (odd, power)
-    return [_finding(context, odd, power) for odd, power in worst.values()]
+    return [_finding(run, odd, power) for odd, power in worst.values()]
 
 
 def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
@@ -51,7 +52,7 @@ def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
             yield odd, power
 
 
-def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
+def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
     excess = excess_of(odd, power)
     return Finding(
         code="odd-process-count",
@@ -63,10 +64,10 @@ def _finding(context: Context, odd: Summary, power: Summary) -> Finding:
             "message_bytes": int(odd.parameters.get("message_bytes", 0)),
             "layer": "mpi",
         },
-        evidence=[*context.evidence(odd, power), how_compared(odd, power)],
+        evidence=[*run.evidence(odd, power), how_compared(odd, power)],
         advice=(
             f"The library's algorithm favors powers of two: run such programs on {power.ranks} or "
-            f"{power.ranks // 2} processes, or {setting(context.mpi, 'collective algorithm')}."
+            f"{power.ranks // 2} processes, or {setting(run.mpi, 'collective algorithm')}."
         ),
         lost=excess / (1 + excess),
     )

@@ -15,9 +15,10 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
+from scope.findings.results import Run
 from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
 from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
-from scope.findings.run.context import Context, how_compared
+from scope.findings.run.evidence import how_compared
 from scope.findings.settings import setting
 from scope.statistics.false_discoveries import adjusted
 from scope.statistics.ratio import chance
@@ -54,7 +55,7 @@ class Violation:
         return (self.left.median or 0.0) / (self.comparison.bound_s or 1.0) - 1
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find violations that a test on launches confirms, corrected for all comparisons; one per guideline.
 
     Launches with more processes than processors are left out. The uncertainty of the synchronised clock is added
@@ -62,19 +63,19 @@ def find(context: Context) -> list[Finding]:
     """
     times = [
         s
-        for s in context.headlines
+        for s in run.headlines
         if s.unit == "s"
-        and context.benchmark(s).level == "mpi"
+        and run.benchmark(s).level == "mpi"
         and s.definition != "observed"
-        and not context.shares_processors(s)
+        and not run.shares_processors(s)
     ]
-    uncertainty_s = max((launch.clock_synchronization.error_s for launch in context.samples.launches), default=0.0)
-    confirmed = violations(Calls(times, context.catalog), uncertainty_s)
+    uncertainty_s = max((launch.clock_synchronization.error_s for launch in run.raw_samples.launches), default=0.0)
+    confirmed = violations(Calls(times, run.benchmarks), uncertainty_s)
     found = []
     for guideline in GUIDELINES:
         broken = [violation for violation in confirmed if violation.guideline is guideline]
         if broken:
-            found.append(_finding(context, guideline, sorted(broken, key=lambda v: -v.excess)))
+            found.append(_finding(run, guideline, sorted(broken, key=lambda v: -v.excess)))
     return found
 
 
@@ -186,7 +187,7 @@ GUIDELINES = [
 ]
 
 
-def _finding(context: Context, guideline: Guideline, broken: list[Violation]) -> Finding:
+def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding:
     worst = broken[0]
     many = f" (worst of {len(broken)} cases)" if len(broken) > 1 else ""
     return Finding(
@@ -201,7 +202,7 @@ def _finding(context: Context, guideline: Guideline, broken: list[Violation]) ->
             "layer": "mpi",
         },
         evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
-        advice=_advice(context, guideline),
+        advice=_advice(run, guideline),
         lost=worst.excess / (1 + worst.excess),
     )
 
@@ -222,9 +223,9 @@ def _evidence(violation: Violation) -> list[Evidence]:
     ]
 
 
-def _advice(context: Context, guideline: Guideline) -> str:
+def _advice(run: Run, guideline: Guideline) -> str:
     if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier", "scan by rounds"):
-        return f"The composition is faster in a program; {setting(context.mpi, 'collective algorithm')}."
+        return f"The composition is faster in a program; {setting(run.mpi, 'collective algorithm')}."
     if guideline.name == "monotony":
-        return f"Padding the message would be faster; {setting(context.mpi, 'eager limit')}."
+        return f"Padding the message would be faster; {setting(run.mpi, 'eager limit')}."
     return f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`)."

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
+from scope.findings.results import Run
 from scope.findings.run.collectives.collective_guidelines import VARIABLE, but_for
-from scope.findings.run.context import Context, certainly_longer, excess_of, how_compared
+from scope.findings.run.evidence import certainly_longer, excess_of, how_compared
 from scope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.25
 LARGE_EXCESS = 1.0
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each collective the worst distribution whose interval lies above that of equal blocks.
 
     The total bytes are the same. The largest block bounds the time from below, so a distribution that gives all to
@@ -20,12 +21,12 @@ def find(context: Context) -> list[Finding]:
     """
     times = [
         s
-        for s in context.headlines
+        for s in run.headlines
         if s.unit == "s"
         and s.definition == "global"
         and s.ci_low is not None
-        and context.calls(s, *VARIABLE.values())
-        and not context.shares_processors(s)
+        and run.calls(s, *VARIABLE.values())
+        and not run.shares_processors(s)
     ]
     equal = {but_for(s, "blocks"): s for s in times if s.parameters.get("blocks") == "equal"}
     worst: dict[str, tuple[Summary, Summary]] = {}
@@ -38,10 +39,10 @@ def find(context: Context) -> list[Finding]:
             known is None or excess_of(one, other) > excess_of(*known)
         ):
             worst[one.benchmark] = (one, other)
-    return [_finding(context, one, other) for one, other in worst.values()]
+    return [_finding(run, one, other) for one, other in worst.values()]
 
 
-def _finding(context: Context, one: Summary, other: Summary) -> Finding:
+def _finding(run: Run, one: Summary, other: Summary) -> Finding:
     excess = excess_of(one, other)
     return Finding(
         code="unequal-blocks",
@@ -53,7 +54,7 @@ def _finding(context: Context, one: Summary, other: Summary) -> Finding:
             "message_bytes": int(one.parameters.get("message_bytes", 0)),
             "layer": "mpi",
         },
-        evidence=[*context.evidence(one, other), how_compared(one, other)],
+        evidence=[*run.evidence(one, other), how_compared(one, other)],
         advice=(
             "Distribute the data more evenly, or pad it and use the collective of equal blocks; for a few large "
             "blocks compare nonblocking sends and receives."

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 TOLERATED = 0.1
 """Share of a collective's time by which the clocks may differ."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find collectives (global definition) whose times are too short for the largest clock error seen."""
-    hosts = max((launch.clock_synchronization.hosts for launch in context.samples.launches), default=1)
-    errors = [launch.clock_synchronization.error_s for launch in context.samples.launches]
-    errors += [launch.clock_synchronization.error_at_end_s or 0.0 for launch in context.samples.launches]
-    errors += [end.clock_error_s for end in context.samples.ends]
+    hosts = max((launch.clock_synchronization.hosts for launch in run.raw_samples.launches), default=1)
+    errors = [launch.clock_synchronization.error_s for launch in run.raw_samples.launches]
+    errors += [launch.clock_synchronization.error_at_end_s or 0.0 for launch in run.raw_samples.launches]
+    errors += [end.clock_error_s for end in run.raw_samples.ends]
     worst = max(errors, default=0.0)
     touched = [
         s
-        for s in context.headlines
+        for s in run.headlines
         if s.definition == "global" and s.unit == "s" and worst > TOLERATED * (s.median or 0)
     ]
     if hosts < 2 or not touched:

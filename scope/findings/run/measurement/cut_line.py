@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the line that was being written when the run was interrupted."""
-    cut = context.samples.cut_line
+    cut = run.raw_samples.cut_line
     if cut is None:
         return []
     return [

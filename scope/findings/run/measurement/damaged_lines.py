@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 SHOWN = 8
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find lines that differ from their checksums or that no version of Scope can have written."""
-    damaged = context.samples.damaged
+    damaged = run.raw_samples.damaged
     if not damaged:
         return []
     lines = "1 line" if len(damaged) == 1 else f"{len(damaged)} lines"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.lab.fidelity import faithful, lacks_processors
 from scope.machine.machine import EmulatedCluster, EmulatedLink
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find links of the lab whose measured rate differs from the declared one; one finding for all of them."""
-    lab = context.machine.lab
+    lab = run.machine.lab
     off = [link for link in lab.links if not faithful(link)] if lab else []
     if lab is None or not off:
         return []

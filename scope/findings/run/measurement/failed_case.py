@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.samples.records import RankState
 from scope.samples.samples import CaseSamples, PrintedFigure
 
@@ -22,18 +22,18 @@ _ADVICE = {
 }
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find every case that failed in some attempt; one finding per case and kind of failure."""
     groups: dict[tuple[object, ...], list[CaseSamples]] = {}
-    for failed in context.samples.failures:
+    for failed in run.raw_samples.failures:
         if failed.status in _HAPPENED:
             groups.setdefault((failed.key, failed.status), []).append(failed)
     printed: dict[object, list[PrintedFigure]] = {}
-    for one in context.samples.printed:
+    for one in run.raw_samples.printed:
         if one.record.failure:
             printed.setdefault((one.record.file, one.case.benchmark, one.record.failure), []).append(one)
     return [
-        *(_finding(context, several) for several in groups.values()),
+        *(_finding(run, several) for several in groups.values()),
         *(_of_another_program(several) for several in printed.values()),
     ]
 
@@ -55,12 +55,12 @@ def _of_another_program(several: list[PrintedFigure]) -> Finding:
     )
 
 
-def _finding(context: Context, several: list[CaseSamples]) -> Finding:
+def _finding(run: Run, several: list[CaseSamples]) -> Finding:
     first = several[0]
     case = first.case
     absent = [state for state in first.rank_states if not state.arrived]
     launches = sorted({failed.launch for failed in several})
-    succeeded = any(other.ok for other in context.samples.cases if other.key == first.key)
+    succeeded = any(other.ok for other in run.raw_samples.cases if other.key == first.key)
     return Finding(
         code="failed-case",
         severity="error",

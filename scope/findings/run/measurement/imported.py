@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.names import several
 
 SHOWN = 8
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Say whose figures an imported run has, and what was not printed."""
-    imported = context.run.imported
+    imported = run.record.imported
     if imported is None:
         return []
     programs = list(dict.fromkeys(program for one in imported.files for program in one.programs))

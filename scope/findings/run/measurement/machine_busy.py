@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.names import several
 
 QUIET = 0.25
@@ -13,10 +13,10 @@ MOST_SHOWN = 8
 """Hosts whose run queues are evidence, the busiest first."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find hosts with other processes in the run queue before the run; one finding for all of them."""
     # Hosts of an emulated cluster are one kernel, and its run queue is that of all.
-    kernels = {host.boot_id or host.name: host for host in reversed(context.machine.hosts)}
+    kernels = {host.boot_id or host.name: host for host in reversed(run.machine.hosts)}
     queues = {host.name: host.run_queue or 0.0 for host in reversed(kernels.values())}
     usable = {host.name: max(len(host.processor.usable), 1) for host in kernels.values()}
     busy = {name: queue for name, queue in queues.items() if queue > max(0.5, QUIET * usable[name])}

@@ -7,7 +7,8 @@ from statistics import median
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.results import Run
+from scope.findings.run.evidence import one_of_each_case
 from scope.statistics.course import Course
 from scope.statistics.summary import Summary
 
@@ -16,13 +17,13 @@ LISTED = 8
 """Cases in the evidence."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the states of the machine where figures differ between them; one finding for the run."""
-    cases = one_of_each_case(context.headlines)
+    cases = one_of_each_case(run.headlines)
     mixed = sorted((one for one in cases if one.state_mixture), key=lambda one: -(one.state_factor or 0.0))
     if not mixed:
         return []
-    course = context.course
+    course = run.course
     factors = [one.state_factor or 1.0 for one in mixed]
     return [
         Finding(
@@ -33,7 +34,7 @@ def find(context: Context) -> list[Finding]:
             title=f"The machine changed state {_times(course.changes)}: figures of {len(mixed)} of {len(cases)} "
             f"cases differ by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
             where={"cases": len(mixed)},
-            evidence=[*_states(course), *(_differing(context, one) for one in mixed[:LISTED])],
+            evidence=[*_states(course), *(_differing(run, one) for one in mixed[:LISTED])],
             advice="Figures marked in the report mix both states. Use those of the state that programs will meet "
             "(`state_medians` in statistics.json), or measure again on a dedicated machine: other processes, "
             "other virtual machines on the host and the processor's clock change the state.",
@@ -65,7 +66,7 @@ def _states(course: Course) -> list[Evidence]:
     ]
 
 
-def _differing(context: Context, one: Summary) -> Evidence:
-    name = context.catalog.metric_label(one.metric, one.benchmark)
+def _differing(run: Run, one: Summary) -> Evidence:
+    name = run.benchmarks.metric_label(one.metric, one.benchmark)
     values = " | ".join(units.quantity(value, one.unit) for value in one.state_medians)
     return Evidence(what=f"{name} of {one.label} in each state", value=values)

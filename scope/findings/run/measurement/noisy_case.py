@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.results import Run
+from scope.findings.run.evidence import one_of_each_case
 from scope.findings.run.measurement import machine_states
 
 WIDE = 0.1
 """Half width of the interval over the median above which a figure cannot be trusted."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find cases whose interval over the launches is wide, or that have none; one finding for all of them."""
     # Nothing was repeated in a mix of jobs, nor in what another program printed.
-    sampled = [one for one in context.headlines if context.catalog[one.benchmark].native]
+    sampled = [one for one in run.headlines if run.benchmarks[one.benchmark].native]
     measured = [one for one in sampled if one.origin != "imported"]
     cases = [one for one in one_of_each_case(measured) if not one.dimensionless]
     noisy = [one for one in cases if one.relative_interval is None or one.relative_interval > WIDE]

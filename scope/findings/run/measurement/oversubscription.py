@@ -5,39 +5,40 @@ from __future__ import annotations
 from collections import Counter
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, one_of_each_case
+from scope.findings.results import Run
+from scope.findings.run.evidence import one_of_each_case
 from scope.findings.settings import setting
 from scope.names import several
 from scope.samples.records import LaunchRecord
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find launches with more processes on a host than it has processors for; one finding for hosts alike."""
     crowded: dict[str, list[tuple[int, LaunchRecord]]] = {}
-    for launch in context.samples.launches:
+    for launch in run.raw_samples.launches:
         for host, processes in Counter(p.host for p in launch.processes).items():
-            room = context.usable(host)
+            room = run.usable(host)
             if room is not None and processes > room:
                 crowded.setdefault(host, []).append((processes, launch))
     alike: dict[tuple[int, int], list[str]] = {}
     for host, found in crowded.items():
-        alike.setdefault((max(processes for processes, _ in found), context.usable(host) or 0), []).append(host)
+        alike.setdefault((max(processes for processes, _ in found), run.usable(host) or 0), []).append(host)
     return [
-        _finding(context, hosts, processes, room, [found for host in hosts for found in crowded[host]])
+        _finding(run, hosts, processes, room, [found for host in hosts for found in crowded[host]])
         for (processes, room), hosts in alike.items()
     ]
 
 
 def _finding(
-    context: Context, hosts: list[str], processes: int, room: int, found: list[tuple[int, LaunchRecord]]
+    run: Run, hosts: list[str], processes: int, room: int, found: list[tuple[int, LaunchRecord]]
 ) -> Finding:
     most = next(launch for count, launch in found if count == processes)
     launches = {launch.launch: launch for _, launch in found}.values()
     where = hosts[0] if len(hosts) == 1 else f"each of {len(hosts)} hosts"
     numbers = {launch.launch for launch in launches}
-    ran = [one for one in context.samples.cases if one.launch in numbers]
+    ran = [one for one in run.raw_samples.cases if one.launch in numbers]
     cases = {one.key for one in ran}
-    everything = len(one_of_each_case(context.summaries))
+    everything = len(one_of_each_case(run.statistics))
     return Finding(
         code="oversubscription",
         about="measurement",
@@ -54,6 +55,6 @@ def _finding(
         ],
         advice=(
             "Their times include waiting for a processor and say little about the machine. Use at most "
-            f"{room} ranks on {where}; {setting(context.mpi, 'waiting')}."
+            f"{room} ranks on {where}; {setting(run.mpi, 'waiting')}."
         ),
     )

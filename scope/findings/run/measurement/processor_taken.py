@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.measurement import machine_states
 from scope.samples.records import Disturbances
 from scope.samples.samples import CaseSamples
@@ -62,18 +62,18 @@ TAKERS = [
 ]
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find who took processors in more than a fifth of the visits, or in a slow state of the machine.
 
     Ranks that share processors tell nothing.
     """
-    cases = [one for one in context.samples.cases if one.ok and not context.shares_processors(one.case)]
+    cases = [one for one in run.raw_samples.cases if one.ok and not run.shares_processors(one.case)]
     seen = [one for one in cases if one.disturbances is not None]
-    return [finding for taker in TAKERS for finding in _taken(context, seen, taker)]
+    return [finding for taker in TAKERS for finding in _taken(run, seen, taker)]
 
 
-def _taken(context: Context, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
-    processors = max((host.processor.threads for host in context.machine.hosts), default=1)
+def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
+    processors = max((host.processor.threads for host in run.machine.hosts), default=1)
     lost = [
         seconds
         if visit.disturbances
@@ -82,7 +82,7 @@ def _taken(context: Context, seen: list[CaseSamples], taker: Taker) -> list[Find
         for visit in seen
     ]
     taken = [(one, seconds) for one, seconds in zip(seen, lost, strict=True) if seconds]
-    explains = _explains_a_state(context, seen, lost)
+    explains = _explains_a_state(run, seen, lost)
     if len(taken) <= (TOLERATED_IN_A_STATE if explains else TOLERATED) * len(seen):
         return []
     worst: dict[str, float] = {}
@@ -107,11 +107,11 @@ def _taken(context: Context, seen: list[CaseSamples], taker: Taker) -> list[Find
     ]
 
 
-def _explains_a_state(context: Context, seen: list[CaseSamples], lost: list[float]) -> bool:
+def _explains_a_state(run: Run, seen: list[CaseSamples], lost: list[float]) -> bool:
     """Return whether visits in the slow state are disturbed much more often than those in the fast one."""
-    if len(context.course.states) < 2:
+    if len(run.course.states) < 2:
         return False
-    states = [context.course.state_during(visit) for visit in seen]
+    states = [run.course.state_during(visit) for visit in seen]
     fast, slow = (
         [seconds > 0 for seconds, state in zip(lost, states, strict=True) if state == wanted] for wanted in (0, 1)
     )

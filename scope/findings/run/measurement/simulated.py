@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 SHOWN = 8
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Say what was simulated, and the error of the cases that were measured, the largest first."""
-    record = context.simulation
+    record = run.simulation
     if record is None:
         return []
     worst = sorted(record.validation, key=lambda one: abs(one.error), reverse=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.samples.records import Clock
 from scope.samples.samples import SamplesKey
 
@@ -16,25 +16,25 @@ LARGEST_SHARE = 0.05
 """Of a repetition that may be due to the resolution or overhead of the clock."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find clocks that go backwards, are no register timers, or are too coarse for the times."""
-    clocks = [launch.clock for launch in context.samples.launches]
+    clocks = [launch.clock for launch in run.raw_samples.launches]
     found = []
     if backwards := [clock for clock in clocks if not clock.monotonic]:
         found.append(_backwards(backwards, len(clocks)))
     if fallbacks := [clock for clock in clocks if clock.fallback_reason]:
         found.append(_fallback(fallbacks[0]))
-    coarse = _coarse_cases(context)
+    coarse = _coarse_cases(run)
     if coarse:
         found.append(_coarse(coarse))
     return found
 
 
-def _coarse_cases(context: Context) -> list[tuple[float, str, Clock]]:
+def _coarse_cases(run: Run) -> list[tuple[float, str, Clock]]:
     """Return (share, case, clock) of the cases whose typical repetition the clock can hardly resolve."""
-    clocks = {(launch.launch, launch.attempt): launch.clock for launch in context.samples.launches}
+    clocks = {(launch.launch, launch.attempt): launch.clock for launch in run.raw_samples.launches}
     worst: dict[SamplesKey, tuple[float, str, Clock]] = {}
-    for one in context.samples.cases:
+    for one in run.raw_samples.cases:
         clock = clocks.get((one.launch, one.attempt))
         if clock is None or not one.ok or one.case.benchmark == TIMER:
             continue

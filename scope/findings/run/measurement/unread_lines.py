@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 SHOWN = 8
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Name the lines of an imported run that are in no figure and are no known head or comment."""
-    imported = context.run.imported
+    imported = run.record.imported
     if imported is None or not imported.unread_lines:
         return []
     first = imported.unread[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.rungs import Loss, losses, selecting_the_network
 
 EXPECTED = 0.9
@@ -12,13 +12,13 @@ EXPECTED = 0.9
 MUCH = 0.6
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find ladders on which MPI certainly takes longer than the transport below it."""
-    found = losses(context, "latency_s", ("mpi",), 1.0)
-    return [_finding(context, one) for one in found if one.retained < EXPECTED]
+    found = losses(run, "latency_s", ("mpi",), 1.0)
+    return [_finding(run, one) for one in found if one.retained < EXPECTED]
 
 
-def _finding(context: Context, found: Loss) -> Finding:
+def _finding(run: Run, found: Loss) -> Finding:
     network_s, mpi_s = found.below.value or 0.0, found.rung.value or 0.0
     added = mpi_s - network_s
     return Finding(
@@ -32,7 +32,7 @@ def _finding(context: Context, found: Loss) -> Finding:
         where=found.where,
         evidence=found.evidence,
         advice=(
-            f"Compare another MPI with `scope compare --measure`{selecting_the_network(context, found)}. "
+            f"Compare another MPI with `scope compare --measure`{selecting_the_network(run, found)}. "
             f"At most {units.quantity(added, 's')} per message can be gained."
         ),
         lost=1 - found.retained,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.settings import how_to_set, setting
 from scope.models.fitting.fit import Breakpoint, Fit
 
@@ -13,14 +13,14 @@ SMALLEST_STEP = 0.1
 LARGE_STEP = 0.25
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find breakpoints of chosen fits with a certain jump (its interval excludes zero) that matters."""
     return [
-        _finding(context, fit, point)
-        for fit in context.models.fits
+        _finding(run, fit, point)
+        for fit in run.models.fits
         if fit.chosen and fit.definition != "max_rank"
         for point in fit.breakpoints
-        if point.is_jump and abs(step_share(fit, point)) >= SMALLEST_STEP and _is_known(context, fit, point)
+        if point.is_jump and abs(step_share(fit, point)) >= SMALLEST_STEP and _is_known(run, fit, point)
     ]
 
 
@@ -31,27 +31,25 @@ def step_share(fit: Fit, point: Breakpoint) -> float:
     return point.jump_s.value / before if before > 0 else float("inf")
 
 
-def _is_known(context: Context, fit: Fit, point: Breakpoint) -> bool:
+def _is_known(run: Run, fit: Fit, point: Breakpoint) -> bool:
     """Return whether the times beside a break have intervals: single figures of another program may be chance."""
-    if context.run.imported is None:
+    if run.record.imported is None:
         return True
     beside = [one for one in fit.points if one.x in (point.last_before, point.first_after)]
     return all(one.measured_low < one.measured_high for one in beside)
 
 
-def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
+def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
     share = step_share(fit, point)
     last, first = units.size(point.last_before), units.size(point.first_after)
     jump = point.jump_s
     low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
     step = units.interval(abs(jump.value), low, high, "s")
     word = "longer" if jump.value > 0 else "less"
-    owner = "the library's" if context.benchmark(fit.subject).level == "mpi" else "the"
+    owner = "the library's" if run.benchmark(fit.subject).level == "mpi" else "the"
     return Finding(
         code="protocol-switch",
-        cause="protocol of the library"
-        if context.benchmark(fit.subject).level == "mpi"
-        else "buffers of the kernel",
+        cause="protocol of the library" if run.benchmark(fit.subject).level == "mpi" else "buffers of the kernel",
         severity="advice" if abs(share) >= LARGE_STEP else "information",
         title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
         + _named(point, owner),
@@ -73,7 +71,7 @@ def _finding(context: Context, fit: Fit, point: Breakpoint) -> Finding:
                 if p.x in (point.last_before, point.first_after)
             ),
         ],
-        advice=_advice(context, fit, point, last, first),
+        advice=_advice(run, fit, point, last, first),
         lost=share / (1 + share) if jump.value > 0 else None,
     )
 
@@ -89,16 +87,16 @@ def _agreement(share: float) -> Evidence:
     return Evidence(what="launches with a break between the same sizes", value=units.share(share))
 
 
-def _advice(context: Context, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
-    if context.benchmark(fit.subject).level != "mpi":
+def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
+    if run.benchmark(fit.subject).level != "mpi":
         if point.settings:
             full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
             return f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
         return f"This is below the library: buffers, packets or pages change between {last} and {first}."
     where = f"The library changes its protocol or algorithm between {last} and {first}"
-    how = setting(context.mpi, "eager limit")
+    how = setting(run.mpi, "eager limit")
     if point.settings:
-        named = [f"{how_to_set(context.mpi, one.name)} (now {one.value})" for one in point.settings]
+        named = [f"{how_to_set(run.mpi, one.name)} (now {one.value})" for one in point.settings]
         how = "to move the switch point, set " + " or ".join(named)
     if point.jump_s.value > 0:
         return f"{where}. A higher limit may be faster for such messages; {how}."

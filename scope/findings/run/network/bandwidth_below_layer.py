@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.rungs import Loss, losses, selecting_the_network
 from scope.findings.settings import setting
 from scope.plan.case import transport_words
@@ -15,13 +15,13 @@ TOLERATED = 0.7
 MUCH = 0.4
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the network and MPI rungs that certainly retain less than 70 % of the layer below."""
     layers = ("frames", "network", "mpi")
-    return [_finding(context, found) for found in losses(context, "bandwidth_bytes_per_s", layers, TOLERATED)]
+    return [_finding(run, found) for found in losses(run, "bandwidth_bytes_per_s", layers, TOLERATED)]
 
 
-def _finding(context: Context, found: Loss) -> Finding:
+def _finding(run: Run, found: Loss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     return Finding(
@@ -33,7 +33,7 @@ def _finding(context: Context, found: Loss) -> Finding:
         ),
         where=found.where,
         evidence=found.evidence,
-        advice=_advice(context, found),
+        advice=_advice(run, found),
         lost=1 - found.retained,
     )
 
@@ -50,7 +50,7 @@ def _over_tcp(found: Loss) -> bool:
     return not found.ladder.path.startswith(transport_words(ACTIVE_MESSAGES))
 
 
-def _advice(context: Context, found: Loss) -> str:
+def _advice(run: Run, found: Loss) -> str:
     inside = "memory" in found.ladder.path
     if found.rung.layer == "frames":
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
@@ -67,7 +67,7 @@ def _advice(context: Context, found: Loss) -> str:
             "switches support it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
         )
     if inside:
-        how = setting(context.mpi, "memory copies")
+        how = setting(run.mpi, "memory copies")
         return f"Messages are copied more than once, or by one core at a time; {how}."
     buffers = "larger socket buffers and " if _over_tcp(found) else ""
-    return f"Compare {buffers}another MPI (`scope run --mpi NAME`){selecting_the_network(context, found)}."
+    return f"Compare {buffers}another MPI (`scope run --mpi NAME`){selecting_the_network(run, found)}."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, certainly_longer, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import certainly_longer, written
 from scope.statistics.summary import Summary
 
 ADDED_S = 0.02
@@ -13,15 +14,15 @@ AT_LEAST = 5.0
 LOADED, ALONE, RATE = "round_trip_s", "isolated_s", "bandwidth_bytes_per_s"
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the cases whose round trip is certainly that much longer under load; one finding for all."""
     by_case: dict[object, dict[str, Summary]] = {}
-    for one in context.headlines:
-        if context.catalog.metric(one.benchmark, LOADED) is not None:
+    for one in run.headlines:
+        if run.benchmarks.metric(one.benchmark, LOADED) is not None:
             by_case.setdefault(one.samples_key, {})[one.metric] = one
     measured = [found for found in by_case.values() if {LOADED, ALONE} <= set(found)]
     hit = [found for found in measured if _is_bloated(found[LOADED], found[ALONE])]
-    return [_finding(context, hit, len(measured))] if hit else []
+    return [_finding(run, hit, len(measured))] if hit else []
 
 
 def _is_bloated(loaded: Summary, alone: Summary) -> bool:
@@ -33,7 +34,7 @@ def _is_bloated(loaded: Summary, alone: Summary) -> bool:
     return certainly_longer(loaded, alone, AT_LEAST - 1)
 
 
-def _finding(context: Context, hit: list[dict[str, Summary]], of: int) -> Finding:
+def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
     worst = max(hit, key=lambda found: found[LOADED].median or 0.0)
     loaded, alone, rate = worst[LOADED], worst[ALONE], worst.get(RATE)
     added_s = (loaded.median or 0.0) - (alone.median or 0.0)
@@ -47,7 +48,7 @@ def _finding(context: Context, hit: list[dict[str, Summary]], of: int) -> Findin
         ),
         where={"benchmark": loaded.benchmark, "layer": "network"},
         evidence=[
-            *context.evidence(loaded, alone),
+            *run.evidence(loaded, alone),
             *(Evidence(what="data in queues, added time by rate", value=one, unit="B") for one in queue),
         ],
         advice=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.models.communication.congestion import Congestion
 from scope.statistics.estimate import Estimate
 
@@ -14,9 +14,9 @@ CONTROL = "none"
 """The value of a load that is none."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the impact factors that are certainly large, and larger than those of no load; one finding for all."""
-    known = [one for one in context.models.congestion if not context.shares_processors(one.case)]
+    known = [one for one in run.models.congestion if not run.shares_processors(one.case)]
     hit = [one for one in known if not _is_control(one) and _certain(one, known)]
     return [_finding(hit, known)] if hit else []
 

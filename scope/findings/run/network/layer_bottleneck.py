@@ -13,7 +13,7 @@ from typing import Literal
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.settings import setting
 from scope.models.fitting.fit import Fit, FittedParameter
 from scope.models.ladder.rung import Ladder, Rung
@@ -34,9 +34,9 @@ class Three:
     library: Rung
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the limiting layer on each path between hosts where the figures separate the layers."""
-    ladders = context.models.ladders
+    ladders = run.models.ladders
     found: dict[str, Finding] = {}
     for ladder in ladders:
         three = _three(ladder)
@@ -45,7 +45,7 @@ def find(context: Context) -> list[Finding]:
         layer = _long(three)
         if layer is not None:
             below = next((one for one in ladders if one.path == ladder.path and one.quantity == "latency_s"), None)
-            found[ladder.path] = _finding(context, ladder, three, layer, _three(below) if below else None)
+            found[ladder.path] = _finding(run, ladder, three, layer, _three(below) if below else None)
     return list(found.values())
 
 
@@ -94,12 +94,12 @@ def _short(three: Three) -> tuple[Layer, float] | None:
     return most, added[most] / library
 
 
-def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
+def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
     library, wire = three.library.value or 0.0, three.wire.value or 0.0
     title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of the wire"
     rungs = [three.wire, three.protocol, three.library]
     where: dict[str, str | int | float] = {"path": ladder.path, "layer": layer}
-    half = _n_half(context, ladder, three.library)
+    half = _n_half(run, ladder, three.library)
     if half is not None:
         where["n_half_bytes"] = round(half.value)
     short = _short(start) if start is not None else None
@@ -110,7 +110,7 @@ def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start
         rungs += [start.wire, start.protocol, start.library]
     evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
     for rung in (three.protocol, three.library):
-        one = _n_half(context, ladder, rung)
+        one = _n_half(run, ladder, rung)
         evidence += [Evidence(what=f"n_1/2 of {rung.name}", value=one.value, unit="B")] if one else []
     return Finding(
         code="layer-bottleneck",
@@ -118,29 +118,29 @@ def _finding(context: Context, ladder: Ladder, three: Three, layer: Layer, start
         title=f"{title} ({ladder.path})",
         where=where,
         evidence=evidence,
-        advice=_advice(context, layer),
+        advice=_advice(run, layer),
         lost=None if layer == "wire" else 1 - library / wire,
     )
 
 
-def _n_half(context: Context, ladder: Ladder, rung: Rung) -> FittedParameter | None:
+def _n_half(run: Run, ladder: Ladder, rung: Rung) -> FittedParameter | None:
     """Return the fitted n_1/2 of the curve of a rung."""
-    for fit in context.models.fits:
-        if fit.chosen and _is_of(context, fit, ladder, rung):
+    for fit in run.models.fits:
+        if fit.chosen and _is_of(run, fit, ladder, rung):
             return next((one for one in fit.parameters if one.name == "n_half_bytes"), None)
     return None
 
 
-def _is_of(context: Context, fit: Fit, ladder: Ladder, rung: Rung) -> bool:
+def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: Rung) -> bool:
     """Return whether the case of a rung is a point of a curve over message sizes."""
     subject = fit.subject
     if fit.variable != "message_bytes" or ladder.message_bytes is None:
         return False
     parameters = {**subject.parameters, fit.variable: ladder.message_bytes}
-    return Case.of(context.catalog, subject.benchmark, parameters, subject.batch).label == rung.name
+    return Case.of(run.benchmarks, subject.benchmark, parameters, subject.batch).label == rung.name
 
 
-def _advice(context: Context, layer: Layer) -> str:
+def _advice(run: Run, layer: Layer) -> str:
     if layer == "wire":
         return (
             "Protocol and library leave little to gain; only a faster link, several links at once, or larger "
@@ -153,5 +153,5 @@ def _advice(context: Context, layer: Layer) -> str:
         )
     return (
         "The protocol has capacity that the library does not use. Compare another MPI (`scope run --mpi NAME`); "
-        f"{setting(context.mpi, 'network stack')}."
+        f"{setting(run.mpi, 'network stack')}."
     )

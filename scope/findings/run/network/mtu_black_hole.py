@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.two_hosts import figures_by_case, two_hosts
 from scope.statistics.summary import Summary
 
@@ -13,10 +13,10 @@ FEWEST = 3
 """Repetitions that must all agree: each tries every size several times, so that loss does not explain them."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the paths that deliver full packets in no repetition, without any message about it."""
-    measured = [found for found in figures_by_case(context, DELIVERED) if {MTU, TOLD, OUT, IN} <= set(found)]
-    return [_finding(context, found) for found in measured if _is_black_hole(found)]
+    measured = [found for found in figures_by_case(run, DELIVERED) if {MTU, TOLD, OUT, IN} <= set(found)]
+    return [_finding(run, found) for found in measured if _is_black_hole(found)]
 
 
 def _is_black_hole(found: dict[str, Summary]) -> bool:
@@ -24,8 +24,8 @@ def _is_black_hole(found: dict[str, Summary]) -> bool:
     return share.n >= FEWEST and share.maximum is not None and share.maximum < 1 and not told.maximum
 
 
-def _finding(context: Context, found: dict[str, Summary]) -> Finding:
-    first, second = two_hosts(context, found[DELIVERED])
+def _finding(run: Run, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, found[DELIVERED])
     out, into, mtu = (found[name].median or 0.0 for name in (OUT, IN, MTU))
     largest = min(out, into)
     if out == into:
@@ -41,7 +41,7 @@ def _finding(context: Context, found: dict[str, Summary]) -> Finding:
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
         evidence=[
-            *context.evidence(found[OUT], found[IN], found[MTU]),
+            *run.evidence(found[OUT], found[IN], found[MTU]),
             Evidence(what="repetitions in which a full packet arrived", value=f"0 of {found[DELIVERED].n}"),
             Evidence(what="ICMP messages about the size", value="none"),
         ],

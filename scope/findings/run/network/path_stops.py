@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.two_hosts import figures_by_case, lower, two_hosts
 from scope.statistics.summary import Summary
 
@@ -13,16 +13,16 @@ AT_LEAST = 0.02
 """Share of the time; single late interrupts stay below."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the paths that certainly stand still for that share of the time; the worst of them."""
-    measured = [found for found in figures_by_case(context, SHARE) if {LONGEST, OFTEN} <= set(found)]
+    measured = [found for found in figures_by_case(run, SHARE) if {LONGEST, OFTEN} <= set(found)]
     hit = [found for found in measured if (lower(found[SHARE]) or 0.0) > AT_LEAST]
-    return [_finding(context, max(hit, key=lambda found: found[SHARE].median or 0.0))] if hit else []
+    return [_finding(run, max(hit, key=lambda found: found[SHARE].median or 0.0))] if hit else []
 
 
-def _finding(context: Context, found: dict[str, Summary]) -> Finding:
+def _finding(run: Run, found: dict[str, Summary]) -> Finding:
     share, longest, often = found[SHARE], found[LONGEST], found[OFTEN]
-    first, second = two_hosts(context, share)
+    first, second = two_hosts(run, share)
     return Finding(
         code="path-stops",
         severity="warning",
@@ -32,7 +32,7 @@ def _finding(context: Context, found: dict[str, Summary]) -> Finding:
             f"{often.median or 0.0:.3g} times a second, for up to {units.quantity(longest.median, 's')}"
         ),
         where={"pair": f"{first}, {second}", "layer": "network"},
-        evidence=context.evidence(share, longest, often),
+        evidence=run.evidence(share, longest, often),
         advice=(
             "Look for pause frames (`ethtool -S`, `ethtool -I --show-pause`, counters of the switch; priority "
             "flow control: `dcb pfc show`) and for the slow receiver that sends them: packets are held back and "

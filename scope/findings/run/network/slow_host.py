@@ -10,7 +10,7 @@ import numpy as np
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.samples.samples import CaseSamples, Floats, Integers, Times
 
 FEWEST_EQUALS = 4
@@ -52,12 +52,12 @@ class Comparison:
         return (1 - exp(-self.excess)) * self.slow_launches / self.launches
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find hosts whose own work certainly takes longer than that of hosts of the same kind."""
     return [
-        _finding(context, comparison)
-        for group in _equals(context)
-        for comparison in compare(_excesses(context, group), group)
+        _finding(run, comparison)
+        for group in _equals(run)
+        for comparison in compare(_excesses(run, group), group)
         if comparison.slow_launches
     ]
 
@@ -109,27 +109,27 @@ def _spread(values: Floats) -> float:
     return max(1.4826 * float(np.median(np.abs(values - np.median(values)))), LEAST_SPREAD)
 
 
-def _equals(context: Context) -> list[list[str]]:
+def _equals(run: Run) -> list[list[str]]:
     """Group the hosts with equal processors and memory."""
     groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
-    for host in context.machine.hosts:
+    for host in run.machine.hosts:
         p = host.processor
         kind = (p.model, p.sockets, p.cores, p.threads, len(p.usable), round(log(max(host.memory_bytes, 1)), 1))
         groups[kind].append(host.name)
     return [group for group in groups.values() if len(group) >= FEWEST_EQUALS]
 
 
-def _excesses(context: Context, group: list[str]) -> list[dict[str, float]]:
+def _excesses(run: Run, group: list[str]) -> list[dict[str, float]]:
     """Return for each launch on all hosts of the group the log excess of each, the median over its cases."""
     short = {host.split(".")[0]: host for host in group}
     places = {
         (launch.launch, launch.attempt): {p.rank: short.get(p.host.split(".")[0], "") for p in launch.processes}
-        for launch in context.samples.launches
+        for launch in run.raw_samples.launches
     }
     launches: dict[tuple[int, int], list[dict[str, float]]] = defaultdict(list)
-    for one in context.samples.cases:
+    for one in run.raw_samples.cases:
         key = (one.launch, one.attempt)
-        for times, values in _own_work(context, one):
+        for times, values in _own_work(run, one):
             hosts = _time_per_host(times, values, places.get(key, {}))
             if set(hosts) >= set(group):
                 middle = float(np.median([hosts[host] for host in group]))
@@ -139,7 +139,7 @@ def _excesses(context: Context, group: list[str]) -> list[dict[str, float]]:
     ]
 
 
-def _own_work(context: Context, one: CaseSamples) -> list[tuple[Times, Floats]]:
+def _own_work(run: Run, one: CaseSamples) -> list[tuple[Times, Floats]]:
     """Return the local work of each rank: node benchmarks, and the computing phase of programs.
 
     The time of an exchange says nothing about the host that waits.
@@ -148,7 +148,7 @@ def _own_work(context: Context, one: CaseSamples) -> list[tuple[Times, Floats]]:
         return []
     own: list[tuple[Times, Floats]] = []
     for times in one.times:
-        if context.benchmark(one.case).level == "node" and times.cadence == "isolated":
+        if run.benchmark(one.case).level == "node" and times.cadence == "isolated":
             own.append((times, times.elapsed_s / times.operations))
         if "compute_s" in times.observed:
             own.append((times, times.observed["compute_s"]))
@@ -167,8 +167,8 @@ def _time_per_host(times: Times, values: Floats, hosts: dict[int, str]) -> dict[
     return {host: float(np.median(medians)) for host, medians in by_host.items()}
 
 
-def _finding(context: Context, comparison: Comparison) -> Finding:
-    facts = context.host(comparison.host)
+def _finding(run: Run, comparison: Comparison) -> Finding:
+    facts = run.host(comparison.host)
     slower = exp(comparison.excess) - 1
     often = f"{comparison.slow_launches} of {comparison.launches} launches"
     when = "" if comparison.slow_launches == comparison.launches else f"In {often} "

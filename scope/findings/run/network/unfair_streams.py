@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.statistics.summary import Summary
 
 METRIC = "fairness"
@@ -12,18 +12,18 @@ FAIR = 0.8
 """Jain's index of four streams of which one gets nearly nothing is 0.75."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the loads whose streams share unfairly in all launches alike; one finding for all."""
-    measured = [one for one in context.headlines if one.metric == METRIC]
+    measured = [one for one in run.headlines if one.metric == METRIC]
     hit = [
         one
         for one in measured
         if one.interval_basis == "launches" and one.ci_high is not None and one.ci_high < FAIR
     ]
-    return [_finding(context, hit, measured)] if hit else []
+    return [_finding(run, hit, measured)] if hit else []
 
 
-def _finding(context: Context, hit: list[Summary], measured: list[Summary]) -> Finding:
+def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
     worst = min(hit, key=lambda one: one.median or 0.0)
     index = units.interval(worst.median, worst.ci_low, worst.ci_high, "")
     return Finding(
@@ -34,7 +34,7 @@ def _finding(context: Context, hit: list[Summary], measured: list[Summary]) -> F
             f"({len(hit)} of {len(measured)} loads)"
         ),
         where={"benchmark": worst.benchmark, "layer": "network"},
-        evidence=[*context.evidence(*hit), Evidence(what="index of equal shares", value=1.0)],
+        evidence=[*run.evidence(*hit), Evidence(what="index of equal shares", value=1.0)],
         advice=(
             "Something treats connections differently: links of a bond or routes of equal cost that a hash of the "
             "ports fills unequally (`ip -s link`, counters of the switch), a policer, or classes of service. MPI "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from scope import units
 from scope.build.blas import CORETYPE
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.node.blas_older_processor import CAUSE
 from scope.findings.run.node.memory_saturated import share
 from scope.statistics.summary import Summary
@@ -17,9 +18,9 @@ EXPECTED = 0.7
 LARGE_ENOUGH = 500
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the largest products of each precision on one rank that are certainly below 70 % of the peak."""
-    measured = context.measurements
+    measured = run.measurements
     peaks = {_key(s): s for s in measured.of(PEAK, "flops_per_s", {"instructions": "widest"}) if s.ranks == 1}
     products: dict[tuple[object, ...], Summary] = {}
     for s in measured.of(PRODUCT, "flops_per_s"):
@@ -27,7 +28,7 @@ def find(context: Context) -> list[Finding]:
         large = s.ranks == 1 and measured.size(s) >= LARGE_ENOUGH
         if large and (known is None or measured.size(s) > measured.size(known)):
             products[_key(s)] = s
-    found = [_finding(context, products[key], peaks[key]) for key in products if key in peaks]
+    found = [_finding(run, products[key], peaks[key]) for key in products if key in peaks]
     return [finding for finding in found if finding is not None]
 
 
@@ -35,11 +36,11 @@ def _key(one: Summary) -> tuple[object, ...]:
     return one.parameters["precision"], one.placement
 
 
-def _finding(context: Context, product: Summary, peak: Summary) -> Finding | None:
+def _finding(run: Run, product: Summary, peak: Summary) -> Finding | None:
     reached = share(product, peak)
     if reached.high is None or reached.high >= EXPECTED:
         return None
-    blas = context.machine.build.blas if context.machine.build else None
+    blas = run.machine.build.blas if run.machine.build else None
     library = f"{blas.name} {blas.version}".strip() if blas else "the BLAS"
     return Finding(
         code="blas-below-peak",
@@ -50,17 +51,17 @@ def _finding(context: Context, product: Summary, peak: Summary) -> Finding | Non
             f"processor's {product.parameters['precision']} precision rate ({written(product)} of {written(peak)})"
         ),
         where={"layer": "node", "benchmark": PRODUCT, "placement": str(product.placement)},
-        evidence=context.evidence(product, peak),
-        advice=f"{_advice(context)} A tuned library reaches 80 % and more: products would take "
+        evidence=run.evidence(product, peak),
+        advice=f"{_advice(run)} A tuned library reaches 80 % and more: products would take "
         f"{units.share(1 - reached.value / TUNED)} less time.",
         lost=1 - reached.value,
     )
 
 
-def _advice(context: Context) -> str:
-    blas = context.machine.build.blas if context.machine.build else None
+def _advice(run: Run) -> str:
+    blas = run.machine.build.blas if run.machine.build else None
     if blas is None or blas.name != "OpenBLAS":
         return "Compare another library: docs/how-to/blas.md."
-    told = context.machine.environment.get(CORETYPE)
+    told = run.machine.environment.get(CORETYPE)
     chosen = f"{CORETYPE}={told}" if told else "the library"
     return f"Measure other kernels than those that {chosen} chose: `scope tune blas`."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope.build.blas import CORETYPE
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.machine.machine import Host
 
 BITS_OF_CORE = {
@@ -19,17 +19,17 @@ LIBRARIES = {"blas", "lapack", "scalapack"}
 CAUSE = "kernels of the BLAS"
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Compare the vector width of the chosen kernels with that of the first host, which chose them."""
-    blas = context.machine.build.blas if context.machine.build else None
-    if blas is None or blas.name != "OpenBLAS" or not context.machine.hosts or not _is_used(context):
+    blas = run.machine.build.blas if run.machine.build else None
+    if blas is None or blas.name != "OpenBLAS" or not run.machine.hosts or not _is_used(run):
         return []
     used = BITS_OF_CORE.get(blas.core.lower())
-    host = context.machine.hosts[0]
+    host = run.machine.hosts[0]
     there = vector_bits(host)
     if used is None or there is None or used >= there:
         return []
-    told = context.machine.environment.get(CORETYPE)
+    told = run.machine.environment.get(CORETYPE)
     who = f"{CORETYPE}={told} makes {blas.name} use" if told else f"{blas.name} {blas.version} chose"
     return [
         Finding(
@@ -49,10 +49,10 @@ def find(context: Context) -> list[Finding]:
     ]
 
 
-def _is_used(context: Context) -> bool:
+def _is_used(run: Run) -> bool:
     """Whether the run measured linear algebra: to others the kernels make no difference."""
-    measured = {one.benchmark for one in context.summaries}
-    return any(LIBRARIES.intersection(context.catalog[name].requires) for name in measured)
+    measured = {one.benchmark for one in run.statistics}
+    return any(LIBRARIES.intersection(run.benchmarks[name].requires) for name in measured)
 
 
 def _advice(told: str | None) -> str:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.node.memory_swapped import swapped
 from scope.findings.run.program_case import ProgramCase, algorithm_cases
 from scope.machine.machine import Cache
@@ -19,15 +19,15 @@ from scope.statistics.ratio import PerLaunch, ratio
 SMALLEST_STEP = 1.25
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each algorithm the largest certain step in the time of one process per unit of work.
 
     Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping, which is a finding of its own.
     """
-    due_to_memory = swapped(context)
-    all_known = all_costs(context.catalog)
+    due_to_memory = swapped(run)
+    all_known = all_costs(run.benchmarks)
     curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
-    for case in algorithm_cases(context):
+    for case in algorithm_cases(run):
         if case.total.key in due_to_memory:
             continue
         if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_known:
@@ -40,7 +40,7 @@ def find(context: Context) -> list[Finding]:
         certain = [each for each in steps if (each[0].low or 0.0) > SMALLEST_STEP]
         if certain:
             step, small, large = max(certain, key=lambda each: each[0].value)
-            found.append(_finding(context, costs, step, small, large))
+            found.append(_finding(run, costs, step, small, large))
     return found
 
 
@@ -49,13 +49,13 @@ def _step(costs: Costs, small: ProgramCase, large: ProgramCase) -> Estimate:
 
 
 def _per_unit(costs: Costs, case: ProgramCase) -> PerLaunch:
-    work = costs.units("compute", case.size, problem_of(case.total, case.context.catalog))
+    work = costs.units("compute", case.size, problem_of(case.total, case.run.benchmarks))
     return case.figures["compute_s"].per_launch.scaled(1 / work)
 
 
-def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase, large: ProgramCase) -> Finding:
+def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: ProgramCase) -> Finding:
     before, after = costs.touched_bytes(small.size), costs.touched_bytes(large.size)
-    passed = [cache for cache in data_caches(context) if before <= cache.size_bytes < after]
+    passed = [cache for cache in data_caches(run) if before <= cache.size_bytes < after]
     grows = f"the working set grows from {units.quantity(before, 'B')} to {units.quantity(after, 'B')}"
     cause = (
         f"{grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
@@ -75,7 +75,7 @@ def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase,
             *large.evidence("compute_s"),
             *(
                 Evidence(what=f"level {cache.level} cache", value=cache.size_bytes, unit="B")
-                for cache in data_caches(context)
+                for cache in data_caches(run)
             ),
         ],
         advice=(
@@ -87,8 +87,8 @@ def _finding(context: Context, costs: Costs, step: Estimate, small: ProgramCase,
     )
 
 
-def data_caches(context: Context) -> list[Cache]:
+def data_caches(run: Run) -> list[Cache]:
     """Return the data caches of the first host, smallest first."""
-    host = context.machine.hosts[0] if context.machine.hosts else None
+    host = run.machine.hosts[0] if run.machine.hosts else None
     caches = [cache for cache in host.caches if cache.kind != "instruction"] if host else []
     return sorted(caches, key=lambda cache: cache.size_bytes)

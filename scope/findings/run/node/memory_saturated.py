@@ -8,7 +8,8 @@ from math import inf
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.plan.placement import Placement
 from scope.statistics.estimate import Estimate
 from scope.statistics.ratio import ratio
@@ -48,16 +49,16 @@ class Scaling:
         return share(self.whole, one).scaled(1 / self.whole.ranks) if one.ranks == 1 else None
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find hosts whose memory is saturated by a part of their cores; one finding for each kind of host."""
     found = []
-    for scaling in _scalings(context):
+    for scaling in _scalings(run):
         enough = scaling.enough()
         each = scaling.per_core()
         if enough is not None:
-            found.append(_saturated(context, scaling, enough, each))
+            found.append(_saturated(run, scaling, enough, each))
         elif each is not None and each.high is not None and each.high < SHARED:
-            found.append(_starved(context, scaling, each))
+            found.append(_starved(run, scaling, each))
     return found
 
 
@@ -66,13 +67,13 @@ def share(of: Summary, whole: Summary) -> Estimate:
     return ratio(of.per_launch, whole.per_launch)
 
 
-def _scalings(context: Context) -> list[Scaling]:
+def _scalings(run: Run) -> list[Scaling]:
     """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays."""
-    caches = [cache.size_bytes for host in context.machine.hosts for cache in host.caches]
+    caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
     groups: dict[Placement, list[Summary]] = defaultdict(list)
     for benchmark in (STREAM, FROM_MEMORY):
-        for s in context.measurements.of(benchmark, "bandwidth_bytes_per_s", {"kernel": "triad"}):
-            if _array_bytes(s) * 3 > max(caches, default=0) and not context.shares_processors(s):
+        for s in run.measurements.of(benchmark, "bandwidth_bytes_per_s", {"kernel": "triad"}):
+            if _array_bytes(s) * 3 > max(caches, default=0) and not run.shares_processors(s):
                 groups[s.placement].append(s)
     scalings = []
     for group in groups.values():
@@ -87,7 +88,7 @@ def _array_bytes(s: Summary) -> float:
     return float(s.parameters["array_bytes"]) if s.benchmark == STREAM else inf
 
 
-def _saturated(context: Context, scaling: Scaling, enough: Summary, each: Estimate | None) -> Finding:
+def _saturated(run: Run, scaling: Scaling, enough: Summary, each: Estimate | None) -> Finding:
     cores, whole = enough.ranks, scaling.whole
     reached = share(enough, whole)
     return Finding(
@@ -99,7 +100,7 @@ def _saturated(context: Context, scaling: Scaling, enough: Summary, each: Estima
             f"({written(whole)})"
         ),
         where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
-        evidence=context.evidence(*scaling.points),
+        evidence=run.evidence(*scaling.points),
         advice=(
             f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
             "others for work in caches, or spread such programs over more hosts."
@@ -108,7 +109,7 @@ def _saturated(context: Context, scaling: Scaling, enough: Summary, each: Estima
     )
 
 
-def _starved(context: Context, scaling: Scaling, each: Estimate) -> Finding:
+def _starved(run: Run, scaling: Scaling, each: Estimate) -> Finding:
     whole = scaling.whole
     return Finding(
         code="memory-shared",
@@ -123,7 +124,7 @@ def _starved(context: Context, scaling: Scaling, each: Estimate) -> Finding:
             "ranks": whole.ranks,
             "placement": str(whole.placement),
         },
-        evidence=context.evidence(*scaling.points),
+        evidence=run.evidence(*scaling.points),
         advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
         "suffice.",
         lost=1 - each.value,

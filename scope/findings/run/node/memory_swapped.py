@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.plan.case import Key
 from scope.samples.samples import CaseSamples
 from scope.statistics.estimate import Estimate
@@ -36,28 +36,28 @@ class Swapping:
         return self.faults / self.duration_s if self.duration_s > 0 else 0.0
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find cases in which most visits waited for pages from a disk, as a knee over smaller ones that did not.
 
     Melas 2000, sec. 7.5.2: memory swapping seen as a knee. Cases that use files read them and tell nothing.
     """
-    seen = swapped(context)
+    seen = swapped(run)
     summaries: dict[Key, list[Summary]] = defaultdict(list)
-    for one in context.headlines:
+    for one in run.headlines:
         summaries[one.key].append(one)
-    swapping = [(_figure(context, summaries[key]), found) for key, found in seen.items() if key in summaries]
+    swapping = [(_figure(run, summaries[key]), found) for key, found in seen.items() if key in summaries]
     if not swapping:
         return []
-    knees = [(_knee(context, figure, seen), figure, found) for figure, found in swapping]
+    knees = [(_knee(run, figure, seen), figure, found) for figure, found in swapping]
     knee, figure, found = max(knees, key=lambda each: (each[0][1].value if each[0] else 0.0, each[2].per_s))
-    return [_finding(context, figure, found, knee, len(swapping))]
+    return [_finding(run, figure, found, knee, len(swapping))]
 
 
-def swapped(context: Context) -> dict[Key, Swapping]:
+def swapped(run: Run) -> dict[Key, Swapping]:
     """Return the cases of which over half of the visits swapped."""
     visits: dict[Key, list[CaseSamples]] = defaultdict(list)
-    for case in context.samples.cases:
-        if case.ok and "file_system" not in context.benchmark(case.case).requires:
+    for case in run.raw_samples.cases:
+        if case.ok and "file_system" not in run.benchmark(case.case).requires:
             visits[case.case.key].append(case)
     found = {key: _swapping(cases) for key, cases in visits.items()}
     return {key: one for key, one in found.items() if one is not None}
@@ -75,27 +75,27 @@ def _swapping(cases: Iterable[CaseSamples]) -> Swapping | None:
     return Swapping(sum(faults), sum(visit.duration_s for visit in visits))
 
 
-def _figure(context: Context, summaries: list[Summary]) -> Summary:
+def _figure(run: Run, summaries: list[Summary]) -> Summary:
     """Return the case's rate, else its time per step, else its first result."""
     rates = (one for one in summaries if one.better == "higher")
-    steps = (one for one in summaries if _is_per_unit_of_work(context, one))
+    steps = (one for one in summaries if _is_per_unit_of_work(run, one))
     return next(rates, None) or next(steps, summaries[0])
 
 
-def _is_per_unit_of_work(context: Context, one: Summary) -> bool:
+def _is_per_unit_of_work(run: Run, one: Summary) -> bool:
     """Return whether problems of different sizes compare in this figure: a larger one takes longer anyway."""
-    metric = context.benchmark(one).metric.get(one.metric)
+    metric = run.benchmark(one).metric.get(one.metric)
     return one.better == "higher" or (metric is not None and metric.quantity == "time_per_step")
 
 
-def _knee(context: Context, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary, Estimate] | None:
+def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary, Estimate] | None:
     """Return the next smaller case that did not swap, and how much slower the large one is per unit of work.
 
     None where no such case was measured, and for times of whole problems.
     """
-    if not _is_per_unit_of_work(context, large):
+    if not _is_per_unit_of_work(run, large):
         return None
-    sizes = {one.name for one in context.benchmark(large).parameters if one.role == "size"}
+    sizes = {one.name for one in run.benchmark(large).parameters if one.role == "size"}
 
     def but_for_sizes(one: Summary) -> tuple[object, ...]:
         others = sorted((name, str(value)) for name, value in one.parameters.items() if name not in sizes)
@@ -106,7 +106,7 @@ def _knee(context: Context, large: Summary, seen: dict[Key, Swapping]) -> tuple[
 
     smaller = [
         one
-        for one in context.headlines
+        for one in run.headlines
         if one.key not in seen and but_for_sizes(one) == but_for_sizes(large) and extent(one) < extent(large)
     ]
     if not smaller or not large.median:
@@ -119,7 +119,7 @@ def _knee(context: Context, large: Summary, seen: dict[Key, Swapping]) -> tuple[
 
 
 def _finding(
-    context: Context, figure: Summary, found: Swapping, knee: tuple[Summary, Estimate] | None, count: int
+    run: Run, figure: Summary, found: Swapping, knee: tuple[Summary, Estimate] | None, count: int
 ) -> Finding:
     more = f" (worst of {count} cases)" if count > 1 else ""
     slower = ""
@@ -134,12 +134,12 @@ def _finding(
         f"{slower}{more}",
         where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": count},
         evidence=[
-            *context.evidence(*([knee[0]] if knee else []), figure),
+            *run.evidence(*([knee[0]] if knee else []), figure),
             Evidence(what="major page faults in all visits", value=found.faults),
             Evidence(what="duration of these visits", value=found.duration_s, unit="s"),
             *(
                 Evidence(what=f"memory of {host.name}", value=host.memory_bytes, unit="B")
-                for host in context.machine.hosts[:1]
+                for host in run.machine.hosts[:1]
             ),
         ],
         advice=(

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.machine.machine import Host
 from scope.machine.node_types import node_types
 from scope.names import several
 from scope.plan.placement import ALL
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find a cluster whose hosts differ in processors, caches or memory, and describe each type."""
-    hosts = context.machine.hosts
+    hosts = run.machine.hosts
     types = [[hosts[position] for position in members] for members in node_types(hosts)]
     if len(types) < 2:
         return []
-    apart = sorted({s.placement.group for s in context.summaries} - {ALL})
+    apart = sorted({s.placement.group for s in run.statistics} - {ALL})
     advice = (
         f"Sub-clusters of equal nodes were measured separately ({', '.join(apart)}): use those results."
         if apart

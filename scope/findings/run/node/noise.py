@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.plan.placement import Placement
 from scope.statistics.summary import Summary
 
@@ -12,22 +12,22 @@ NOISE = "node.noise"
 TOLERATED = 0.01
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find noise that is certainly above 1 % on the worst rank; one finding for each kind of host."""
     worst: dict[Placement, Summary] = {}
-    for s in context.headlines:
+    for s in run.headlines:
         if (s.benchmark, s.metric) != (NOISE, "noise_share"):
             continue
         certain = s.ci_low is not None and s.ci_low > TOLERATED
-        if certain and not context.shares_processors(s):
+        if certain and not run.shares_processors(s):
             known = worst.get(s.placement)
             if known is None or (s.median or 0) > (known.median or 0):
                 worst[s.placement] = s
-    return [_finding(context, s) for s in worst.values()]
+    return [_finding(run, s) for s in worst.values()]
 
 
-def _finding(context: Context, share: Summary) -> Finding:
-    beside = {s.metric: s for s in context.headlines if s.key == share.key and s.metric != "time_s"}
+def _finding(run: Run, share: Summary) -> Finding:
+    beside = {s.metric: s for s in run.headlines if s.key == share.key and s.metric != "time_s"}
     period = beside.get("period_s")
     beat = f", every {units.quantity(period.median, 's')}" if period is not None and period.median else ""
     lost = units.share(share.median, share.ci_low, share.ci_high)
@@ -36,7 +36,7 @@ def _finding(context: Context, share: Summary) -> Finding:
         severity="warning" if (share.median or 0) > 5 * TOLERATED else "advice",
         title=f"The worst of {share.ranks} ranks loses {lost} of its processor to interruptions{beat}",
         where={"layer": "node", "benchmark": NOISE, "ranks": share.ranks, "placement": str(share.placement)},
-        evidence=context.evidence(*beside.values()),
+        evidence=run.evidence(*beside.values()),
         advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
         "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "
         "specialization, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",

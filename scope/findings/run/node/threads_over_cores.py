@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 
 VARIABLES = {"OpenBLAS": "OPENBLAS_NUM_THREADS", "MKL": "MKL_NUM_THREADS", "BLIS": "BLIS_NUM_THREADS"}
 """Each library reads its own variable first; a run sets those that are not set to 1."""
@@ -13,25 +13,25 @@ LIBRARIES = {"blas", "lapack", "scalapack"}
 """Requirements of benchmarks that spend their time in the BLAS."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the host on which most threads of BLAS cases had to share a processor.
 
     More processes than processors is another finding (`oversubscription`).
     """
-    blas = context.machine.build.blas if context.machine.build else None
+    blas = run.machine.build.blas if run.machine.build else None
     name = VARIABLES.get(blas.name if blas else "", "OMP_NUM_THREADS")
-    given = context.machine.environment.get(name, "")
+    given = run.machine.environment.get(name, "")
     threads = max(1, int(given)) if given.isdecimal() else 1
     worst: tuple[float, str, int, int] | None = None
     cases: set[str] = set()
-    for launch in context.samples.launches:
+    for launch in run.raw_samples.launches:
         ran = {
             one.case.label
-            for one in context.samples.cases
-            if one.launch == launch.launch and LIBRARIES & set(context.benchmark(one.case).requires)
+            for one in run.raw_samples.cases
+            if one.launch == launch.launch and LIBRARIES & set(run.benchmark(one.case).requires)
         }
         for host, processes in Counter(process.host for process in launch.processes).items():
-            room = context.usable(host)
+            room = run.usable(host)
             if not ran or not room or processes > room or processes * threads <= room:
                 continue
             cases |= ran

@@ -6,7 +6,7 @@ from statistics import median
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context
+from scope.findings.results import Run
 from scope.findings.run.operations import fresh_buffers
 from scope.findings.run.rungs import Loss, losses
 from scope.findings.settings import setting
@@ -27,20 +27,20 @@ UNKNOWN = "causes that cases with used buffers, not measured here, would separat
 """Names of the parts; the last two are of the rest."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find operations on a ladder that retain less than 70 % of the library's bandwidth, others less than 30 %."""
-    found = losses(context, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
-    return [_finding(context, one) for one in found] + [_of_parts(context, one) for one in _worst(context)]
+    found = losses(run, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
+    return [_finding(run, one) for one in found] + [_of_parts(run, one) for one in _worst(run)]
 
 
-def _worst(context: Context) -> list[OperationParts]:
+def _worst(run: Run) -> list[OperationParts]:
     """Return the case of each operation not on a ladder that certainly retains least, below 30 %.
 
     Cases whose parts are known come first: only these can be explained.
     """
-    on_ladders = {place.benchmark.name for place in context.catalog.standing("transfer")}
+    on_ladders = {place.benchmark.name for place in run.benchmarks.standing("transfer")}
     worst: dict[str, OperationParts] = {}
-    for one in context.models.operations:
+    for one in run.models.operations:
         name, high = one.subject.benchmark, one.retained.high
         if name in on_ladders or high is None or high >= MUCH:
             continue
@@ -58,7 +58,7 @@ def _separated(one: OperationParts) -> bool:
     return one.first_touch_s is not None and (one.packing_s is not None or not strided)
 
 
-def _of_parts(context: Context, one: OperationParts) -> Finding:
+def _of_parts(run: Run, one: OperationParts) -> Finding:
     retained = units.share(one.retained.value, one.retained.low, one.retained.high)
     parts = {
         MESSAGES: one.messages_s.value,
@@ -78,45 +78,45 @@ def _of_parts(context: Context, one: OperationParts) -> Finding:
         title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
         where={
             "benchmark": one.subject.benchmark,
-            "size": context.measurements.size(one.subject),
+            "size": run.measurements.size(one.subject),
             "ranks": one.subject.ranks,
             "layer": "operation",
         },
         evidence=[Evidence(what=name, value=value, unit="s") for name, value in known.items()],
-        advice=_advice(context, one, largest, known[largest]),
+        advice=_advice(run, one, largest, known[largest]),
         lost=1 - one.retained.value,
     )
 
 
-def _advice(context: Context, one: OperationParts, largest: str, lost_s: float) -> str:
+def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
     """Return what to do about the largest part, with its gain."""
     time_s = one.time_s.value
     if largest == FIRST_TOUCH:
-        return fresh_buffers.advice(context, time_s, time_s - lost_s)
+        return fresh_buffers.advice(run, time_s, time_s - lost_s)
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
     return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
 
 
-def _finding(context: Context, found: Loss) -> Finding:
+def _finding(run: Run, found: Loss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
-    used = _with_used_buffers(context, rung)
+    used = _with_used_buffers(run, rung)
     below = found.below.value or 0.0
     is_first_touch = used is not None and used >= TOLERATED * below
     evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
     if is_first_touch and used is not None:
-        advice = fresh_buffers.advice_for_rate(context, rung.value or 0.0, used)
+        advice = fresh_buffers.advice_for_rate(run, rung.value or 0.0, used)
     elif used is not None:
         advice = (
             "Used buffers do not help: the library's algorithm or the copies take the time; "
-            f"{setting(context.mpi, 'collective algorithm')}."
+            f"{setting(run.mpi, 'collective algorithm')}."
         )
     else:
         advice = (
             "Measure the operation with used buffers, too; the difference is the first touch of fresh buffers: "
-            f"`scope run --module standard {_benchmark(context, rung)}`."
+            f"`scope run --module standard {_benchmark(run, rung)}`."
         )
     return Finding(
         code="operation-below-ping-pong",
@@ -133,16 +133,16 @@ def _finding(context: Context, found: Loss) -> Finding:
     )
 
 
-def _benchmark(context: Context, rung: Rung) -> str:
-    return next((one.benchmark for one in context.measurements.headlines if one.label == rung.name), rung.layer)
+def _benchmark(run: Run, rung: Rung) -> str:
+    return next((one.benchmark for one in run.measurements.headlines if one.label == rung.name), rung.layer)
 
 
-def _with_used_buffers(context: Context, rung: Rung) -> float | None:
+def _with_used_buffers(run: Run, rung: Rung) -> float | None:
     """Return the rate of the same operation with used buffers, which separates memory from messages.
 
     Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
     """
-    times = {one.key: one for one in context.measurements.headlines if one.unit == "s" and one.work}
+    times = {one.key: one for one in run.measurements.headlines if one.unit == "s" and one.work}
     fresh = next((one for one in times.values() if one.label == rung.name), None)
     if fresh is None or fresh.work is None or fresh.parameters.get(BUFFERS) != FRESH:
         return None

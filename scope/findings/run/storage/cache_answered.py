@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import Loss, most_lost, pairs, rates, where, writes
 from scope.statistics.summary import Summary
 
@@ -18,21 +19,21 @@ UNFLUSHED_GAIN = 1 / 3
 """Writes that lack a third of the rate when they are flushed were writes to memory."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find reads of files that lay in memory, and writes that ended there."""
-    resident = {one.key: one for one in rates(context, RESIDENT)}
+    resident = {one.key: one for one in rates(run, RESIDENT)}
     reads = [
         (one, resident[one.key])
-        for one in rates(context)
-        if not writes(context, one) and one.key in resident and (resident[one.key].median or 0.0) > TOLERATED
+        for one in rates(run)
+        if not writes(run, one) and one.key in resident and (resident[one.key].median or 0.0) > TOLERATED
     ]
     asked = [each for each in reads if each[0].parameters.get("cache") in KEPT]
     unasked = [each for each in reads if each not in asked]
-    unflushed = most_lost(pairs(context, "sync", "fsync", "none"), UNFLUSHED_GAIN)
+    unflushed = most_lost(pairs(run, "sync", "fsync", "none"), UNFLUSHED_GAIN)
     return [
-        *([_read(context, *max(asked, key=_rate), asked=True)] if asked else []),
-        *([_read(context, *max(unasked, key=_rate), asked=False)] if unasked else []),
-        *(_written(context, loss) for loss in unflushed),
+        *([_read(run, *max(asked, key=_rate), asked=True)] if asked else []),
+        *([_read(run, *max(unasked, key=_rate), asked=False)] if unasked else []),
+        *(_written(run, loss) for loss in unflushed),
     ]
 
 
@@ -40,7 +41,7 @@ def _rate(each: tuple[Summary, Summary]) -> float:
     return each[0].median or 0.0
 
 
-def _read(context: Context, rate: Summary, resident: Summary, asked: bool) -> Finding:
+def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
     advice = (
         "For the rate of the storage take `cache=dropped` or `cache=direct`, or files larger than the memory of "
         "all hosts."
@@ -57,14 +58,14 @@ def _read(context: Context, rate: Summary, resident: Summary, asked: bool) -> Fi
         title=f"{rate.label}: {written(rate)} come from memory: {share} of the file was in the page cache",
         where=where(rate),
         evidence=[
-            *context.evidence(rate),
+            *run.evidence(rate),
             Evidence(what="share of the file in memory", value=resident.median or 0.0),
         ],
         advice=advice,
     )
 
 
-def _written(context: Context, loss: Loss) -> Finding:
+def _written(run: Run, loss: Loss) -> Finding:
     flushed, buffered = loss.slow, loss.fast
     return Finding(
         code="cache-answered",
@@ -75,7 +76,7 @@ def _written(context: Context, loss: Loss) -> Finding:
             "up in memory"
         ),
         where=where(buffered),
-        evidence=context.evidence(buffered, flushed),
+        evidence=run.evidence(buffered, flushed),
         advice=(
             "Compare storage by writes with `sync=fsync`. A program that needs its data after a crash must flush."
         ),

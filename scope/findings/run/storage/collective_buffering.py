@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import Loss, most_lost, pairs, where
 from scope.findings.settings import setting
 
 AT_LEAST = 0.1
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark the case in which collective access certainly costs most more than it brings."""
-    losses = most_lost(pairs(context, "access", "collective", "independent"), AT_LEAST)
-    return [_finding(context, loss) for loss in losses]
+    losses = most_lost(pairs(run, "access", "collective", "independent"), AT_LEAST)
+    return [_finding(run, loss) for loss in losses]
 
 
-def _finding(context: Context, loss: Loss) -> Finding:
+def _finding(run: Run, loss: Loss) -> Finding:
     return Finding(
         code="collective-buffering",
         severity="advice",
         title=f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of independent access ({written(loss.fast)})",
         where=where(loss.slow),
-        evidence=context.evidence(loss.slow, loss.fast),
+        evidence=run.evidence(loss.slow, loss.fast),
         advice=(
             "Where each process accesses large pieces, call the independent routines, or "
-            f"{setting(context.mpi, 'collective buffering')}."
+            f"{setting(run.mpi, 'collective buffering')}."
         ),
         lost=loss.lost,
     )

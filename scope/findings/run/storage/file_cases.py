@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from scope import units
 from scope.catalog.benchmark import Pattern
-from scope.findings.run.context import Context, certainly_longer
+from scope.findings.results import Run
+from scope.findings.run.evidence import certainly_longer
 from scope.statistics.ratio import Ratio, ratio
 from scope.statistics.summary import Summary
 
@@ -37,32 +38,30 @@ class Loss:
         return units.share(self.share.value, self.share.low, self.share.high)
 
 
-def rates(context: Context, metric: str = RATE) -> list[Summary]:
+def rates(run: Run, metric: str = RATE) -> list[Summary]:
     """Return a rate of every case that accesses files of a file system; metadata has rates of its own."""
-    names = {one.name for one in context.catalog if one.level == LEVEL}
-    return [one for one in context.headlines if one.benchmark in names and one.metric == metric and one.median]
+    names = {one.name for one in run.benchmarks if one.level == LEVEL}
+    return [one for one in run.headlines if one.benchmark in names and one.metric == metric and one.median]
 
 
-def writes(context: Context, one: Summary) -> bool:
+def writes(run: Run, one: Summary) -> bool:
     """Return whether a case writes, by the rungs that its benchmark declares; others read."""
-    return any(rung.pattern == WRITE for rung in context.benchmark(one).rungs)
+    return any(rung.pattern == WRITE for rung in run.benchmark(one).rungs)
 
 
-def groups(context: Context, parameter: str, metric: str = RATE) -> Iterator[dict[object, Summary]]:
+def groups(run: Run, parameter: str, metric: str = RATE) -> Iterator[dict[object, Summary]]:
     """Yield the cases that are equal but for one parameter, by its value: at least two of them."""
     found: dict[object, dict[object, Summary]] = defaultdict(dict)
-    for one in rates(context, metric):
+    for one in rates(run, metric):
         if parameter in one.parameters:
             rest = tuple(sorted((k, str(v)) for k, v in one.parameters.items() if k != parameter))
             found[one.benchmark, one.batch, one.origin, rest][one.parameters[parameter]] = one
     yield from (group for group in found.values() if len(group) > 1)
 
 
-def pairs(
-    context: Context, parameter: str, one: str, other: str, metric: str = RATE
-) -> Iterator[tuple[Summary, Summary]]:
+def pairs(run: Run, parameter: str, one: str, other: str, metric: str = RATE) -> Iterator[tuple[Summary, Summary]]:
     """Yield the cases that are equal but for one parameter with these two values."""
-    for group in groups(context, parameter, metric):
+    for group in groups(run, parameter, metric):
         if one in group and other in group:
             yield group[one], group[other]
 

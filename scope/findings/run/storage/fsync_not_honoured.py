@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import pairs, rates, where, writes
 from scope.statistics.ratio import ratio
 
@@ -15,13 +16,13 @@ SHARE_OF_TIME = 0.01
 """A flush that takes a smaller share of the time has written nothing."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the largest flushed write that certainly took no longer than the same without a flush."""
-    flushes = {one.key: one for one in rates(context, SYNC)}
+    flushes = {one.key: one for one in rates(run, SYNC)}
     found = []
-    for flushed, buffered in pairs(context, "sync", "fsync", "none"):
+    for flushed, buffered in pairs(run, "sync", "fsync", "none"):
         flush = flushes.get(flushed.key)
-        if flush is None or not writes(context, flushed) or flushed.parameters.get("cache") == "direct":
+        if flush is None or not writes(run, flushed) or flushed.parameters.get("cache") == "direct":
             continue
         kept = ratio(flushed.per_launch, buffered.per_launch)
         seconds = (flushed.work.bytes if flushed.work else 0.0) / (flushed.median or 1.0)
@@ -40,7 +41,7 @@ def find(context: Context) -> list[Finding]:
             ),
             where=where(flushed),
             evidence=[
-                *context.evidence(flushed, buffered),
+                *run.evidence(flushed, buffered),
                 Evidence(what="time of the flush", value=flush.median or 0.0, unit="s"),
             ],
             advice=(

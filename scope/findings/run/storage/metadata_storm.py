@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from scope.catalog.benchmark import Metric
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import LEVEL, Loss, most_lost, pairs, where
 
 PARAMETER = "folder"
 AT_LEAST = 0.5
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find the operation that certainly loses half or more of its rate where all work in one folder."""
     losses = [
         (loss, metric)
-        for metric in _metrics(context)
+        for metric in _metrics(run)
         for loss in most_lost(
-            [pair for pair in pairs(context, PARAMETER, "shared", "own", metric.name) if pair[0].ranks > 1],
+            [pair for pair in pairs(run, PARAMETER, "shared", "own", metric.name) if pair[0].ranks > 1],
             AT_LEAST,
         )
     ]
-    return [_finding(context, *max(losses, key=lambda each: each[0].lost))] if losses else []
+    return [_finding(run, *max(losses, key=lambda each: each[0].lost))] if losses else []
 
 
-def _finding(context: Context, loss: Loss, metric: Metric) -> Finding:
+def _finding(run: Run, loss: Loss, metric: Metric) -> Finding:
     return Finding(
         code="metadata-storm",
         severity="advice",
@@ -33,7 +34,7 @@ def _finding(context: Context, loss: Loss, metric: Metric) -> Finding:
             "with a folder for each process"
         ),
         where=where(loss.slow),
-        evidence=context.evidence(loss.slow, loss.fast),
+        evidence=run.evidence(loss.slow, loss.fast),
         advice=(
             "Give each process, or each few of them, a folder of its own, and keep many small records in one file "
             "instead of many files."
@@ -42,11 +43,11 @@ def _finding(context: Context, loss: Loss, metric: Metric) -> Finding:
     )
 
 
-def _metrics(context: Context) -> list[Metric]:
+def _metrics(run: Run) -> list[Metric]:
     """Return the rates of operations on files, of benchmarks whose processes may share a folder."""
     found = {
         metric.name: metric
-        for benchmark in context.catalog
+        for benchmark in run.benchmarks
         if benchmark.level == LEVEL and PARAMETER in benchmark.parameter
         for metric in benchmark.metrics
         if metric.role == "result" and metric.better == "higher"

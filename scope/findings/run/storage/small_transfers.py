@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from scope import units
 from scope.findings.finding import Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import Loss, groups, most_lost, where
 from scope.statistics.summary import Summary
 
@@ -16,20 +17,20 @@ NEARLY = 0.9
 """Of the best bandwidth: the smallest transfers that reach it are large enough."""
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark the small transfers that lose most, where that is certainly half or more."""
     best = {}
-    for cases in by_size(context):
+    for cases in by_size(run):
         fastest = max(cases.values(), key=lambda one: one.median or 0.0)
         enough = min(size for size, one in cases.items() if (one.median or 0) >= NEARLY * (fastest.median or 0))
         best[cases[min(cases)].key] = (cases[min(cases)], fastest, enough)
     losses = most_lost([(small, fastest) for small, fastest, _ in best.values()], AT_LEAST)
-    return [_finding(context, loss, best[loss.slow.key][2]) for loss in losses]
+    return [_finding(run, loss, best[loss.slow.key][2]) for loss in losses]
 
 
-def by_size(context: Context) -> Iterator[dict[int, Summary]]:
+def by_size(run: Run) -> Iterator[dict[int, Summary]]:
     """Yield cases that are equal but for the size of their transfers, by that size."""
-    for group in groups(context, PARAMETER):
+    for group in groups(run, PARAMETER):
         yield {size_of(one): one for one in group.values()}
 
 
@@ -38,7 +39,7 @@ def size_of(one: Summary) -> int:
     return int(str(one.parameters[PARAMETER]))
 
 
-def _finding(context: Context, loss: Loss, enough: int) -> Finding:
+def _finding(run: Run, loss: Loss, enough: int) -> Finding:
     return Finding(
         code="small-transfers",
         severity="advice",
@@ -47,7 +48,7 @@ def _finding(context: Context, loss: Loss, enough: int) -> Finding:
             f"{written(loss.fast)}"
         ),
         where={**where(loss.slow), PARAMETER: size_of(loss.slow)},
-        evidence=context.evidence(loss.slow, loss.fast),
+        evidence=run.evidence(loss.slow, loss.fast),
         advice=(
             f"Read and write at least {units.size(enough)} at a time: gather small records in a buffer, or let "
             "collective access of MPI-IO gather them."

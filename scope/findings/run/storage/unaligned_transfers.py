@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.run.context import Context, written
+from scope.findings.results import Run
+from scope.findings.run.evidence import written
 from scope.findings.run.storage.file_cases import Loss, most_lost, where
 from scope.findings.run.storage.small_transfers import by_size, size_of
 from scope.statistics.summary import Summary
@@ -16,21 +17,21 @@ BLOCK_BYTES = 4096
 AT_LEAST = 0.1
 
 
-def find(context: Context) -> list[Finding]:
+def find(run: Run) -> list[Finding]:
     """Find for each benchmark the unaligned transfers that certainly lose most against smaller aligned ones."""
-    return [_finding(context, loss) for loss in most_lost(_beside_aligned(context), AT_LEAST)]
+    return [_finding(run, loss) for loss in most_lost(_beside_aligned(run), AT_LEAST)]
 
 
-def _beside_aligned(context: Context) -> Iterator[tuple[Summary, Summary]]:
+def _beside_aligned(run: Run) -> Iterator[tuple[Summary, Summary]]:
     """Yield cases of unaligned transfers, with the case of the next smaller aligned ones."""
-    for cases in by_size(context):
+    for cases in by_size(run):
         for size, one in cases.items():
             smaller = [other for other in cases if other < size and other % BLOCK_BYTES == 0]
             if size % BLOCK_BYTES and smaller:
                 yield one, cases[max(smaller)]
 
 
-def _finding(context: Context, loss: Loss) -> Finding:
+def _finding(run: Run, loss: Loss) -> Finding:
     return Finding(
         code="unaligned-transfers",
         severity="advice",
@@ -39,7 +40,7 @@ def _finding(context: Context, loss: Loss) -> Finding:
             f"{written(loss.slow)}; those of {units.size(size_of(loss.fast))} reach {written(loss.fast)}"
         ),
         where={**where(loss.slow), "transfer_bytes": size_of(loss.slow)},
-        evidence=[*context.evidence(loss.slow, loss.fast), Evidence(what="page", value=BLOCK_BYTES, unit="B")],
+        evidence=[*run.evidence(loss.slow, loss.fast), Evidence(what="page", value=BLOCK_BYTES, unit="B")],
         advice=(
             "Align records to blocks of the file system: pad them, or gather them until a multiple of "
             f"{BLOCK_BYTES} B is full."

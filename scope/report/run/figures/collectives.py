@@ -6,20 +6,21 @@ from collections.abc import Iterator
 
 from scope import units
 from scope.catalog.catalog import chosen
+from scope.findings.results import Run
 from scope.report.figure import Comparison, Figure, Plot, log_axis, origins, size_axis, table
-from scope.report.run.contents import Contents
 from scope.report.run.figures.curves import points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
 from scope.report.run.figures.side_by_side import Rows, beside
+from scope.report.run.results import results
 from scope.report.wording import count, definition, points_shown, sentence
 from scope.statistics.summary import Summary
 
 _PANELS = 3
 
 
-def figures(contents: Contents) -> Iterator[Figure | Comparison]:
+def figures(run: Run) -> Iterator[Figure | Comparison]:
     """Yield the times of all collectives on the most processes: by message size, and at a few sizes."""
-    lines = _lines(contents)
+    lines = _lines(run)
     if not lines:
         return
     group = [one for line in lines.values() for one in line]
@@ -31,21 +32,21 @@ def figures(contents: Contents) -> Iterator[Figure | Comparison]:
         )[:MOST_SERIES]
     )
     if long:
-        yield _by_size(contents, long, ranks)
-    sizes = sorted({_size(contents, one) for one in group})
-    common = [size for size in sizes if 2 * sum(_size(contents, one) == size for one in group) >= len(lines)]
+        yield _by_size(run, long, ranks)
+    sizes = sorted({_size(run, one) for one in group})
+    common = [size for size in sizes if 2 * sum(_size(run, one) == size for one in group) >= len(lines)]
     panels: list[Rows] = []
     for size in spread(common, _PANELS):
         rows = [
-            (contents.catalog[name].title, one)
+            (run.benchmarks[name].title, one)
             for name, line in lines.items()
             for one in line
-            if _size(contents, one) == size
+            if _size(run, one) == size
         ]
         panels.append((units.size(float(size)), sorted(rows, key=lambda row: row[1].median or 0.0)))
     if panels:
         yield beside(
-            contents,
+            run,
             panels,
             key="collectives-compared",
             title=f"Collectives compared, {count(ranks, 'process', 'processes')}",
@@ -54,21 +55,21 @@ def figures(contents: Contents) -> Iterator[Figure | Comparison]:
         )
 
 
-def _lines(contents: Contents) -> dict[str, list[Summary]]:
+def _lines(run: Run) -> dict[str, list[Summary]]:
     """Return the plain cases of each collective with a size, on the most processes that most of them have."""
     found: dict[str, list[Summary]] = {}
-    for benchmark in contents.catalog:
-        times = contents.catalog.time_metric(benchmark.name)
+    for benchmark in run.benchmarks:
+        times = run.benchmarks.time_metric(benchmark.name)
         if benchmark.level != "mpi" or not benchmark.routines or times is None:
             continue
         if benchmark.metric[times].definition != "global":
             continue
         plain = [
             one
-            for one in contents.results(benchmark.name)
+            for one in results(run, benchmark.name)
             if one.metric == times
             and one.transport == "default"
-            and contents.catalog.of_role(one.benchmark, one.parameters, "size")
+            and run.benchmarks.of_role(one.benchmark, one.parameters, "size")
             and chosen(benchmark, {}, one.parameters)
         ]
         if plain:
@@ -80,9 +81,7 @@ def _lines(contents: Contents) -> dict[str, list[Summary]]:
     ranks = max(number for number in counts if 2 * counts.count(number) >= most)
     kept = {name: [one for one in line if one.ranks == ranks] for name, line in found.items()}
     return {
-        name: sorted(_one_placement(line), key=lambda one: _size(contents, one))
-        for name, line in kept.items()
-        if line
+        name: sorted(_one_placement(line), key=lambda one: _size(run, one)) for name, line in kept.items() if line
     }
 
 
@@ -91,8 +90,8 @@ def _one_placement(line: list[Summary]) -> list[Summary]:
     return [one for one in line if one.placement == first]
 
 
-def _size(contents: Contents, one: Summary) -> int:
-    return contents.catalog.size(one.benchmark, one.parameters) or 0
+def _size(run: Run, one: Summary) -> int:
+    return run.benchmarks.size(one.benchmark, one.parameters) or 0
 
 
 def _timed(group: list[Summary]) -> str:
@@ -103,16 +102,16 @@ def _timed(group: list[Summary]) -> str:
     return sentence([definition(one) for one in definitions])
 
 
-def _by_size(contents: Contents, lines: dict[str, list[Summary]], ranks: int) -> Figure:
+def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
     group = [one for line in lines.values() for one in line]
-    xs = [float(_size(contents, one)) for one in group]
+    xs = [float(_size(run, one)) for one in group]
     traces: list[Plot] = []
     for slot, (name, line) in enumerate(lines.items()):
-        variable = next(iter(contents.catalog.of_role(name, line[0].parameters, "size")))
-        traces += points_and_band(line, variable, xs, slot, contents.catalog[name].title, [], True)
+        variable = next(iter(run.benchmarks.of_role(name, line[0].parameters, "size")))
+        traces += points_and_band(line, variable, xs, slot, run.benchmarks[name].title, [], True)
     ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
     variables = dict.fromkeys(
-        name for one in group for name in contents.catalog.of_role(one.benchmark, one.parameters, "size")
+        name for one in group for name in run.benchmarks.of_role(one.benchmark, one.parameters, "size")
     )
     return Figure(
         key="collectives-by-size",
@@ -120,7 +119,7 @@ def _by_size(contents: Contents, lines: dict[str, list[Summary]], ranks: int) ->
         caption=f"{points_shown(group, _timed(group), bands=True)}; lower is better.",
         traces=traces,
         layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis("time", ys, "s")},
-        table=table(group, ["benchmark", *variables], contents.catalog),
+        table=table(group, ["benchmark", *variables], run.benchmarks),
         origins=origins(group),
         wide=True,
     )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.report.figure import Figure, Plot, log_axis, number, whiskers
 from scope.report.run.applications import law, times
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import chosen_words
 from scope.statistics.estimate import Estimate
 
@@ -20,22 +20,22 @@ SLOTS = {"compute": 0, "communicate": 1, "idle": 8}
 FEWEST_COUNTS = 2
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a figure for each class, variant and transport on several numbers of processes."""
-    mine = [one for one in contents.models.applications if one.subject.benchmark == benchmark]
+    mine = [one for one in run.models.applications if one.subject.benchmark == benchmark]
     several = [one for one in mine if len(one.points) >= FEWEST_COUNTS]
     for index, one in enumerate(several):
-        yield _figure(contents, one, f"{benchmark}-computation-{index}")
+        yield _figure(run, one, f"{benchmark}-computation-{index}")
 
 
-def _figure(contents: Contents, one: Application, key: str) -> Figure:
+def _figure(run: Run, one: Application, key: str) -> Figure:
     counts = [point.ranks for point in one.points]
     parts = {name: _shown(one, metric) for name, metric in PARTS.items()}
     traces = [_points(name, points) for name, points in parts.items() if points]
     traces += [_law(one.computation_s, counts)] if one.computation_s else []
     seconds = [bounds.value for points in parts.values() for _, bounds in points]
-    words = chosen_words(one.subject, contents.catalog, ("ranks",))
-    models = contents.models.model_copy(update={"applications": [one]})
+    words = chosen_words(one.subject, run.benchmarks, ("ranks",))
+    models = run.models.model_copy(update={"applications": [one]})
     return Figure(
         key=key,
         title="Computation and communication" + (f", {words}" if words else ""),
@@ -51,7 +51,7 @@ def _figure(contents: Contents, one: Application, key: str) -> Figure:
             },
             "yaxis": log_axis("time", seconds, "s"),
         },
-        table=times(models, contents.catalog),
+        table=times(models, run.benchmarks),
         origins=[one.origin],
     )
 

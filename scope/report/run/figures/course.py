@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from scope import units
+from scope.findings.results import Run
 from scope.plan.case import Batch
 from scope.report.figure import Figure, Plot, Table, number
-from scope.report.run.contents import Contents
 from scope.samples.samples import Samples
 from scope.statistics.course import MEASURES, Course, Measure, seconds_of
 
@@ -24,12 +24,12 @@ Point = tuple[float, float]
 """Seconds since the begin of the run, and how many times as long as typical."""
 
 
-def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
+def figures(run: Run) -> Iterator[Figure]:
     """Yield the strip of a run whose course is known."""
-    course = contents.course
-    if course is None or not (course.moments or samples.sentinels):
+    course, samples = run.course, run.raw_samples
+    if not (course.moments or samples.sentinels):
         return
-    begin = contents.run.started_unix_s
+    begin = run.record.started_unix_s
     series: dict[str, list[Point]] = {
         "typical case": [(one.unix_s - begin, one.factor) for one in course.moments],
         **{f"sentinel, {measure}": _sentinel(samples, course, measure, begin) for measure in MEASURES},

@@ -8,6 +8,7 @@ from itertools import pairwise, zip_longest
 
 from scope import units
 from scope.catalog.catalog import Catalog
+from scope.findings.results import Run
 from scope.machine.machine import Machine
 from scope.models.fitting.fit import Breakpoint, Fit
 from scope.models.ladder.limit_lines import EXCHANGES, Limit
@@ -29,8 +30,8 @@ from scope.report.figure import (
     table,
 )
 from scope.report.order import level, varying
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import FEWEST_POINTS, panels, series, series_factors, spread, swept, values
+from scope.report.run.results import choice_key, results
 from scope.report.wording import definition, model, points_shown, sentence
 from scope.statistics.summary import Summary
 
@@ -48,18 +49,18 @@ _NOTE_ROW = 0.055
 """Height of a line of notes above a figure, as a share of the figure."""
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the metrics of a benchmark by size, split where too full; metrics of one panel stand side by side."""
-    usable = contents.results(benchmark)
+    usable = results(run, benchmark)
     columns = [
-        list(_panels(contents, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
+        list(_panels(run, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
         for name in dict.fromkeys(one.metric for one in usable)
     ]
     for row in zip_longest(*columns):
         yield from (figure for figure in row if figure is not None)
 
 
-def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figure]:
+def _panels(run: Run, group: list[Summary], key: str) -> Iterator[Figure]:
     """Yield the series with enough points; the others may have been swept over another parameter."""
     index = 0
     if level(group[0].benchmark) != "node":
@@ -74,22 +75,22 @@ def _panels(contents: Contents, group: list[Summary], key: str) -> Iterator[Figu
         if not long:
             return
         for part in panels(long, variable):
-            yield _figure(contents, part, variable, f"{key}-{index}", names)
+            yield _figure(run, part, variable, f"{key}-{index}", names)
             index += 1
         group = [one for line in lines if len(line) < FEWEST_POINTS for one in line]
 
 
-def _figure(contents: Contents, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
-    first, catalog = group[0], contents.catalog
+def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
+    first, catalog = group[0], run.benchmarks
     metric = catalog.metric_label(first.metric, first.benchmark)
     by = catalog.parameter_label(variable, first.benchmark)
     names = series_factors(group, variable)
-    lines = sorted(series(group, names), key=lambda line: contents.choice_key(line[0]))
+    lines = sorted(series(group, names), key=lambda line: choice_key(run.benchmarks, line[0]))
     xs = [float(one.parameters[variable]) for one in group]
     traces: list[Plot] = []
     drawn: list[Fit] = []
     for slot, line in enumerate(lines):
-        fits = _chosen_fits(contents.models.fits, line, variable)
+        fits = _chosen_fits(run.models.fits, line, variable)
         fit = next((one for one in fits if one.metric == first.metric), None)
         drawn += fits
         breaks = [one for each in fits for one in certain_breaks(each)]
@@ -98,13 +99,13 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
         )
         traces += [_fitted(fit, xs, slot)] if fit else []
     limits = (
-        list(_lines(contents.models.limits, group, xs, catalog)) or _limits(contents.models.ladders, group, xs)
+        list(_lines(run.models.limits, group, xs, catalog)) or _limits(run.models.ladders, group, xs)
         if variable == "message_bytes"
         else []
     )
     traces += limits
     shapes, annotations = _breaks(drawn, xs)
-    cache_shapes, cache_annotations = _caches(contents.machine, xs) if variable == "array_bytes" else ([], [])
+    cache_shapes, cache_annotations = _caches(run.machine, xs) if variable == "array_bytes" else ([], [])
     ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
     ys += [y for trace in limits for y in trace["y"]]
     title = f"{metric.capitalize()} by {by}"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.ladder.rung import Ladder
 from scope.report.figure import Figure, Plot, Table, log_axis, number
-from scope.report.run.contents import Contents
-from scope.samples.samples import CaseSamples, Floats, Samples
+from scope.samples.samples import CaseSamples, Floats
 from scope.statistics.summary import Summary
 from scope.statistics.values import seconds_behind
 
@@ -28,26 +28,26 @@ _FEWEST_SAMPLES = 10
 """Fewest samples of a distribution."""
 
 
-def figures(contents: Contents, samples: Samples) -> Iterator[Figure]:
+def figures(run: Run) -> Iterator[Figure]:
     """Yield the distribution of each selected case, one curve for each launch."""
-    cases = samples.by_case()
-    for index, (summary, reason) in enumerate(selected(contents)):
+    cases = run.raw_samples.by_case()
+    for index, (summary, reason) in enumerate(selected(run)):
         found = [(one.launch, _times(one, summary)) for one in cases.get(summary.samples_key, [])]
         launches = [(launch, times) for launch, times in found if times is not None]
         if launches:
             yield _figure(summary, reason, launches, f"distribution-{index}")
 
 
-def selected(contents: Contents) -> list[tuple[Summary, str]]:
+def selected(run: Run) -> list[tuple[Summary, str]]:
     """Choose cases by their statistics, each once, with the reason."""
     times = [
         one
-        for one in contents.headline
+        for one in run.statistics.primary
         if one.valid and one.unit == "s" and one.definition != "observed" and one.n >= _FEWEST_SAMPLES
     ]
     chosen: dict[str, tuple[Summary, str]] = {}
     for one in times:
-        if one.label in _rungs(contents.models.ladders) and len(chosen) < _FROM_LADDER:
+        if one.label in _rungs(run.models.ladders) and len(chosen) < _FROM_LADDER:
             chosen.setdefault(one.label, (one, "it stands on the ladder"))
     for reason, most, rank in _REASONS:
         left = [one for one in times if one.label not in chosen and rank(one) > 0]

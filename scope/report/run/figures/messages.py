@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import Standing
+from scope.findings.results import Run
 from scope.plan.case import transport_words
 from scope.report.figure import Figure, Plot, Table, log_axis, origins, shown, size_axis
-from scope.report.run.contents import Contents
 from scope.report.run.figures.curves import limit_line, points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS
+from scope.report.run.results import results
 from scope.report.wording import LAYERS, figure_heading, points_shown
 from scope.statistics.summary import Summary
 
@@ -20,7 +21,7 @@ _LAYERS = ("mpi", "frames", "network")
 """The library first: it is what programs use."""
 
 
-def figures(contents: Contents) -> Iterator[Figure]:
+def figures(run: Run) -> Iterator[Figure]:
     """Yield latency and bandwidth by message size: the network, the library and the limit."""
     for title, unit, metric, patterns in (
         ("Latency", "s", "latency_s", ("ping_pong",)),
@@ -29,24 +30,24 @@ def figures(contents: Contents) -> Iterator[Figure]:
         lines: dict[str, list[Summary]] = {}
         pattern: Pattern
         for pattern in patterns:  # type: ignore[assignment]
-            found = _lines(contents, pattern, unit)
+            found = _lines(run, pattern, unit)
             lines = lines or (found if any(name.startswith(LAYERS["mpi"]) for name in found) else {})
         if lines:
-            yield _figure(contents, lines, title, unit, metric)
+            yield _figure(run, lines, title, unit, metric)
 
 
-def _lines(contents: Contents, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
+def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
     """Return the lines of each layer by name, each in the order of its sizes, the longest first."""
     found: dict[str, dict[str, list[Summary]]] = {layer: defaultdict(list) for layer in _LAYERS}
     taken: set[object] = set()
     for layer in _LAYERS:
-        for place in contents.catalog.standing(pattern, layer):
-            for one in contents.results(place.benchmark.name):
+        for place in run.benchmarks.standing(pattern, layer):
+            for one in results(run, place.benchmark.name):
                 if one.unit == unit and one.ranks == 2 and place.holds(one.parameters) and one.key not in taken:
                     taken.add(one.key)
-                    found[layer][_name(contents, place, one)].append(one)
+                    found[layer][_name(run, place, one)].append(one)
     ordered = [
-        (name, sorted(line, key=lambda one: _size(contents, one)))
+        (name, sorted(line, key=lambda one: _size(run, one)))
         for layer in _LAYERS
         for name, line in sorted(found[layer].items(), key=lambda item: -len(item[1]))
         if len(line) >= FEWEST_POINTS
@@ -54,10 +55,10 @@ def _lines(contents: Contents, pattern: Pattern, unit: str) -> dict[str, list[Su
     return dict(ordered[:MOST_LINES])
 
 
-def _name(contents: Contents, place: Standing, one: Summary) -> str:
-    sizes = contents.catalog.of_role(one.benchmark, one.parameters, "size")
+def _name(run: Run, place: Standing, one: Summary) -> str:
+    sizes = run.benchmarks.of_role(one.benchmark, one.parameters, "size")
     kept = {name: value for name, value in one.parameters.items() if name not in sizes}
-    words = contents.catalog.differences(one.benchmark, kept)
+    words = run.benchmarks.differences(one.benchmark, kept)
     if place.rung.layer == "mpi":
         words = [LAYERS["mpi"], *words]
         words += [f"over {transport_words(one.transport)}"] if one.transport != "default" else []
@@ -66,22 +67,20 @@ def _name(contents: Contents, place: Standing, one: Summary) -> str:
     return ", ".join([" ".join(words), *one.placement.words])
 
 
-def _size(contents: Contents, one: Summary) -> int:
-    return contents.catalog.size(one.benchmark, one.parameters) or 0
+def _size(run: Run, one: Summary) -> int:
+    return run.benchmarks.size(one.benchmark, one.parameters) or 0
 
 
-def _figure(contents: Contents, lines: dict[str, list[Summary]], title: str, unit: str, metric: str) -> Figure:
+def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, metric: str) -> Figure:
     group = [one for line in lines.values() for one in line]
-    xs = [float(_size(contents, one)) for one in group]
+    xs = [float(_size(run, one)) for one in group]
     traces: list[Plot] = []
     for slot, (name, line) in enumerate(lines.items()):
-        variable = next(iter(contents.catalog.of_role(line[0].benchmark, line[0].parameters, "size")))
+        variable = next(iter(run.benchmarks.of_role(line[0].benchmark, line[0].parameters, "size")))
         traces += points_and_band(line, variable, xs, slot, name, [], True)
     drawn = {str(value) for one in group for value in one.parameters.values()}
     limits = [
-        limit_line(line, xs)
-        for line in contents.models.limits
-        if line.metric == metric and drawn & set(line.protocols)
+        limit_line(line, xs) for line in run.models.limits if line.metric == metric and drawn & set(line.protocols)
     ]
     traces += limits
     ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]

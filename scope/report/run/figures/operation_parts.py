@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.prediction.operation_parts import OperationParts
 from scope.report.figure import Figure, Table
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import chosen_words
 from scope.report.run.figures.stacked import bars, layout
 
@@ -16,12 +16,12 @@ _PARTS = {"messages": 0, "packing": 4, "first touch": 8, "rest": 1}
 _MOST_CASES = 24
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the parts of an operation on fresh buffers, with the ping-pong as reference."""
-    found = [one for one in contents.models.operations if one.subject.benchmark == benchmark][:_MOST_CASES]
+    found = [one for one in run.models.operations if one.subject.benchmark == benchmark][:_MOST_CASES]
     if not found:
         return
-    labels = [chosen_words(one.subject, contents.catalog) for one in found]
+    labels = [chosen_words(one.subject, run.benchmarks) for one in found]
     yield Figure(
         key=f"{benchmark}-parts",
         title="Parts of the time, with the ping-pong as reference",
@@ -49,7 +49,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
                 for one, label in zip(found, labels, strict=True)
             ],
         ),
-        origins=sorted({s.origin for s in contents.headline if s.benchmark == benchmark}),
+        origins=sorted({s.origin for s in run.statistics.primary if s.benchmark == benchmark}),
         wide=True,
     )
 

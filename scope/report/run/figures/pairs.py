@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.communication.pair_matrix import PairMatrix, Slow
 from scope.plan.case import transport_words
 from scope.report.figure import Figure, Plot, Table
-from scope.report.run.contents import Contents
 from scope.report.run.figures.heat import cells
 from scope.report.wording import count, sentence
 
@@ -26,9 +26,9 @@ _SIDE, _LOWEST, _HIGHEST = 30, 300, 720
 """Height of a cell and of the whole, in pixels."""
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a figure for each matrix of a benchmark."""
-    found = [one for one in contents.models.pairs if one.benchmark == benchmark]
+    found = [one for one in run.models.pairs if one.benchmark == benchmark]
     for index, matrix in enumerate(found):
         if len(matrix.names) >= _FEWEST and any(value for row in matrix.time_s for value in row):
             yield _figure(matrix, f"{benchmark}-matrix-{index}")

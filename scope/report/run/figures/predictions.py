@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope.catalog.catalog import Catalog
+from scope.findings.results import Run
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
 from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from scope.report.run.prediction_table import VALIDATED, summary, validated_row
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the validated predictions of a benchmark, a few in each figure."""
     held = [
         one
-        for one in contents.models.predictions
+        for one in run.models.predictions
         if one.subject.benchmark == benchmark and any(point.role == "validated" for point in one.points)
     ]
     for index in range(0, len(held), MOST_SERIES):
-        yield _figure(contents, held[index : index + MOST_SERIES], f"{benchmark}-predicted-{index // MOST_SERIES}")
+        yield _figure(run, held[index : index + MOST_SERIES], f"{benchmark}-predicted-{index // MOST_SERIES}")
 
 
-def _figure(contents: Contents, held: list[Prediction], key: str) -> Figure:
+def _figure(run: Run, held: list[Prediction], key: str) -> Figure:
     points = [(one, point) for one in held for point in one.points if point.measured_total_s is not None]
     measured = [point.measured_total_s.value for _, point in points if point.measured_total_s]
     values = [*measured, *(point.total_s.value for _, point in points)]
-    catalog = contents.catalog
-    ran = {one.origin for one in contents.headline if one.benchmark == held[0].subject.benchmark}
+    catalog = run.benchmarks
+    ran = {one.origin for one in run.statistics.primary if one.benchmark == held[0].subject.benchmark}
     errors = " ".join(f"{_name(one, catalog).capitalize()}: {summary(one)}." for one in held)
     return Figure(
         key=key,

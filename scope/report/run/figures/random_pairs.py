@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.communication.pair_matrix import Slow
 from scope.models.communication.random_pairs import Attribute, RandomPairs
 from scope.plan.case import transport_words
 from scope.report.figure import Figure, Plot, Table
-from scope.report.run.contents import Contents
 from scope.report.run.figures.heat import cells
 from scope.report.wording import count, sentence
 
@@ -25,9 +25,9 @@ _CELL, _LOWEST, _HIGHEST = 4, 260, 900
 """Height of a row and of the whole, in pixels."""
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the maps of each sample of a benchmark."""
-    for index, sample in enumerate(contents.models.random_pairs):
+    for index, sample in enumerate(run.models.random_pairs):
         if sample.benchmark != benchmark or sample.typical_s is None:
             continue
         yield _hosts(sample, f"{benchmark}-hosts-{index}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scope.findings.results import Run
 from scope.models.fitting.fit import Fit
 from scope.report.figure import (
     Figure,
@@ -18,8 +19,8 @@ from scope.report.figure import (
     whiskers,
 )
 from scope.report.order import level, varying
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
+from scope.report.run.results import results
 from scope.report.wording import definition, points_shown
 from scope.statistics.summary import Summary
 
@@ -28,11 +29,11 @@ LEVELS = ("mpi", "operation", "algorithm", "application", "storage")
 _SIZES = 4
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the times of a benchmark by number of ranks, where there are at least two."""
     if level(benchmark) not in LEVELS:
         return
-    times = [one for one in contents.results(benchmark) if one.unit == "s"]
+    times = [one for one in results(run, benchmark) if one.unit == "s"]
     for name in dict.fromkeys(one.metric for one in times):
         group = [one for one in times if one.metric == name]
         if len(values(group, "ranks")) < 2:
@@ -45,22 +46,22 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         for index, part in enumerate(panels(group, "ranks") if group else []):
             same = varying(part)[1]
             apart = [
-                label(contents.catalog, benchmark, factor, same[factor])
+                label(run.benchmarks, benchmark, factor, same[factor])
                 for factor in series_factors(group, "ranks")
                 if factor in same
             ]
-            yield _figure(contents, part, f"{benchmark}-{name}-ranks-{index}", apart)
+            yield _figure(run, part, f"{benchmark}-{name}-ranks-{index}", apart)
 
 
-def _figure(contents: Contents, group: list[Summary], key: str, apart: list[str]) -> Figure:
-    first, catalog = group[0], contents.catalog
+def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figure:
+    first, catalog = group[0], run.benchmarks
     metric = catalog.metric_label(first.metric, first.benchmark)
     names = series_factors(group, "ranks")
     traces: list[Plot] = []
     fits: list[Fit] = []
     for slot, line in enumerate(series(group, names)[:MOST_SERIES]):
         name = series_name(line[0], names, catalog, metric)
-        fit = _chosen_fit(contents.models.fits, line[0])
+        fit = _chosen_fit(run.models.fits, line[0])
         fits += [fit] if fit else []
         traces.append(_points(line, slot, name, joined=fit is None))
         traces += [_fitted(fit, slot)] if fit else []

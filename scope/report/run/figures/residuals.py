@@ -6,24 +6,22 @@ from collections.abc import Iterator, Sequence
 
 from scope import units
 from scope.catalog.catalog import Catalog
+from scope.findings.results import Run
 from scope.models.fitting.fit import Fit, NotFitted, Point, Variable
 from scope.report.figure import Figure, Plot, Table, count_axis, number, place, size_axis
-from scope.report.run.contents import Contents
 from scope.report.wording import model
 
 _MOST = 8
 """Series in a figure."""
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the relative residuals of the chosen fits of a benchmark, a few in each figure."""
-    mine = [
-        fit for fit in contents.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark
-    ]
+    mine = [fit for fit in run.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark]
     for variable in dict.fromkeys(fit.variable for fit in mine):
-        parts = _parts([fit for fit in mine if fit.variable == variable], contents.catalog)
+        parts = _parts([fit for fit in mine if fit.variable == variable], run.benchmarks)
         for index, part in enumerate(parts):
-            yield _figure(contents, part, variable, f"residuals-{benchmark}-{variable}-{index}")
+            yield _figure(run, part, variable, f"residuals-{benchmark}-{variable}-{index}")
 
 
 def _parts(fits: Sequence[Fit], catalog: Catalog) -> list[list[Fit]]:
@@ -36,14 +34,14 @@ def _parts(fits: Sequence[Fit], catalog: Catalog) -> list[list[Fit]]:
     return parts
 
 
-def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
+def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
     xs = [point.x for fit in fits for point in fit.points]
     sizes = variable in ("message_bytes", "message_bytes_and_ranks")
-    by = variable_label(contents.catalog, fits[0], "message_bytes" if sizes else variable)
+    by = variable_label(run.benchmarks, fits[0], "message_bytes" if sizes else variable)
     axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
-    drawn = _series(fits, contents.catalog)
+    drawn = _series(fits, run.benchmarks)
     drawn = drawn[:: -(-len(drawn) // _MOST)]
-    found = {one.origin for one in contents.summaries if one.benchmark in {fit.subject.benchmark for fit in fits}}
+    found = {one.origin for one in run.statistics if one.benchmark in {fit.subject.benchmark for fit in fits}}
     return Figure(
         key=key,
         title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
@@ -56,7 +54,7 @@ def _figure(contents: Contents, fits: Sequence[Fit], variable: Variable, key: st
         },
         table=Table(
             ["case", "model", by, "measured", "fitted"],
-            [_row(fit, point, sizes, contents.catalog) for fit in fits for point in fit.points],
+            [_row(fit, point, sizes, run.benchmarks) for fit in fits for point in fit.points],
         ),
         origins=sorted(found),
     )

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT
+from scope.findings.results import Run
 from scope.report.figure import Figure, Plot, Table, log_axis, number, origins, shown
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES
+from scope.report.run.results import has_default_problem, results
 from scope.statistics.summary import Summary
 
 _ROOM = 2.0
@@ -20,10 +21,10 @@ Point = tuple[float, Summary]
 """Operations per byte, and the rate."""
 
 
-def figures(contents: Contents) -> Iterator[Figure]:
+def figures(run: Run) -> Iterator[Figure]:
     """Yield the roofline of one process where its roof and points under it were measured."""
-    peak, memory = _best(contents, "arithmetic", "flop/s"), _memory(contents)
-    lines = _lines(contents)
+    peak, memory = _best(run, "arithmetic", "flop/s"), _memory(run)
+    lines = _lines(run)
     if peak is None or memory is None or not lines:
         return
     top, slope = peak.median or 0.0, memory.median or 0.0
@@ -74,48 +75,48 @@ def _points(name: str, line: list[Point], slot: int) -> Plot:
     }
 
 
-def _lines(contents: Contents) -> dict[str, list[Point]]:
+def _lines(run: Run) -> dict[str, list[Point]]:
     """Return the cases on one process whose declared work has both operations and bytes, by benchmark."""
     found: dict[str, list[Point]] = defaultdict(list)
-    for benchmark in contents.catalog:
+    for benchmark in run.benchmarks:
         if benchmark.level != "node":
             continue
-        results = [one for one in contents.results(benchmark.name) if one.ranks == 1]
-        moved = {one.key: one.median for one in results if _quantity(contents, one) == "bytes"}
-        for one in results:
-            if _quantity(contents, one) == "flops" and moved.get(one.key):
+        alone = [one for one in results(run, benchmark.name) if one.ranks == 1]
+        moved = {one.key: one.median for one in alone if _quantity(run, one) == "bytes"}
+        for one in alone:
+            if _quantity(run, one) == "flops" and moved.get(one.key):
                 found[benchmark.title].append(((one.median or 0.0) / (moved[one.key] or 1.0), one))
     longest = sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_SERIES]
     return dict(longest)
 
 
-def _quantity(contents: Contents, one: Summary) -> str:
-    declared = contents.catalog.metric(one.benchmark, one.metric)
+def _quantity(run: Run, one: Summary) -> str:
+    declared = run.benchmarks.metric(one.benchmark, one.metric)
     return declared.quantity if declared else ""
 
 
-def _best(contents: Contents, pattern: Pattern, unit: str) -> Summary | None:
-    return max(_limits(contents, pattern, unit), key=lambda one: one.median or 0.0, default=None)
+def _best(run: Run, pattern: Pattern, unit: str) -> Summary | None:
+    return max(_limits(run, pattern, unit), key=lambda one: one.median or 0.0, default=None)
 
 
-def _memory(contents: Contents) -> Summary | None:
+def _memory(run: Run) -> Summary | None:
     """Return the rate of the largest arrays: smaller ones may be in a cache."""
     return max(
-        _limits(contents, "memory", "B/s"),
-        key=lambda one: (contents.catalog.size(one.benchmark, one.parameters) or 0, one.median or 0.0),
+        _limits(run, "memory", "B/s"),
+        key=lambda one: (run.benchmarks.size(one.benchmark, one.parameters) or 0, one.median or 0.0),
         default=None,
     )
 
 
-def _limits(contents: Contents, pattern: Pattern, unit: str) -> list[Summary]:
+def _limits(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
     """Return the limits of one process, with the default precision and other choices of the problem."""
     return [
         one
-        for place in contents.catalog.standing(pattern, LIMIT)
-        for one in contents.results(place.benchmark.name)
+        for place in run.benchmarks.standing(pattern, LIMIT)
+        for one in results(run, place.benchmark.name)
         if one.ranks == 1
         and one.unit == unit
         and place.shows(one.metric)
         and place.holds(one.parameters)
-        and (pattern == "memory" or contents.has_default_problem(one))
+        and (pattern == "memory" or has_default_problem(run.benchmarks, one))
     ]

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.scaling.saturation import Saturation
 from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from scope.statistics.estimate import Estimate
 
 COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the ways to access files by a benchmark, those on the most numbers of processes first."""
     kinds: dict[str, list[Saturation]] = defaultdict(list)
-    for one in contents.models.saturations:
+    for one in run.models.saturations:
         if one.subject.benchmark == benchmark:
             kinds[one.origin].append(one)
     for origin, group in kinds.items():
@@ -30,12 +30,12 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         drawn = ordered[:MOST_SERIES]
         yield Figure(
             key=f"{benchmark}-saturation-{origin}",
-            title=f"{contents.catalog[benchmark].title}: bandwidth over processes",
+            title=f"{run.benchmarks[benchmark].title}: bandwidth over processes",
             caption=(
                 "All processes together. Lines: B(p) = p n / (c + p s); c is each process's own time, "
                 "s that of the part that all share."
             ),
-            traces=[trace for slot, one in enumerate(drawn) for trace in _traces(contents, one, slot)],
+            traces=[trace for slot, one in enumerate(drawn) for trace in _traces(run, one, slot)],
             layout={
                 "xaxis": {
                     "title": {"text": "processes"},
@@ -49,7 +49,7 @@ def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
         )
 
 
-def _traces(contents: Contents, one: Saturation, slot: int) -> Iterator[Plot]:
+def _traces(run: Run, one: Saturation, slot: int) -> Iterator[Plot]:
     points = one.points
     rates = [point.bytes_per_s for point in points]
     yield {
@@ -60,7 +60,7 @@ def _traces(contents: Contents, one: Saturation, slot: int) -> Iterator[Plot]:
         "error_y": whiskers((rate.value, rate.low, rate.high) for rate in rates),
         "text": [f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
         "hovertemplate": "%{text}",
-        "name": chosen_words(one.subject, contents.catalog, ("ranks",)) or "measured",
+        "name": chosen_words(one.subject, run.benchmarks, ("ranks",)) or "measured",
         "meta": {"slot": slot, "role": "points"},
     }
     if one.alone_bytes_per_s and one.saturated_bytes_per_s:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from scope.catalog.benchmark import Value
+from scope.findings.results import Run
 from scope.plan.case import transport_words
 from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
 from scope.report.order import case_key, factors, level
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series_factors, spread, swept, values
 from scope.report.run.figures.ranks import LEVELS
+from scope.report.run.results import choice_key, results
 from scope.report.wording import definition, points_shown
 from scope.statistics.summary import Summary
 
@@ -24,9 +26,9 @@ Row = tuple[str, Summary]
 Rows = tuple[str, list[Row]]
 
 
-def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
+def choices(run: Run, benchmark: str) -> Iterator[Comparison]:
     """Yield the first metric of a benchmark by a parameter of three or more choices, at four sizes."""
-    usable = contents.results(benchmark)
+    usable = results(run, benchmark)
     main = next((one.metric for one in usable), None)
     times = [one for one in usable if one.metric == main]
     variable = swept(times)
@@ -44,17 +46,17 @@ def choices(contents: Contents, benchmark: str) -> Iterator[Comparison]:
         group = [one for one in times if one.transport == transport]
         if len(values(group, most)) >= _FEWEST_CHOICES:
             yield _at_sizes(
-                contents,
+                run,
                 group,
                 variable,
                 f"{benchmark}-choices-{transport}",
-                f"{_words(contents, benchmark, most)} compared",
+                f"{_words(run, benchmark, most)} compared",
             )
 
 
-def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
+def definitions(run: Run, benchmark: str) -> Iterator[Comparison]:
     """Yield all definitions of time of a collective side by side, on the most ranks, at four sizes."""
-    mine = [one for one in contents.summaries if one.benchmark == benchmark and one.valid and one.median]
+    mine = [one for one in run.statistics if one.benchmark == benchmark and one.valid and one.median]
     times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
     if len({one.definition for one in times}) < _FEWEST_CHOICES:
         return
@@ -72,11 +74,9 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
             for one in group
             if variable is None or one.parameters[variable] == size
         ]
-        panels.append(
-            ("" if size is None or variable is None else _size(contents, benchmark, variable, size), rows)
-        )
+        panels.append(("" if size is None or variable is None else _size(run, benchmark, variable, size), rows))
     yield beside(
-        contents,
+        run,
         panels,
         key=f"{benchmark}-definitions",
         title=f"Definitions of time, {ranks} ranks",
@@ -86,40 +86,40 @@ def definitions(contents: Contents, benchmark: str) -> Iterator[Comparison]:
     )
 
 
-def singles(contents: Contents, benchmark: str) -> Iterator[Comparison]:
+def singles(run: Run, benchmark: str) -> Iterator[Comparison]:
     """Yield each metric of a benchmark that was not swept, a row for each case."""
-    usable = contents.results(benchmark)
+    usable = results(run, benchmark)
     for name in dict.fromkeys(one.metric for one in usable):
-        group = sorted((one for one in usable if one.metric == name), key=contents.choice_key)
+        group = sorted((one for one in usable if one.metric == name), key=partial(choice_key, run.benchmarks))
         against_ranks = len(values(group, "ranks")) > 1 and group[0].unit == "s" and level(benchmark) in LEVELS
-        alone = len(group) == 1 and any(definitions(contents, benchmark))
+        alone = len(group) == 1 and any(definitions(run, benchmark))
         if swept(group) is not None or against_ranks or alone:
             continue
         names = series_factors(group, None)
-        rows = [(series_name(one, names, contents.catalog, benchmark), one) for one in group[:_MOST_ROWS]]
+        rows = [(series_name(one, names, run.benchmarks, benchmark), one) for one in group[:_MOST_ROWS]]
         better = "higher" if group[0].better == "higher" else "lower"
         yield beside(
-            contents,
+            run,
             [("", rows)],
             key=f"{benchmark}-{name}",
-            title=contents.catalog.metric_label(name, benchmark).capitalize(),
+            title=run.benchmarks.metric_label(name, benchmark).capitalize(),
             caption=f"{points_shown(group, definition(group[0].definition))}; {better} is better.",
             names=names,
             wide=len(rows) > _HALF_ROWS,
         )
 
 
-def _at_sizes(contents: Contents, group: list[Summary], variable: str, key: str, what: str) -> Comparison:
+def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str) -> Comparison:
     names = series_factors(group, variable)
-    ordered = sorted(sorted(group, key=case_key), key=contents.choice_key)
+    ordered = sorted(sorted(group, key=case_key), key=partial(choice_key, run.benchmarks))
     panels: list[Rows] = []
     for size in spread(_common(group, variable), _PANELS):
         rows = [one for one in ordered if one.parameters[variable] == size]
-        head = _size(contents, group[0].benchmark, variable, size)
-        panels.append((head, [(series_name(one, names, contents.catalog, ""), one) for one in rows]))
+        head = _size(run, group[0].benchmark, variable, size)
+        panels.append((head, [(series_name(one, names, run.benchmarks, ""), one) for one in rows]))
     transport = group[0].transport
     return beside(
-        contents,
+        run,
         panels,
         key=key,
         title=what.capitalize() + ("" if transport == "default" else f", {transport_words(transport)}"),
@@ -138,7 +138,7 @@ def _common(group: list[Summary], variable: str) -> list[Value]:
 
 
 def beside(
-    contents: Contents,
+    run: Run,
     panels: Sequence[Rows],
     key: str,
     title: str,
@@ -154,7 +154,7 @@ def beside(
         title=title,
         caption=caption,
         panels=[Panel(head, _marks(rows)) for head, rows in panels if rows],
-        table=table(summaries, names, contents.catalog, with_definition),
+        table=table(summaries, names, run.benchmarks, with_definition),
         origins=origins(summaries),
         wide=wide,
     )
@@ -178,10 +178,10 @@ def _marks(rows: Sequence[Row]) -> list[Mark]:
     ]
 
 
-def _size(contents: Contents, benchmark: str, variable: str, value: Value) -> str:
-    return label(contents.catalog, benchmark, variable, value)
+def _size(run: Run, benchmark: str, variable: str, value: Value) -> str:
+    return label(run.benchmarks, benchmark, variable, value)
 
 
-def _words(contents: Contents, benchmark: str, name: str) -> str:
+def _words(run: Run, benchmark: str, name: str) -> str:
     known = {"mode": "send modes", "blocks": "divisions into blocks", "call": "calls", "wait": "ways of waiting"}
-    return known.get(name, contents.catalog.parameter_label(name, benchmark) + "s")
+    return known.get(name, run.benchmarks.parameter_label(name, benchmark) + "s")

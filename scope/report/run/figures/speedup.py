@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.scaling.amdahl import Amdahl
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.plan.case import transport_words
 from scope.report.figure import Comparison, Figure, Mark, Panel, Plot, Table, number, whiskers
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from scope.report.run.prediction_table import grid_words
 from scope.report.validity import MIXED
@@ -23,24 +23,24 @@ LAW = ["serial share", "critical number", "most cost-effective number"]
 """Properties of all points of a size."""
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield a figure for each variant of a program with times of one process and of several."""
     kinds: dict[str, list[Speedup]] = defaultdict(list)
-    for one in contents.models.speedups:
+    for one in run.models.speedups:
         if one.subject.benchmark == benchmark and one.sequential_baseline:
-            sizes = contents.catalog.of_role(benchmark, one.subject.parameters, "size") if one.size else {}
-            kinds[chosen_words(one.subject, contents.catalog, (*sizes, "ranks")) + f" ({one.origin})"].append(one)
+            sizes = run.benchmarks.of_role(benchmark, one.subject.parameters, "size") if one.size else {}
+            kinds[chosen_words(one.subject, run.benchmarks, (*sizes, "ranks")) + f" ({one.origin})"].append(one)
     for index, (kind, group) in enumerate(kinds.items()):
         name = kind.removesuffix(" (measured)").strip()
-        title = ", ".join(filter(None, [contents.catalog[benchmark].title, name]))
+        title = ", ".join(filter(None, [run.benchmarks[benchmark].title, name]))
         yield _figure(sorted(group, key=lambda one: one.size), title, f"{benchmark}-speedup-{index}")
 
 
-def compared(contents: Contents) -> Iterator[Comparison]:
+def compared(run: Run) -> Iterator[Comparison]:
     """Yield the speed-ups of all programs on their largest number of processes, a panel for each number."""
     panels: dict[int, list[Mark]] = defaultdict(list)
     rows: list[list[str]] = []
-    for one in contents.models.speedups:
+    for one in run.models.speedups:
         point = one.points[-1] if one.points else None
         if point is None or point.speedup is None or point.ranks < 2:
             continue
@@ -48,7 +48,7 @@ def compared(contents: Contents) -> Iterator[Comparison]:
         low, high = (bounds.value if bound is None else bound for bound in (bounds.low, bounds.high))
         panels[point.ranks].append(
             Mark(
-                contents.catalog.described(one.subject.benchmark, one.subject.parameters)
+                run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
                 + ("" if one.subject.transport == "default" else f", {transport_words(one.subject.transport)}"),
                 f"{_figure_of(bounds)}{MIXED if bounds.mixes_states else ''}",
                 *(round(100 * min(1.0, max(0.0, value) / ideal), 2) for value in (low, bounds.value, high)),
@@ -66,7 +66,7 @@ def compared(contents: Contents) -> Iterator[Comparison]:
                 for number, marks in sorted(panels.items())
             ],
             table=Table(["case", "speed-up", "efficiency"], rows),
-            origins=sorted({one.origin for one in contents.models.speedups}),
+            origins=sorted({one.origin for one in run.models.speedups}),
         )
 
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from scope import units
+from scope.findings.results import Run
 from scope.models.fitting.fit import Fit
 from scope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, shown, table, tick
 from scope.report.order import level, varying
-from scope.report.run.contents import Contents
 from scope.report.run.figures.grouping import series, series_factors, swept, values
 from scope.report.run.figures.heat import cells, scale
+from scope.report.run.results import choice_key, results
 from scope.report.wording import definition, model
 from scope.statistics.summary import Summary
 
@@ -25,37 +26,35 @@ Grid = dict[tuple[float, int], Summary]
 """Summaries by size and number of processes."""
 
 
-def figures(contents: Contents, benchmark: str) -> Iterator[Figure]:
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the time of each variant that was swept over both."""
     if level(benchmark) not in _LEVELS:
         return
-    usable = [one for one in contents.results(benchmark) if one.unit == "s"]
+    usable = [one for one in results(run, benchmark) if one.unit == "s"]
     for name in dict.fromkeys(one.metric for one in usable):
         times = [one for one in usable if one.metric == name]
         variable = swept(times)
         if variable is None:
             continue
         factors = [factor for factor in series_factors(times, variable) if factor != "ranks"]
-        groups = sorted(series(times, factors), key=lambda group: contents.choice_key(group[0]))
+        groups = sorted(series(times, factors), key=lambda group: choice_key(run.benchmarks, group[0]))
         for index, group in enumerate(groups):
             if min(len(values(group, variable)), len(values(group, "ranks"))) >= _FEWEST:
                 same = varying(group)[1]
                 apart = [
-                    label(contents.catalog, benchmark, factor, same[factor])
-                    for factor in factors
-                    if factor in same
+                    label(run.benchmarks, benchmark, factor, same[factor]) for factor in factors if factor in same
                 ]
-                yield _figure(contents, group, variable, f"{benchmark}-{name}-surface-{index}", apart)
+                yield _figure(run, group, variable, f"{benchmark}-{name}-surface-{index}", apart)
 
 
-def _figure(contents: Contents, group: list[Summary], variable: str, key: str, apart: list[str]) -> Figure:
-    first, catalog = group[0], contents.catalog
+def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list[str]) -> Figure:
+    first, catalog = group[0], run.benchmarks
     metric = catalog.metric_label(first.metric, first.benchmark)
     by = catalog.parameter_label(variable, first.benchmark)
     sizes = [float(value) for value in values(group, variable)]
     counts = [int(value) for value in values(group, "ranks")]
     grid = {(float(one.parameters[variable]), one.ranks): one for one in group}
-    fit = _chosen_fit(contents.models.fits, group, variable)
+    fit = _chosen_fit(run.models.fits, group, variable)
     fitted = {(point.x, point.ranks or 0): point.fitted for point in fit.points} if fit else {}
     ticks = [units.parameter(variable, value) for value in values(group, variable)]
     return Figure(
@@ -74,7 +73,7 @@ def _figure(contents: Contents, group: list[Summary], variable: str, key: str, a
             "yaxis": places("processes", range(len(counts)), [str(count) for count in counts]),
         },
         surface=_surface(grid, sizes, counts, fitted, ticks, variable, by),
-        table=table(group, ["ranks", variable], contents.catalog),
+        table=table(group, ["ranks", variable], run.benchmarks),
         origins=origins(group),
     )
 

@@ -1,0 +1,1 @@
+"""Runs that are kept: packed, in a repository, with their history, as a site or behind a server."""

@@ -1,0 +1,1 @@
+"""`scope compare --measure`: two sides, measured interleaved."""

@@ -1,0 +1,1 @@
+"""`scope reproduce`: published experiments, repeated here."""

@@ -1,0 +1,1 @@
+"""`scope run`: a run begun or resumed, measured, submitted as a job or as many."""

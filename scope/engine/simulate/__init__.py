@@ -1,0 +1,1 @@
+"""`scope simulate`: a run again, in a simulator."""

@@ -1,0 +1,1 @@
+"""`scope tune`: settings of LINPACK, BLAS libraries and storage, searched by measuring."""
