@@ -27,11 +27,10 @@ class Json {
   template <class Integer>
     requires std::is_integral_v<Integer>
   void value(Integer number) {
-    if constexpr (std::is_same_v<Integer, bool>) {
+    if constexpr (std::is_same_v<Integer, bool>)
       raw(number ? "true" : "false");
-    } else {
+    else
       raw(std::to_string(number));
-    }
   }
   template <class Item>
   void value(const std::vector<Item>& items) {

@@ -81,10 +81,8 @@ int Endpoint::bind(fid_t bound, std::uint64_t flags) {
       counter->endpoints.push_back(this);
       return 0;
     }
-    case FI_CLASS_EQ:
-      return 0;
-    default:
-      return -FI_EINVAL;
+    case FI_CLASS_EQ: return 0;
+    default: return -FI_EINVAL;
   }
 }
 
@@ -254,8 +252,7 @@ int control_endpoint(fid* id, int command, void* argument) {
     const Guard guard(endpoint.domain.lock);
     auto* flags = static_cast<std::uint64_t*>(argument);
     switch (command) {
-      case FI_ENABLE:
-        return endpoint.enable();
+      case FI_ENABLE: return endpoint.enable();
       case FI_GETOPSFLAG:
         *flags = *flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags;
         return 0;
@@ -263,8 +260,7 @@ int control_endpoint(fid* id, int command, void* argument) {
         (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) =
             *flags & ~(FI_TRANSMIT | FI_RECV);
         return 0;
-      default:
-        return -FI_ENOSYS;
+      default: return -FI_ENOSYS;
     }
   });
 }

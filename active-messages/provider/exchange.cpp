@@ -85,12 +85,9 @@ Done done_of(const Send& send) {
 
 int error_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::done:
-      return 0;
-    case Outcome::again:
-      return -FI_EAGAIN;
-    default:
-      return -FI_EHOSTDOWN;
+    case Outcome::done: return 0;
+    case Outcome::again: return -FI_EAGAIN;
+    default: return -FI_EHOSTDOWN;
   }
 }
 

@@ -279,9 +279,7 @@ class SharedMemory final : public Channel {
         ++received_;
         sink.deliver(in.peer, {record.head.handler, record.header, record.payload});
         return true;
-      case piece_record:
-        copy(record, sink);
-        return true;
+      case piece_record: copy(record, sink); return true;
       case end_record:
         ++in.requests;
         ++received_;
@@ -298,9 +296,7 @@ class SharedMemory final : public Channel {
         sink.deliver(in.peer, message);
         return true;
       }
-      default:
-        ++damaged_;
-        return true;
+      default: ++damaged_; return true;
     }
   }
 

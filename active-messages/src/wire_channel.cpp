@@ -331,8 +331,7 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
       acknowledge(sink, remote, false);
       bury(sink, remote, true, "has left");
       break;
-    default:
-      break;
+    default: break;
   }
 }
 

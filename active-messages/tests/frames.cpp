@@ -21,14 +21,9 @@ class Attacker {
                       ? noise()
                       : medium_.recorded[below(medium_.recorded.size())];
     switch (below(6)) {
-      case 0:
-        break;  // repeated as it was
-      case 1:
-        frame.resize(below(frame.size() + 1));
-        break;
-      case 2:
-        frame.resize(frame.size() + below(2000), static_cast<std::byte>(below(256)));
-        break;
+      case 0: break;  // repeated as it was
+      case 1: frame.resize(below(frame.size() + 1)); break;
+      case 2: frame.resize(frame.size() + below(2000), static_cast<std::byte>(below(256))); break;
       case 3:
         for (std::size_t flips = 1 + below(4); flips > 0 && !frame.empty(); --flips)
           frame[below(frame.size())] ^= static_cast<std::byte>(1 + below(255));

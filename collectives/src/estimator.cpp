@@ -243,12 +243,8 @@ class Walk {
           current_[rank] = -1;
           break;
         }
-        case Action::start_send:
-          walker.posted.push_back({post_send(rank, step), false, false});
-          break;
-        case Action::start_receive:
-          walker.posted.push_back({post_receive(rank, step), true, false});
-          break;
+        case Action::start_send: walker.posted.push_back({post_send(rank, step), false, false}); break;
+        case Action::start_receive: walker.posted.push_back({post_receive(rank, step), true, false}); break;
         case Action::wait: {
           Posted& posted = walker.posted[step.to];
           if (!posted.done && blocks(rank, posted.message, posted.incoming)) return;
@@ -262,12 +258,8 @@ class Walk {
             posted.done = true;
           }
           break;
-        case Action::copy:
-          walker.now += step.count * unit_bytes_ / copy_bytes_per_s;
-          break;
-        case Action::combine:
-          walker.now += step.count * unit_bytes_ / combine_bytes_per_s;
-          break;
+        case Action::copy: walker.now += step.count * unit_bytes_ / copy_bytes_per_s; break;
+        case Action::combine: walker.now += step.count * unit_bytes_ / combine_bytes_per_s; break;
       }
     }
     walker.finished = true;
@@ -446,22 +438,14 @@ Crossing crossing(const Problem& problem, const std::vector<int>& inside) {
   if (here == 0 || away == 0) return {};
   const bool root = std::find(inside.begin(), inside.end(), problem.root) != inside.end();
   switch (problem.operation) {
-    case Operation::broadcast:
-      return root ? Crossing{0, message} : Crossing{message, 0};
-    case Operation::reduce:
-      return root ? Crossing{message, 0} : Crossing{0, message};
-    case Operation::allreduce:
-      return {message, message};
-    case Operation::barrier:
-      return {};
-    case Operation::gather:
-      return root ? Crossing{away * message, 0} : Crossing{0, here * message};
-    case Operation::scatter:
-      return root ? Crossing{0, away * message} : Crossing{here * message, 0};
-    case Operation::allgather:
-      return {away * message, here * message};
-    case Operation::alltoall:
-      return {here * away * message, here * away * message};
+    case Operation::broadcast: return root ? Crossing{0, message} : Crossing{message, 0};
+    case Operation::reduce: return root ? Crossing{message, 0} : Crossing{0, message};
+    case Operation::allreduce: return {message, message};
+    case Operation::barrier: return {};
+    case Operation::gather: return root ? Crossing{away * message, 0} : Crossing{0, here * message};
+    case Operation::scatter: return root ? Crossing{0, away * message} : Crossing{here * message, 0};
+    case Operation::allgather: return {away * message, here * message};
+    case Operation::alltoall: return {here * away * message, here * away * message};
   }
   return {};
 }

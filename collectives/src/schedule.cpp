@@ -12,14 +12,10 @@ const char* name_of(Operation operation) {
 
 const char* name_of(Shape shape) {
   switch (shape) {
-    case Shape::chain:
-      return "chain";
-    case Shape::tail:
-      return "tail";
-    case Shape::binomial:
-      return "binomial";
-    case Shape::star:
-      return "star";
+    case Shape::chain: return "chain";
+    case Shape::tail: return "tail";
+    case Shape::binomial: return "binomial";
+    case Shape::star: return "star";
   }
   return "";
 }

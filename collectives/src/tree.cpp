@@ -58,11 +58,10 @@ Branch led_by(Branch branch, int root) {
 namespace {
 
 void collect_clusters(const Branch& branch, std::vector<Branch>& found) {
-  if (branch.cluster || branch.host || branch.parts.empty()) {
+  if (branch.cluster || branch.host || branch.parts.empty())
     found.push_back(branch);
-  } else {
+  else
     for (const Branch& part : branch.parts) collect_clusters(part, found);
-  }
 }
 
 std::vector<int> leaders(const std::vector<Branch>& parts) {

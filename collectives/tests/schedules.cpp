@@ -126,9 +126,7 @@ class Run {
     Rank& here = ranks_[rank];
     const Step step = here.steps[here.next];
     switch (step.action) {
-      case Action::send:
-        send(rank, step, read(rank, step.space, step.begin, step.count));
-        break;
+      case Action::send: send(rank, step, read(rank, step.space, step.begin, step.count)); break;
       case Action::start_send: {
         Values given = read(rank, step.space, step.begin, step.count);
         send(rank, step, given);
@@ -230,8 +228,7 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
         set(Space::result, 0, Values(own.size() * ranks.size(), unset));
         set(Space::result, place * units, block(number, units, number));  // its own is not moved
         break;
-      case Operation::barrier:
-        break;
+      case Operation::barrier: break;
     }
   }
   return ranks;
@@ -252,9 +249,7 @@ void check(const Problem& problem, const Schedule& schedule, std::vector<Rank> e
     const bool root = number == problem.root;
     const auto of_all = [&](int r) { return block(r, units); };
     switch (problem.operation) {
-      case Operation::broadcast:
-        same(Space::work, block(problem.root, units));
-        break;
+      case Operation::broadcast: same(Space::work, block(problem.root, units)); break;
       case Operation::reduce:
         if (root) same(Space::work, sum);
         break;
@@ -264,17 +259,12 @@ void check(const Problem& problem, const Schedule& schedule, std::vector<Rank> e
       case Operation::gather:
         if (root) same(Space::work, blocks(schedule.order, of_all));
         break;
-      case Operation::scatter:
-        same(Space::work, block(number, units));
-        break;
-      case Operation::allgather:
-        same(Space::work, blocks(schedule.order, of_all));
-        break;
+      case Operation::scatter: same(Space::work, block(number, units)); break;
+      case Operation::allgather: same(Space::work, blocks(schedule.order, of_all)); break;
       case Operation::alltoall:
         same(Space::result, blocks(schedule.order, [&](int from) { return block(from, units, number); }));
         break;
-      case Operation::barrier:
-        break;
+      case Operation::barrier: break;
     }
   }
 }

@@ -134,11 +134,10 @@ struct Declaration {
 // For `Declaration::make`.
 template <class Made>
 std::unique_ptr<Benchmark> make(const Parameters& parameters, const Communicator& communicator) {
-  if constexpr (std::is_constructible_v<Made, const Parameters&, const Communicator&>) {
+  if constexpr (std::is_constructible_v<Made, const Parameters&, const Communicator&>)
     return std::make_unique<Made>(parameters, communicator);
-  } else {
+  else
     return std::make_unique<Made>(parameters);
-  }
 }
 
 // A namespace-scope Registration makes a benchmark known; no other file lists it.

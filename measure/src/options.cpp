@@ -9,9 +9,8 @@ namespace {
 int positive(const std::string& name, const std::string& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+  if (error != std::errc() || end != text.data() + text.size() || value < 1)
     throw std::invalid_argument("--" + name + "=" + text + ": must be an integer from 1");
-  }
   return value;
 }
 
@@ -43,37 +42,36 @@ bool yes_or_no(const std::string& name, const std::string& text) {
 }
 
 void set(Options& options, const std::string& name, const std::string& value) {
-  if (name == "action") {
+  if (name == "action")
     options.action = action(value);
-  } else if (name == "plan") {
+  else if (name == "plan")
     options.plan = value;
-  } else if (name == "case") {
+  else if (name == "case")
     options.alone = value;
-  } else if (name == "output") {
+  else if (name == "output")
     options.output = value;
-  } else if (name == "journal") {
+  else if (name == "journal")
     options.journal = value;
-  } else if (name == "progress") {
+  else if (name == "progress")
     options.progress = value;
-  } else if (name == "launch") {
+  else if (name == "launch")
     options.launch = positive(name, value);
-  } else if (name == "attempt") {
+  else if (name == "attempt")
     options.attempt = positive(name, value);
-  } else if (name == "origin") {
+  else if (name == "origin")
     options.origin = origin(value);
-  } else if (name == "transport") {
+  else if (name == "transport")
     options.transport = value;
-  } else if (name == "placement") {
+  else if (name == "placement")
     options.placement = value;
-  } else if (name == "clock") {
+  else if (name == "clock")
     options.clock = clock(value);
-  } else if (name == "keep-ranks") {
+  else if (name == "keep-ranks")
     options.keep_ranks = positive(name, value);
-  } else if (name == "share-memory") {
+  else if (name == "share-memory")
     options.share_memory = yes_or_no(name, value);
-  } else {
+  else
     throw std::invalid_argument("--" + name + ": must be one of the options below");
-  }
 }
 
 }  // namespace
@@ -90,17 +88,14 @@ Options parse_options(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto equals = word.find('=');
-    if (!word.starts_with("--") || equals == std::string::npos) {
+    if (!word.starts_with("--") || equals == std::string::npos)
       throw std::invalid_argument(word + ": must be written --name=value");
-    }
     set(options, word.substr(2, equals - 2), word.substr(equals + 1));
   }
-  if (options.action == Action::run && options.plan.empty()) {
+  if (options.action == Action::run && options.plan.empty())
     throw std::invalid_argument("--plan: must name a file when the action is run");
-  }
-  if ((options.action == Action::alone) == options.alone.empty()) {
+  if ((options.action == Action::alone) == options.alone.empty())
     throw std::invalid_argument("--case: must name the case when the action is alone, and not otherwise");
-  }
   return options;
 }
 

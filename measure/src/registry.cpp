@@ -26,114 +26,75 @@ std::string below_benchmarks(const std::string& path) {
 
 const char* spelling(Quantity quantity) {
   switch (quantity) {
-    case Quantity::time:
-      return "time";
-    case Quantity::bytes:
-      return "bytes";
-    case Quantity::flops:
-      return "flops";
-    case Quantity::time_per_step:
-      return "time_per_step";
-    case Quantity::messages:
-      return "messages";
-    case Quantity::observed:
-      return "observed";
+    case Quantity::time: return "time";
+    case Quantity::bytes: return "bytes";
+    case Quantity::flops: return "flops";
+    case Quantity::time_per_step: return "time_per_step";
+    case Quantity::messages: return "messages";
+    case Quantity::observed: return "observed";
   }
   return "";
 }
 
 const char* spelling(Role role) {
   switch (role) {
-    case Role::size:
-      return "size";
-    case Role::problem:
-      return "problem";
-    case Role::method:
-      return "method";
-    case Role::parallel:
-      return "parallel";
-    case Role::layout:
-      return "layout";
-    case Role::call:
-      return "call";
-    case Role::path:
-      return "path";
+    case Role::size: return "size";
+    case Role::problem: return "problem";
+    case Role::method: return "method";
+    case Role::parallel: return "parallel";
+    case Role::layout: return "layout";
+    case Role::call: return "call";
+    case Role::path: return "path";
   }
   return "";
 }
 
 const char* spelling(MetricRole role) {
   switch (role) {
-    case MetricRole::result:
-      return "result";
-    case MetricRole::phase:
-      return "phase";
-    case MetricRole::count:
-      return "count";
-    case MetricRole::condition:
-      return "condition";
+    case MetricRole::result: return "result";
+    case MetricRole::phase: return "phase";
+    case MetricRole::count: return "count";
+    case MetricRole::condition: return "condition";
   }
   return "";
 }
 
 const char* spelling(Pattern pattern) {
   switch (pattern) {
-    case Pattern::ping_pong:
-      return "ping_pong";
-    case Pattern::stream:
-      return "stream";
-    case Pattern::transfer:
-      return "transfer";
-    case Pattern::communication:
-      return "communication";
-    case Pattern::arithmetic:
-      return "arithmetic";
-    case Pattern::memory:
-      return "memory";
-    case Pattern::copy:
-      return "copy";
-    case Pattern::pair_matrix:
-      return "pair_matrix";
-    case Pattern::pair_sample:
-      return "pair_sample";
-    case Pattern::neighbor_exchange:
-      return "neighbor_exchange";
-    case Pattern::file_write:
-      return "file_write";
-    case Pattern::file_read:
-      return "file_read";
+    case Pattern::ping_pong: return "ping_pong";
+    case Pattern::stream: return "stream";
+    case Pattern::transfer: return "transfer";
+    case Pattern::communication: return "communication";
+    case Pattern::arithmetic: return "arithmetic";
+    case Pattern::memory: return "memory";
+    case Pattern::copy: return "copy";
+    case Pattern::pair_matrix: return "pair_matrix";
+    case Pattern::pair_sample: return "pair_sample";
+    case Pattern::neighbor_exchange: return "neighbor_exchange";
+    case Pattern::file_write: return "file_write";
+    case Pattern::file_read: return "file_read";
   }
   return "";
 }
 
 const char* spelling(Step::Kind kind) {
   switch (kind) {
-    case Step::Kind::work:
-      return "work";
-    case Step::Kind::messages:
-      return "messages";
-    case Step::Kind::collective:
-      return "collective";
-    case Step::Kind::neighbor_exchange:
-      return "neighbor_exchange";
+    case Step::Kind::work: return "work";
+    case Step::Kind::messages: return "messages";
+    case Step::Kind::collective: return "collective";
+    case Step::Kind::neighbor_exchange: return "neighbor_exchange";
   }
   return "";
 }
 
 const char* spelling(Requirement requirement) {
   switch (requirement) {
-    case Requirement::blas:
-      return "blas";
-    case Requirement::lapack:
-      return "lapack";
-    case Requirement::scalapack:
-      return "scalapack";
-    case Requirement::spawn:
-      return "spawn";
-    case Requirement::threads:
-      return "threads";
-    case Requirement::file_system:
-      return "file_system";
+    case Requirement::blas: return "blas";
+    case Requirement::lapack: return "lapack";
+    case Requirement::scalapack: return "scalapack";
+    case Requirement::spawn: return "spawn";
+    case Requirement::threads: return "threads";
+    case Requirement::file_system: return "file_system";
   }
   return "";
 }
@@ -142,19 +103,15 @@ const char* spelling(Requirement requirement) {
 std::string absent(Requirement requirement) {
   switch (requirement) {
     case Requirement::blas:
-    case Requirement::lapack:
-      return blas::absent();
-    case Requirement::scalapack:
-      return scalapack::absent();
-    default:
-      return "";
+    case Requirement::lapack: return blas::absent();
+    case Requirement::scalapack: return scalapack::absent();
+    default: return "";
   }
 }
 
 std::string unavailable_reason(const Declaration& declaration) {
-  for (const Requirement requirement : declaration.needs) {
+  for (const Requirement requirement : declaration.needs)
     if (std::string reason = absent(requirement); !reason.empty()) return reason;
-  }
   return "";
 }
 
@@ -180,9 +137,8 @@ using Settings = std::vector<std::pair<const Parameter*, std::string>>;
 std::vector<Settings> combinations(std::string_view text, const Declaration& declaration) {
   std::vector<Settings> all{{}};
   if (text == "*") {
-    for (const Parameter& parameter : declaration.parameters) {
+    for (const Parameter& parameter : declaration.parameters)
       if (parameter.role != Role::size) all.front().emplace_back(&parameter, "*");
-    }
     return all;
   }
   for (const std::string& word : split(text, ' ')) {
@@ -209,13 +165,11 @@ std::vector<Settings> combinations(std::string_view text, const Declaration& dec
 void write_settings(Json& json, const Settings& settings) {
   json.key("parameters");
   json.object();
-  for (const auto& [parameter, value] : settings) {
-    if (parameter->is_choice() || value == "*") {
+  for (const auto& [parameter, value] : settings)
+    if (parameter->is_choice() || value == "*")
       json.member(parameter->name, value);
-    } else {
+    else
       json.member(parameter->name, parse_integer(*parameter, value));
-    }
-  }
   json.end();
 }
 
@@ -376,14 +330,10 @@ void write_benchmark(Json& json, const Registered& benchmark) {
 
 const char* spelling(Definition definition) {
   switch (definition) {
-    case Definition::half_round_trip:
-      return "half_round_trip";
-    case Definition::global:
-      return "global";
-    case Definition::max_rank:
-      return "max_rank";
-    case Definition::local:
-      return "local";
+    case Definition::half_round_trip: return "half_round_trip";
+    case Definition::global: return "global";
+    case Definition::max_rank: return "max_rank";
+    case Definition::local: return "local";
   }
   return "";
 }
@@ -444,9 +394,8 @@ Parameters parse_parameters(const Declaration& declaration,
     }
     const auto allowed = split(parameter.choices, ',');
     const std::string value = given == values.end() ? allowed.front() : given->second;
-    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
       throw std::invalid_argument(name + "=" + value + ": must be one of " + joined(allowed, ", "));
-    }
     choices[name] = value;
   }
   for (const auto& [name, value] : values) {

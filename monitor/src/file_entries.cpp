@@ -39,10 +39,8 @@ bool locks(int command) {
     case F_SETLK:
     case F_SETLKW:
     case F_OFD_SETLK:
-    case F_OFD_SETLKW:
-      return true;
-    default:
-      return false;
+    case F_OFD_SETLKW: return true;
+    default: return false;
   }
 }
 

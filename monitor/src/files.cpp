@@ -201,8 +201,7 @@ void add(FileRow& row, Action action, u8 ticks, u8 bytes) {
       ++row.others;
       row.other_ticks += ticks;
       break;
-    default:
-      add_transfer(row, action, ticks, bytes);
+    default: add_transfer(row, action, ticks, bytes);
   }
 }
 

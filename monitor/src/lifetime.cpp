@@ -38,14 +38,10 @@ std::string first_line_of_library() {
 
 const char* name_of_level(int level) {
   switch (level) {
-    case MPI_THREAD_SINGLE:
-      return "single";
-    case MPI_THREAD_FUNNELED:
-      return "funneled";
-    case MPI_THREAD_SERIALIZED:
-      return "serialized";
-    default:
-      return "multiple";
+    case MPI_THREAD_SINGLE: return "single";
+    case MPI_THREAD_FUNNELED: return "funneled";
+    case MPI_THREAD_SERIALIZED: return "serialized";
+    default: return "multiple";
   }
 }
 
@@ -203,11 +199,10 @@ void aborting(int code) {
 void control(int level) {
   if (!recording) return;
   if (several_threads) lock_tables();
-  if (level == 0 || level == 1) {
+  if (level == 0 || level == 1)
     counting = level == 1;
-  } else {
+  else
     enter_region(level > 1 ? level : 0, "", ticks_now());
-  }
   if (several_threads) unlock_tables();
 }
 

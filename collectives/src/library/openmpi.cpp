@@ -240,18 +240,12 @@ void join_smallest_first(const std::vector<int>& order, Tree& tree) {
 Phase tuned_broadcast(const Problem& problem, const std::vector<int>& order) {
   const auto along = [&](const Join& join) { return broadcast_whole(problem, order, join); };
   switch (method_of(broadcast_table(), static_cast<int>(order.size()), problem.units * problem.unit_bytes)) {
-    case linear:
-      return along(join_star);
-    case chain:
-      return along(join_chain);
-    case binary:
-      return along(join_levels);
-    case binomial:
-      return along(join_doubling);
-    case scattered:
-      return broadcast_scattered(problem, order, false);
-    default:
-      return along([](const std::vector<int>& list, Tree& tree) { join_radix(list, 4, tree); });
+    case linear: return along(join_star);
+    case chain: return along(join_chain);
+    case binary: return along(join_levels);
+    case binomial: return along(join_doubling);
+    case scattered: return broadcast_scattered(problem, order, false);
+    default: return along([](const std::vector<int>& list, Tree& tree) { join_radix(list, 4, tree); });
   }
 }
 
@@ -292,14 +286,10 @@ Phase tuned_reduce(const Problem& problem) {
     return reduce_whole(problem, std::move(tree));
   };
   switch (method_of(reduce_table(), problem.ranks(), problem.units * problem.unit_bytes)) {
-    case linear:
-      return reduce_linear(problem);
-    case chain:
-      return along(join_chain);
-    case binary:
-      return along(join_levels);
-    default:
-      return along(join_smallest_first);
+    case linear: return reduce_linear(problem);
+    case chain: return along(join_chain);
+    case binary: return along(join_levels);
+    default: return along(join_smallest_first);
   }
 }
 
@@ -312,14 +302,10 @@ Schedule allreduce(const Problem& problem) {
   if (method == halving && problem.units < power)  // too few elements to share
     return scheduled({reduce_linear(problem), broadcast_whole(problem, all, join_star)});
   switch (method) {
-    case ring:
-      return flat(problem, "flat_ring");
-    case doubling:
-      return flat(problem, "flat_recursive_doubling");
-    case halving:
-      return flat(problem, "flat_halving_doubling");
-    default:
-      return scheduled({tuned_reduce(problem), tuned_broadcast(problem, all)});
+    case ring: return flat(problem, "flat_ring");
+    case doubling: return flat(problem, "flat_recursive_doubling");
+    case halving: return flat(problem, "flat_halving_doubling");
+    default: return scheduled({tuned_reduce(problem), tuned_broadcast(problem, all)});
   }
 }
 
@@ -331,38 +317,27 @@ Schedule allgather(const Problem& problem) {
   if (method == neighbors && ranks % 2 != 0) method = ring;
   const auto of_phase = [&](const Phase& phase) { return scheduled({phase}, around(ranks, 0)); };
   switch (method) {
-    case doubling:
-      return of_phase(allgather_doubling(problem));
-    case bruck:
-      return of_phase(allgather_bruck(problem));
-    case neighbors:
-      return of_phase(allgather_neighbors(problem));
-    default:
-      return flat(problem, "flat_ring");
+    case doubling: return of_phase(allgather_doubling(problem));
+    case bruck: return of_phase(allgather_bruck(problem));
+    case neighbors: return of_phase(allgather_neighbors(problem));
+    default: return flat(problem, "flat_ring");
   }
 }
 
 Schedule alltoall(const Problem& problem) {
   switch (method_of(alltoall_table(), problem.ranks(), problem.units * problem.unit_bytes)) {
-    case linear:
-      return scheduled({alltoall_linear(problem)}, around(problem.ranks(), 0));
-    case bruck:
-      return scheduled({alltoall_bruck(problem)}, around(problem.ranks(), 0));
-    default:
-      return flat(problem, "flat_pairwise");
+    case linear: return scheduled({alltoall_linear(problem)}, around(problem.ranks(), 0));
+    case bruck: return scheduled({alltoall_bruck(problem)}, around(problem.ranks(), 0));
+    default: return flat(problem, "flat_pairwise");
   }
 }
 
 Schedule barrier(const Problem& problem) {
   switch (method_of(barrier_table(), problem.ranks(), 0)) {
-    case linear:
-      return scheduled({barrier_linear(problem)});
-    case doubling:
-      return scheduled({barrier_doubling(problem)});
-    case tree:
-      return scheduled({barrier_tree(problem)});
-    default:
-      return flat(problem, "flat_dissemination");
+    case linear: return scheduled({barrier_linear(problem)});
+    case doubling: return scheduled({barrier_doubling(problem)});
+    case tree: return scheduled({barrier_tree(problem)});
+    default: return flat(problem, "flat_dissemination");
   }
 }
 
@@ -378,22 +353,14 @@ Schedule rooted(const Problem& problem, const Table& table) {
 Schedule openmpi_schedule(const Problem& problem, bool hosts_first) {
   using namespace openmpi;
   switch (problem.operation) {
-    case Operation::broadcast:
-      return broadcast(problem, hosts_first);
-    case Operation::reduce:
-      return scheduled({tuned_reduce(problem)});
-    case Operation::allreduce:
-      return allreduce(problem);
-    case Operation::gather:
-      return rooted(problem, gather_table());
-    case Operation::scatter:
-      return rooted(problem, scatter_table());
-    case Operation::allgather:
-      return allgather(problem);
-    case Operation::alltoall:
-      return alltoall(problem);
-    case Operation::barrier:
-      return barrier(problem);
+    case Operation::broadcast: return broadcast(problem, hosts_first);
+    case Operation::reduce: return scheduled({tuned_reduce(problem)});
+    case Operation::allreduce: return allreduce(problem);
+    case Operation::gather: return rooted(problem, gather_table());
+    case Operation::scatter: return rooted(problem, scatter_table());
+    case Operation::allgather: return allgather(problem);
+    case Operation::alltoall: return alltoall(problem);
+    case Operation::barrier: return barrier(problem);
   }
   return {};
 }

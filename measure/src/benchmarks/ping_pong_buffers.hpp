@@ -40,11 +40,10 @@ class PingPongBuffers {
   // Only the place of the last message is cleared: the next one may be awaited in another.
   void fill(std::uint64_t seed) {
     if (two_) sent_.write_pattern(sent_by(first_, seed));
-    if (!two_ && first_) {
+    if (!two_ && first_)
       write_pattern(arrived_.place(0), seed);
-    } else {
+    else
       std::ranges::fill(arrived_.place(0), std::byte{0});
-    }
   }
   std::string problem(std::uint64_t seed) {
     return pattern_problem(arrived_.place(0), two_ ? sent_by(!first_, seed) : seed);

@@ -148,11 +148,10 @@ double GlobalClock::error_against_mirror(const Communicator& ranks) const {
   const int mirror = ranks.size() - 1 - ranks.rank();
   const int middle = ranks.size() % 2 == 1 ? ranks.size() / 2 : 0;
   double error = 0;
-  if (ranks.rank() < mirror) {
+  if (ranks.rank() < mirror)
     answer(ranks, mirror, exchanges_of_error);
-  } else if (ranks.rank() > mirror) {
+  else if (ranks.rank() > mirror)
     error = error_against(ranks, mirror);
-  }
   if (middle > 0 && ranks.root()) answer(ranks, middle, exchanges_of_error);
   if (middle > 0 && ranks.rank() == middle) error = error_against(ranks, 0);
   return error;
@@ -165,9 +164,8 @@ double GlobalClock::error_against(const Communicator& ranks, int reference) cons
 
 std::vector<double> GlobalClock::drifts() const {
   std::vector<double> all(hosts());
-  if (hosts_.leads()) {
+  if (hosts_.leads())
     MPI_Gather(&model_.drift, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, hosts_.leaders().handle());
-  }
   return all;
 }
 

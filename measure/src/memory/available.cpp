@@ -34,9 +34,8 @@ std::optional<double> number_in(const std::string& path) {
 double number_of(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   double value = 0;
-  for (std::string word; file >> word >> value;) {
+  for (std::string word; file >> word >> value;)
     if (word == name) return value;
-  }
   return 0;
 }
 
@@ -109,9 +108,8 @@ void require_on_host(std::int64_t bytes, Available&& available, const Communicat
 
 double available_bytes(const std::string& root) {
   double bytes = std::numeric_limits<double>::infinity();
-  for (const ControlGroup& group : control_groups("memory", root)) {
+  for (const ControlGroup& group : control_groups("memory", root))
     bytes = std::min(bytes, left_in(group).value_or(bytes));
-  }
   std::ifstream facts(root + "/proc/meminfo");
   for (std::string word; facts >> word;) {
     double kibibytes = 0;

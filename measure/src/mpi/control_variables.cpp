@@ -109,9 +109,8 @@ std::string name_of(std::int64_t value, MPI_T_enum names) {
     std::array<char, longest_name> name{};
     int item = 0;
     length = longest_name;
-    if (MPI_T_enum_get_item(names, i, &item, name.data(), &length) == MPI_SUCCESS && item == value) {
+    if (MPI_T_enum_get_item(names, i, &item, name.data(), &length) == MPI_SUCCESS && item == value)
       return name.data();
-    }
   }
   return {};
 }

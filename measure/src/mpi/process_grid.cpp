@@ -8,9 +8,8 @@ namespace {
 
 int squarest(int processes) {
   int rows = 1;
-  for (int candidate = 2; candidate * candidate <= processes; ++candidate) {
+  for (int candidate = 2; candidate * candidate <= processes; ++candidate)
     if (processes % candidate == 0) rows = candidate;
-  }
   return rows;
 }
 

@@ -89,11 +89,10 @@ PlannedCase parse_line(const std::string& line, int position, int ranks) {
     if (equals == std::string::npos) throw std::invalid_argument(word + ": must be written key=value");
     const std::string key = word.substr(0, equals);
     const std::string value = word.substr(equals + 1);
-    if (key.starts_with("sampling.") || key.starts_with("case.")) {
+    if (key.starts_with("sampling.") || key.starts_with("case."))
       set_reserved(item, key, value);
-    } else {
+    else
       values[key] = value;
-    }
   }
   check_ranks(benchmark.declaration, ranks);
   item.parameters = parse_parameters(benchmark.declaration, values);

@@ -186,9 +186,8 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
   std::vector<double> numbers;
   const auto deliveries =
       carry_out(command.transfers, command.seconds, command.nap, world, faults, start_together);
-  for (const Delivery& each : deliveries) {
+  for (const Delivery& each : deliveries)
     numbers.insert(numbers.end(), {each.bytes, each.seconds, each.starved, static_cast<double>(each.well)});
-  }
   return numbers;
 }
 
@@ -217,9 +216,8 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
   for (const Transfer& each : command.transfers) others.insert({each.from, each.to});
   if (command.echo) others.insert({command.echo->from, command.echo->to});
   const bool here = others.erase(0) > 0;
-  for (const int rank : others) {
+  for (const int rank : others)
     MPI_Send(line.data(), static_cast<int>(line.size()), MPI_BYTE, rank, command_tag, world.handle());
-  }
   const auto start_together = [&] {
     for (const int rank : others) {
       await(rank, ready_tag, rank_name(rank) + "'s readiness", longest_silence, world.handle());
@@ -228,11 +226,10 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
     for (const int rank : others) MPI_Send(nullptr, 0, MPI_BYTE, rank, start_tag, world.handle());
   };
   std::vector<std::vector<double>> answers(world.size());
-  if (here) {
+  if (here)
     answers[0] = carry_out_here(command, world, faults, start_together);
-  } else {
+  else
     start_together();
-  }
   for (const int rank : others) {
     const int length =
         await(rank, answer_tag, rank_name(rank) + "'s answer",
@@ -296,9 +293,8 @@ int answer_questions(const Communicator& world, const Faults& faults) {
     introduce(hosts);
     Input input;
     while (const auto line = input.next()) answer(*line, world, faults);
-    for (int rank = 1; rank < world.size(); ++rank) {
+    for (int rank = 1; rank < world.size(); ++rank)
       MPI_Send(nullptr, 0, MPI_BYTE, rank, command_tag, world.handle());
-    }
     return 0;
   } catch (const Overdue& overdue) {
     std::cerr << "scope-measure: rank " << world.rank() << " on " << host_name() << ": " << overdue.what

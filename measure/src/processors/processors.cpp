@@ -43,9 +43,8 @@ std::vector<int> allowed_processors() {
     CPU_ZERO_S(bytes, set.get());
     // EINVAL where the kernel supports more processors than the set can hold.
     if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
-    for (int processor = 0; processor < most; ++processor) {
+    for (int processor = 0; processor < most; ++processor)
       if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
-    }
     break;
   }
   return processors;

@@ -21,24 +21,15 @@ constexpr auto interval = std::chrono::milliseconds(500);
 
 const char* spelling(Stage stage) {
   switch (stage) {
-    case Stage::connecting:
-      return "connecting";
-    case Stage::synchronising_clocks:
-      return "synchronising-clocks";
-    case Stage::preparing:
-      return "preparing";
-    case Stage::warming_up:
-      return "warming-up";
-    case Stage::sampling:
-      return "sampling";
-    case Stage::verifying:
-      return "verifying";
-    case Stage::writing:
-      return "writing";
-    case Stage::sentinel:
-      return "sentinel";
-    case Stage::finished:
-      return "finished";
+    case Stage::connecting: return "connecting";
+    case Stage::synchronising_clocks: return "synchronising-clocks";
+    case Stage::preparing: return "preparing";
+    case Stage::warming_up: return "warming-up";
+    case Stage::sampling: return "sampling";
+    case Stage::verifying: return "verifying";
+    case Stage::writing: return "writing";
+    case Stage::sentinel: return "sentinel";
+    case Stage::finished: return "finished";
   }
   return "";
 }

@@ -198,9 +198,8 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
 void write_settings(Json& json, const std::vector<ControlVariable>& settings) {
   json.key("settings");
   json.object();
-  for (const auto& [name, value] : settings) {
+  for (const auto& [name, value] : settings)
     std::visit([&](const auto& content) { json.member(name, content); }, value);
-  }
   json.end();
 }
 
@@ -252,13 +251,11 @@ void write_identity(Json& json, const PlannedCase& item, int ranks) {
   json.member("benchmark", declaration.name);
   json.key("parameters");
   json.object();
-  for (const auto& parameter : declaration.parameters) {
-    if (parameter.is_choice()) {
+  for (const auto& parameter : declaration.parameters)
+    if (parameter.is_choice())
       json.member(parameter.name, item.parameters.choice(parameter.name));
-    } else {
+    else
       json.member(parameter.name, item.parameters.integer(parameter.name));
-    }
-  }
   json.end();
   json.member("ranks", ranks);
 }
@@ -298,11 +295,10 @@ void LineFile::append(const std::string& line) {
     std::size_t written = 0;
     while (written < whole.size() && problem == 0) {
       const ssize_t count = write(file_, whole.data() + written, whole.size() - written);
-      if (count >= 0) {
+      if (count >= 0)
         written += static_cast<std::size_t>(count);
-      } else if (errno != EINTR) {
+      else if (errno != EINTR)
         problem = errno;
-      }
     }
     // Remove a partial line, so that the file stays well-formed.
     if (problem != 0 && before >= 0) [[maybe_unused]]

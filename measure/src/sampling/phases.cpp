@@ -35,9 +35,8 @@ std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, con
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, asking_tag, communicator.handle(), &requests.emplace_back());
   }
   std::vector<MPI_Request> questions(asking);
-  for (auto& question : questions) {
+  for (auto& question : questions)
     MPI_Irecv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, asking_tag, communicator.handle(), &question);
-  }
   std::vector<MPI_Status> asked(asking);
   MPI_Waitall(asking, questions.data(), asked.data());
   for (const auto& question : asked) {
@@ -120,9 +119,8 @@ std::vector<double> Phases::waited_s(const std::vector<Last>& last, const Commun
     double complete_s = came_s;
     if (partners.kind_ == Partners::Kind::root) complete_s = of_root[i];
     if (partners.kind_ == Partners::Kind::everyone) complete_s = last[i].offered_s;
-    for (const int rank : partners.ranks_) {
+    for (const int rank : partners.ranks_)
       if (rank >= 0) complete_s = std::max(complete_s, offers.at(rank)[i]);
-    }
     // The clocks of two hosts may differ slightly: no wait is longer than the meeting.
     const double stayed_s = ticks_.seconds(meetings_[i].left - meetings_[i].came);
     waited[i] = std::clamp(complete_s - came_s, 0.0, stayed_s);

@@ -6,24 +6,18 @@ namespace scope {
 
 const char* spelling(Cadence cadence) {
   switch (cadence) {
-    case Cadence::isolated:
-      return "isolated";
-    case Cadence::streaming:
-      return "streaming";
-    case Cadence::barrier_loop:
-      return "barrier_loop";
+    case Cadence::isolated: return "isolated";
+    case Cadence::streaming: return "streaming";
+    case Cadence::barrier_loop: return "barrier_loop";
   }
   return "";
 }
 
 const char* spelling(Synchronization synchronization) {
   switch (synchronization) {
-    case Synchronization::none:
-      return "none";
-    case Synchronization::dissemination:
-      return "dissemination";
-    case Synchronization::window:
-      return "window";
+    case Synchronization::none: return "none";
+    case Synchronization::dissemination: return "dissemination";
+    case Synchronization::window: return "window";
   }
   return "";
 }

@@ -108,11 +108,10 @@ class Repetition {
   template <class Operation>
   Interval clocked(Operation&& operation, bool barriers) {
     const auto call = [&]([[maybe_unused]] std::int64_t number) {
-      if constexpr (std::is_invocable_v<Operation&, std::int64_t>) {
+      if constexpr (std::is_invocable_v<Operation&, std::int64_t>)
         operation(number);
-      } else {
+      else
         operation();
-      }
     };
     synchronise();
     // After one operation ranks are in each other's rhythm, also those of an exchange that synchronises itself.

@@ -244,9 +244,8 @@ class Sampling {
 
   // The number, from 1, of the next repetition.
   std::size_t repetition_of(Cadence cadence) const {
-    for (const Series& series : outcome_.series) {
+    for (const Series& series : outcome_.series)
       if (series.cadence == cadence) return series.size() + 1;
-    }
     return 1;
   }
 
@@ -346,9 +345,8 @@ class Sampling {
     begin_group();
     for (auto& series : outcome_.series) {
       const std::int64_t count = series.cadence == Cadence::isolated ? size : due(series);
-      for (std::int64_t repetition = 0; repetition < count; ++repetition) {
+      for (std::int64_t repetition = 0; repetition < count; ++repetition)
         series.append(repeat(series.cadence, series.operations));
-      }
       if (count > 0) verify();
     }
     collect_headline(size);
@@ -412,9 +410,8 @@ class Sampling {
                                                : std::max(tolerated_clock_errors * setting_.clock_error_s,
                                                           tolerated_skew * median(times_s));
     const bool windows = synchronization_ == Synchronization::window;
-    for (std::size_t i = 0; i < times_s.size(); ++i) {
+    for (std::size_t i = 0; i < times_s.size(); ++i)
       if (headline_[i].announced_late || (windows && headline_[i].skew_s > tolerated_s)) times_s[i] = NAN;
-    }
     return times_s;
   }
 
@@ -452,13 +449,12 @@ class Sampling {
   int simulated_group_size(double elapsed_s) {
     const std::size_t done = outcome_.series.front().size();
     int size = 0;
-    if (policy_.budget_s > 0 && elapsed_s >= policy_.budget_s) {
+    if (policy_.budget_s > 0 && elapsed_s >= policy_.budget_s)
       outcome_.stopped = "budget";
-    } else if (done >= most_repetitions()) {
+    else if (done >= most_repetitions())
       outcome_.stopped = "repetitions";
-    } else {
+    else
       size = group_size(done);
-    }
     MPI_Bcast(&size, 1, MPI_INT, 0, setting_.world.handle());
     return size;
   }

@@ -19,15 +19,9 @@ std::string sentence(std::initializer_list<Word> words) {
   std::string text;
   for (const Word& word : words) {
     switch (word.kind_) {
-      case Word::Kind::text:
-        text += word.text_;
-        break;
-      case Word::Kind::integer:
-        text += std::to_string(word.integer_);
-        break;
-      case Word::Kind::real:
-        text += shortest(word.real_);
-        break;
+      case Word::Kind::text: text += word.text_; break;
+      case Word::Kind::integer: text += std::to_string(word.integer_); break;
+      case Word::Kind::real: text += shortest(word.real_); break;
     }
   }
   return text;

@@ -105,11 +105,10 @@ class ActiveMessages final : public Transport {
   }
 
   void wait(bool sending, bool receiving) override {
-    if (sleeps()) {
+    if (sleeps())
       endpoint_.wait(nap);
-    } else {
+    else
       Transport::wait(sending, receiving);
-    }
     // A pure sender must read the acknowledgements.
     if (!receiving) endpoint_.poll();
   }

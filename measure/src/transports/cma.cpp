@@ -69,9 +69,8 @@ class Cma final : public Transport {
   Mailbox* mailbox(int which) const { return reinterpret_cast<Mailbox*>(memory_.data()) + which; }
 
   static bool becomes(const std::atomic<std::uint64_t>& count, std::uint64_t wanted) {
-    for (int look = 0; look < most_looks; ++look) {
+    for (int look = 0; look < most_looks; ++look)
       if (count.load(std::memory_order_acquire) == wanted) return true;
-    }
     return false;
   }
 

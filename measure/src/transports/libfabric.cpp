@@ -243,9 +243,8 @@ class Libfabric final : public Fabric {
 };
 
 const fi_info* offer_of(const fi_info* first, std::string_view provider, in_addr_t here) {
-  for (const fi_info* info = first; info != nullptr; info = info->next) {
+  for (const fi_info* info = first; info != nullptr; info = info->next)
     if (provider == info->fabric_attr->prov_name && on_route(*info, here)) return info;
-  }
   return nullptr;
 }
 
@@ -256,9 +255,8 @@ std::unique_ptr<Transport> connect_by_first_that_works(const Partner& partner,
   Names mine;
   const Names theirs = partner.agree([&] {
     offered = offers(partner);
-    for (const fi_info* info = offered.get(); info != nullptr; info = info->next) {
+    for (const fi_info* info = offered.get(); info != nullptr; info = info->next)
       if (on_route(*info, here)) mine.add(info->fabric_attr->prov_name);
-    }
     return mine;
   });
   std::string problem = "no provider is on both sides of the connection";

@@ -59,9 +59,8 @@ Addresses own_addresses() {
 // their order, without the loopback.
 Addresses addresses_to_try(const Addresses& servers, bool nearby) {
   Addresses ordered;
-  for (int i = 0; i < servers.count; ++i) {
+  for (int i = 0; i < servers.count; ++i)
     if (loops_back(servers.list[i]) == nearby) ordered.add(servers.list[i]);
-  }
   for (int i = 0; nearby && i < servers.count; ++i) ordered.add(servers.list[i]);
   return ordered;
 }

@@ -176,24 +176,21 @@ class GridProduct : public Benchmark {
   // The bands of a process's share, in the order in which they are ready.
   void receive_bands(const Block& share, int from, int tag, Requests& due) const {
     const Partition bands(share.rows, pieces());
-    for (int band = 0; band < bands.parts(); ++band) {
+    for (int band = 0; band < bands.parts(); ++band)
       start_receive(share.band(bands, band), from, tag, communicator_.handle(), due);
-    }
   }
 
   // By rank.
   template <class Action>
   void for_each_process(Action action) const {
-    for (int row = 0; row < grid_.rows(); ++row) {
+    for (int row = 0; row < grid_.rows(); ++row)
       for (int column = 0; column < grid_.columns(); ++column) action(row, column);
-    }
   }
 
   static void copy_turned(const Block& from, const Block& to) {
-    for (std::int64_t j = 0; j < from.columns; ++j) {
+    for (std::int64_t j = 0; j < from.columns; ++j)
       for (std::int64_t i = 0; i < from.rows; ++i)
         to.data[j * to.stride + i] = from.data[i * from.stride + j];
-    }
   }
 
   const Communicator& communicator_;

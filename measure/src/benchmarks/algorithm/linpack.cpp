@@ -94,13 +94,9 @@ class Linpack final : public Benchmark {
   Check verify(std::uint64_t) override {
     std::int64_t missing = missing_;
     MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
-    if (missing != 0) {
-      return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
-    }
+    if (missing != 0) return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
     const double found = residual();
-    if (!(found < threshold)) {
-      return {n_, sentence({"scaled residual ", found, ", must be below 16"})};
-    }
+    if (!(found < threshold)) return {n_, sentence({"scaled residual ", found, ", must be below 16"})};
     return {n_, ""};
   }
 
@@ -155,11 +151,9 @@ class Linpack final : public Benchmark {
   // Calls action(column place, row place, count, column) for every piece of a column in a block of rows.
   template <class Action>
   void each_piece(Action action) const {
-    for (std::int64_t j = 0; j < layout_.columns.local(); ++j) {
-      for (std::int64_t i = 0; i < layout_.rows.local(); i += block_) {
+    for (std::int64_t j = 0; j < layout_.columns.local(); ++j)
+      for (std::int64_t i = 0; i < layout_.rows.local(); i += block_)
         action(j, i, std::min<std::int64_t>(block_, layout_.rows.local() - i), layout_.columns.item(j));
-      }
-    }
   }
 
   void make() {
@@ -234,11 +228,10 @@ class Linpack final : public Benchmark {
     const Upper upper = column_.size() == 1 ? Upper{at(panel.first(), from), leading_}
                                             : Upper{room_for(panel.width(), columns), panel.width()};
     watch_->add(times_.swap_s, [&] {
-      if (column_.size() == 1) {
+      if (column_.size() == 1)
         exchange_here(panel, from, columns);
-      } else {
+      else
         exchange_rows(panel, from, columns);
-      }
     });
     watch_->add(times_.update_s, [&] {
       multiply_in_pieces(
@@ -273,9 +266,8 @@ class Linpack final : public Benchmark {
                     letter, letter, letter, letter);
     if (column_.size() > 1 && layout_.rows.owner(panel.first()) == layout_.rows.mine()) {
       const std::int64_t top = layout_.rows.place(panel.first());
-      for (int j = 0; j < columns; ++j) {
+      for (int j = 0; j < columns; ++j)
         std::copy_n(u + std::ptrdiff_t{j} * width, width, at(top, from + begin + j));
-      }
     }
     if (rows == 0) return;
     multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &panel_leading, u, &upper_leading,
@@ -292,9 +284,8 @@ class Linpack final : public Benchmark {
     std::vector<std::vector<int>> up(parts);     // by process: positions of its rows in the panel
     std::vector<std::vector<int>> aside(parts);  // by process: the displaced rows that it receives
     for (int j = 0; j < panel.width(); ++j) up[layout_.rows.owner(exchange.sources[j])].push_back(j);
-    for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i)
       aside[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
-    }
     const Pieces above(up, columns);
     const Pieces below(aside, columns);
     sent_.resize(above.total() + below.total());
@@ -383,9 +374,8 @@ class Linpack final : public Benchmark {
   // rows above; a block's right-hand side is the sum of these over its grid row.
   void solve() {
     Vector right(static_cast<std::size_t>(layout_.leading()));
-    if (layout_.columns.owner(n_) == layout_.columns.mine()) {
+    if (layout_.columns.owner(n_) == layout_.columns.mine())
       std::copy_n(at(0, layout_.columns.place(n_)), layout_.rows.local(), right.data());
-    }
     Vector x(block_);
     std::int64_t known = static_cast<std::int64_t>(own_x_.size());
     const int leading = static_cast<int>(leading_);
@@ -396,9 +386,8 @@ class Linpack final : public Benchmark {
       const int width = this->width(step);
       const std::int64_t top = layout_.rows.before(first(step));
       const int owner_column = layout_.columns.owner(first(step));
-      if (has_row(step)) {
+      if (has_row(step))
         MPI_Reduce(right.data() + top, x.data(), width, MPI_DOUBLE, MPI_SUM, owner_column, row_.handle());
-      }
       if (!has_column(step)) continue;
       const std::int64_t place = layout_.columns.place(first(step));
       if (has_row(step)) {

@@ -52,9 +52,8 @@ class Cannon final : public GridProduct {
       }
     }
     const std::int64_t packed = overlapped() ? 0 : std::max(total(a_counts()), total(b_counts()));
-    if (packed > std::numeric_limits<int>::max()) {
+    if (packed > std::numeric_limits<int>::max())
       throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
-    }
     require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
             share_values() + (communicator.root() ? packed : 0));
   }
@@ -80,11 +79,10 @@ class Cannon final : public GridProduct {
   void solve(Phases& phases) override {
     blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())),
                     Queue(places(held_b_), b_block(grid_.column())), Values(in_place() ? 0 : share_values()));
-    if (overlapped()) {
+    if (overlapped())
       solve_overlapped(phases);
-    } else {
+    else
       solve_in_turn(phases);
-    }
   }
 
   // As in the thesis: one step after another, by blocking calls.
@@ -119,11 +117,10 @@ class Cannon final : public GridProduct {
     scatter(b_counts(), blocks_->b.at(0), [&](int row, int column, double* to) {
       for (int step = 0; step < held_b_; ++step, to += b_block(column)) {
         const Block from = b_part(inner_at(row, column, step), column);
-        if (product_->turned()) {
+        if (product_->turned())
           copy_turned(from, dense(to, from.columns, from.rows));
-        } else {
+        else
           copy(from, dense(to, from.rows, from.columns));
-        }
       }
     });
   }

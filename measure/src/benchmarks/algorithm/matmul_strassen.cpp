@@ -188,9 +188,8 @@ class Strassen final : public Benchmark {
                            Values(quarter_values()),
                            {},
                            {}});
-    for (const Message& message : schedule_.messages) {
+    for (const Message& message : schedule_.messages)
       if (!alone() && message.to == rank()) memory_->came.push_back({message.from, Values(quarter_values())});
-    }
     for (int quarter = 0; alone() && quarter < 4; ++quarter) memory_->quarters.emplace_back(quarter_values());
     if (makes_a()) make_padded(memory_->a, seed_);
     if (makes_b()) make_padded(memory_->b, ~seed_);
@@ -272,19 +271,17 @@ class Strassen final : public Benchmark {
 
   // The product of this process enters its quarter unchanged; it was sent before.
   void sum_up() {
-    for (Came& other : memory_->came) {
+    for (Came& other : memory_->came)
       add(other.product, signs[home_of_quarter()][other.from], memory_->product);
-    }
   }
 
   void multiply_alone(int index) {
     form(memory_->a, operands_a[index], memory_->operand_a);
     form(memory_->b, operands_b[index], memory_->operand_b);
     compute(memory_->operand_a, memory_->operand_b);
-    for (int quarter = 0; quarter < 4; ++quarter) {
+    for (int quarter = 0; quarter < 4; ++quarter)
       if (signs[quarter][index] != 0)
         add(memory_->product, signs[quarter][index], memory_->quarters[quarter]);
-    }
   }
 
   void add(Values& from, double sign, Values& to) const {
@@ -300,9 +297,8 @@ class Strassen final : public Benchmark {
     for (int index = 0; index < 4; ++index) {
       const int home = alone() ? 0 : schedule_.homes[index];
       double* here = alone() ? memory_->quarters[index].data() : memory_->product.data();
-      if (home != 0 && home == rank()) {
+      if (home != 0 && home == rank())
         MPI_Send(here, quarter_count(), MPI_DOUBLE, 0, quarter_tag, communicator_.handle());
-      }
       if (!communicator_.root()) continue;
       if (home != 0) {
         here = arrived.data();

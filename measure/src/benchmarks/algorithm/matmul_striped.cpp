@@ -72,11 +72,10 @@ class Striped final : public GridProduct {
     stripes_.emplace(Stripes{Values(a_values()), Values(b_values()), Values(c_values()),
                              Communicator::split(communicator_, grid_.row(), grid_.column()),
                              Communicator::split(communicator_, grid_.column(), grid_.row())});
-    if (overlapped()) {
+    if (overlapped())
       solve_overlapped(phases);
-    } else {
+    else
       solve_in_turn(phases);
-    }
   }
 
   // As in the thesis: one step after another, by blocking calls.
@@ -115,11 +114,10 @@ class Striped final : public GridProduct {
     for (int part = 0; communicator_.root() && part < columns_.parts(); ++part) {
       const Block from = b_part(part);
       double* to = packed.data() + columns_.begin(part) * size_;
-      if (product_->turned()) {
+      if (product_->turned())
         copy_turned(from, dense(to, from.columns, from.rows));
-      } else {
+      else
         copy(from, dense(to, from.rows, from.columns));
-      }
     }
     scatter(columns_, packed.data(), b().data, row());
   }
@@ -161,13 +159,11 @@ class Striped final : public GridProduct {
   // one.
   void deal(Traffic& traffic) {
     Requests urgent;
-    if (communicator_.root()) {
-      for (int part = 1; part < columns_.parts(); ++part) {
+    if (communicator_.root())
+      for (int part = 1; part < columns_.parts(); ++part)
         start_send(b_part(part), grid_.rank(0, part), b_tag, communicator_.handle(), urgent);
-      }
-    } else if (grid_.row() == 0) {
+    else if (grid_.row() == 0)
       start_receive(b(), 0, b_tag, communicator_.handle(), urgent);
-    }
     for (int band = 0; band < pieces(); ++band) {
       if (communicator_.root()) {
         for (int part = 1; part < rows_.parts(); ++part) {

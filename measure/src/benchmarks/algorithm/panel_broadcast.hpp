@@ -38,13 +38,12 @@ class PanelBroadcast {
     if (row_.size() == 1) return;
     arrived_ = row_.rank() == root && !of_library();
     if (blocking()) return;
-    if (kind_ == "library_nonblocking") {
+    if (kind_ == "library_nonblocking")
       MPI_Ibcast(message_.data(), count(), MPI_DOUBLE, root, row_.handle(), &coming_);
-    } else if (arrived_) {
+    else if (arrived_)
       pass_on();
-    } else {
+    else
       MPI_Irecv(message_.data(), count(), MPI_DOUBLE, absolute(parent()), tag_, row_.handle(), &coming_);
-    }
   }
 
   // Makes progress between two pieces of computation.
@@ -105,9 +104,8 @@ class PanelBroadcast {
   void pass_on() {
     // A tree serves its larger, distant subtrees first; in a ring the next neighbor is awaited.
     std::vector<int> children;
-    for (int other = 1; other < row_.size(); ++other) {
+    for (int other = 1; other < row_.size(); ++other)
       if (other != place() && parent_of(other) == place()) children.push_back(other);
-    }
     if (kind_ == "binomial") std::reverse(children.begin(), children.end());
     for (const int child : children) {
       MPI_Isend(message_.data(), count(), MPI_DOUBLE, absolute(child), tag_, row_.handle(),

@@ -184,18 +184,16 @@ class Relaxation final : public Benchmark {
   std::size_t meetings() const { return 2 + static_cast<std::size_t>(iterations_) * (1 + halves()); }
 
   void refuse_what_does_not_fit() {
-    if (tuned_ && method_ == Method::red_black) {
+    if (tuned_ && method_ == Method::red_black)
       throw Unavailable("variant=tuned: method must be chaotic or jacobi; red_black has only a plain sweep");
-    }
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
       throw Unavailable(sentence({"n=", size_, ": every process of the ", grid_.rows(), " x ",
                                   grid_.columns(), " grid needs a point"}));
     }
     const std::int64_t side = size_;
     const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
-    if (packed > std::numeric_limits<int>::max()) {
+    if (packed > std::numeric_limits<int>::max())
       throw Unavailable(sentence({"n=", size_, ": more than 2^31 - 1 points in one scatter"}));
-    }
     const int blocks = two_arrays() ? 2 : 1;
     std::int64_t bytes =
         blocks * static_cast<std::int64_t>(
@@ -311,9 +309,8 @@ class Relaxation final : public Benchmark {
     if (!communicator_.root()) return;
     packed_ = Buffer(static_cast<std::size_t>(layout(1).total) * sizeof(double));
     whole_ = Buffer(static_cast<std::size_t>(size_ + 2) * (size_ + 2) * sizeof(double));
-    for (int row = -1; row <= size_; ++row) {
+    for (int row = -1; row <= size_; ++row)
       for (int column = -1; column <= size_; ++column) *whole_at(row, column) = problem_->start(row, column);
-    }
   }
 
   // The position of each rank's block, with a halo of this many points, among the packed blocks of all.
@@ -369,9 +366,8 @@ class Relaxation final : public Benchmark {
 
   void collect() {
     double* to = mine_.as<double>().data();
-    for (int row = 0; row < current_->rows(); ++row) {
+    for (int row = 0; row < current_->rows(); ++row)
       to = std::copy(current_->at(row, 0), current_->at(row, current_->columns()), to);
-    }
     const auto [counts, begins, total] = layout(0);
     MPI_Gatherv(mine_.data(), counts[communicator_.rank()], MPI_DOUBLE, packed_.data(), counts.data(),
                 begins.data(), MPI_DOUBLE, 0, communicator_.handle());
@@ -413,12 +409,10 @@ class Relaxation final : public Benchmark {
     std::array<MPI_Request, 8> requests{};
     auto* request = requests.data();
     const auto all = edges();
-    for (const Edge& edge : all) {
+    for (const Edge& edge : all)
       MPI_Irecv(edge.received, edge.count, edge.type, edge.from, edge.tag, communicator_.handle(), request++);
-    }
-    for (const Edge& edge : all) {
+    for (const Edge& edge : all)
       MPI_Isend(edge.sent, edge.count, edge.type, edge.to, edge.tag, communicator_.handle(), request++);
-    }
     return requests;
   }
 
@@ -465,9 +459,8 @@ class Relaxation final : public Benchmark {
         const Bounds bounds =
             method_ == Method::chaotic ? chaotic_bounds(last, row, column) : Bounds{right, right};
         const double found = value_at(row - row_begin, column - column_begin);
-        if (!(found >= bounds.low - tolerance() && found <= bounds.high + tolerance())) {
+        if (!(found >= bounds.low - tolerance() && found <= bounds.high + tolerance()))
           return wrong_point(row, column, found, bounds);
-        }
       }
     }
     return "";
@@ -507,11 +500,9 @@ class Relaxation final : public Benchmark {
     const Iterate before = iterate(iterations_ - 1);
     const Iterate after = iterate(iterations_);
     double change = 0;
-    for (int row = first_row(); row < first_row() + current_->rows(); ++row) {
-      for (int column = first_column(); column < first_column() + current_->columns(); ++column) {
+    for (int row = first_row(); row < first_row() + current_->rows(); ++row)
+      for (int column = first_column(); column < first_column() + current_->columns(); ++column)
         change = std::max(change, std::abs(value(after, row, column) - value(before, row, column)));
-      }
-    }
     MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
     return wrong_change(change);
   }

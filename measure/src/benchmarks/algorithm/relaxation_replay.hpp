@@ -49,9 +49,8 @@ inline Replayed replay_chaotic(const Laplace& problem, const Partition& rows, co
                                bool edges_last, int sweeps) {
   const int size = problem.size();
   Replayed now{size, {}, 0};
-  for (int row = -1; row <= size; ++row) {
+  for (int row = -1; row <= size; ++row)
     for (int column = -1; column <= size; ++column) now.values.push_back(problem.start(row, column));
-  }
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     const std::vector<double> old = now.values;
     now.change = 0;

@@ -68,9 +68,8 @@ class BandSolve : public ScalapackCase<Real> {
     for_each([&](std::int64_t row, std::int64_t column, double value) {
       const std::int64_t in_band = above_ + row - column;
       // Of a symmetric matrix the lower half is stored.
-      if (in_band >= 0 && in_band < stored_) {
+      if (in_band >= 0 && in_band < stored_)
         a_[in_band + (column - first_) * stored_] = static_cast<Real>(value);
-      }
     });
     for (std::int64_t i = 0; i < columns_; ++i) b_[i] = static_cast<Real>(right_[first_ + i]);
     this->info_ = 0;
@@ -118,9 +117,7 @@ class BandSolve : public ScalapackCase<Real> {
     const std::int64_t n = parameters.integer("n");
     const std::int64_t band = parameters.integer("band");
     const std::int64_t parts = communicator.size();
-    if (n <= band) {
-      throw Unavailable(sentence({"band=", band, ": must be less than n=", n}));
-    }
+    if (n <= band) throw Unavailable(sentence({"band=", band, ": must be less than n=", n}));
     if (parts == 1) return static_cast<int>(n);
     const std::int64_t size = (n + parts - 1) / parts;
     if (n - (parts - 1) * size < needed) {
@@ -136,9 +133,8 @@ class BandSolve : public ScalapackCase<Real> {
   void for_each(Action action) const {
     for (std::int64_t column = first_; column < first_ + columns_; ++column) {
       const std::int64_t last = std::min<std::int64_t>(this->n_ - 1, column + band_);
-      for (std::int64_t row = std::max<std::int64_t>(0, column - band_); row <= last; ++row) {
+      for (std::int64_t row = std::max<std::int64_t>(0, column - band_); row <= last; ++row)
         action(row, column, static_cast<double>(static_cast<Real>(element(row, column))));
-      }
     }
   }
 };

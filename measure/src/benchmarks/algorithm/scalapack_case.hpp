@@ -39,9 +39,8 @@ struct Distributed {
     const auto rows = layout.rows.all();
     for (std::int64_t j = 0; j < layout.columns.local(); ++j) {
       const std::int64_t column = layout.columns.item(j);
-      for (std::int64_t i = 0; i < layout.rows.local(); ++i) {
+      for (std::int64_t i = 0; i < layout.rows.local(); ++i)
         values[i + j * layout.leading()] = static_cast<Real>(element(rows[i], column));
-      }
     }
   }
 
@@ -82,10 +81,8 @@ class ScalapackCase : public Benchmark {
       finish();
       stop = ticks.now();
     });
-    for (const auto& [name, seconds] :
-         phases(ticks.seconds(between - start), ticks.seconds(stop - between))) {
+    for (const auto& [name, seconds] : phases(ticks.seconds(between - start), ticks.seconds(stop - between)))
       repetition.observe(name, seconds);
-    }
   }
 
   void fill(std::uint64_t seed) override { seed_ = seed; }

@@ -72,14 +72,10 @@ class Items {
     constexpr std::uint32_t infinity = 0x7f800000;
     switch (word % 8) {
       case 0:
-      case 1:
-        return word | infinity | 1;
-      case 2:
-        return (word & sign) | infinity;
-      case 3:
-        return word & sign;
-      default:
-        return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(word)));
+      case 1: return word | infinity | 1;
+      case 2: return (word & sign) | infinity;
+      case 3: return word & sign;
+      default: return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(word)));
     }
   }
 
@@ -123,9 +119,8 @@ class RegularSampling final : public Benchmark {
         items_(item_, input_of(parameters), parameters.integer("n")),
         collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
     const Input input = input_of(parameters);
-    if (input == Input::with_nan && item_ == Item::integer) {
+    if (input == Input::with_nan && item_ == Item::integer)
       throw Unavailable("input=with_nan: key_type must be float; integers have no NaN");
-    }
     const std::int64_t n = parameters.integer("n");
     require_memory(needed_bytes(n, input), communicator);
   }
@@ -175,9 +170,8 @@ class RegularSampling final : public Benchmark {
     if (communicator_.root()) {
       problem = result_problem(seed);
       const Key* item = result().data();
-      for (int rank = 0; rank < p_; ++rank) {
+      for (int rank = 0; rank < p_; ++rank)
         for (int i = 0; i < sizes_[rank]; ++i) sections[rank].add(*item++);
-      }
     }
     Fingerprint section;
     MPI_Scatter(sections.data(), 2, MPI_UINT64_T, &section, 2, MPI_UINT64_T, 0, communicator_.handle());
@@ -240,11 +234,10 @@ class RegularSampling final : public Benchmark {
   void sort_block() {
     sorted_ = block_.as<Key>();
     items_to_keys(sorted_, item_);
-    if (tuned_) {
+    if (tuned_)
       sorted_ = radix_sort(sorted_, scratch_.as<Key>());
-    } else {
+    else
       quicksort(sorted_);
-    }
   }
 
   // The partition boundaries in the own sorted block, from p regular samples of each rank.
@@ -287,9 +280,7 @@ class RegularSampling final : public Benchmark {
   int cut(Sample pivot) const {
     const auto last = std::upper_bound(sorted_.begin(), sorted_.end(), key_of(pivot));
     const auto origin = static_cast<int>(number_of(pivot) / p_);
-    if (!tuned_ || communicator_.rank() < origin) {
-      return static_cast<int>(last - sorted_.begin());
-    }
+    if (!tuned_ || communicator_.rank() < origin) return static_cast<int>(last - sorted_.begin());
     if (communicator_.rank() == origin) {
       const Partition places(static_cast<std::int64_t>(sorted_.size()), p_);
       return static_cast<int>(places.begin(static_cast<int>(number_of(pivot) % p_)));
@@ -315,11 +306,10 @@ class RegularSampling final : public Benchmark {
 
   void join_partitions() {
     sorted_ = received_.as<Key>();
-    if (tuned_) {
+    if (tuned_)
       sorted_ = merge_runs(sorted_, runs_, joined_.as<Key>());
-    } else {
+    else
       quicksort(sorted_);
-    }
   }
 
   void collect() {
@@ -352,11 +342,9 @@ class RegularSampling final : public Benchmark {
   }
 
   std::string order_problem(std::span<const Key> items, const char* of_what) const {
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      if (!items_.in_order(items[i - 1], items[i])) {
+    for (std::size_t i = 1; i < items.size(); ++i)
+      if (!items_.in_order(items[i - 1], items[i]))
         return sentence({"item ", i, " of ", of_what, " is out of order"});
-      }
-    }
     return "";
   }
 

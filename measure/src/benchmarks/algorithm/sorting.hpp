@@ -31,9 +31,8 @@ inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   // Sorted keys would all access the same cache lines, one bucket after the other.
   if (std::is_sorted(keys.begin(), keys.end())) return keys;
   std::array<std::array<std::uint32_t, buckets>, digits> places{};
-  for (const Key key : keys) {
+  for (const Key key : keys)
     for (int digit = 0; digit < digits; ++digit) ++places[digit][digit_of(key, digit)];
-  }
   for (int digit = 0; digit < digits; ++digit) {
     auto& place = places[digit];
     // A digit in which all keys agree moves none of them.

@@ -80,9 +80,8 @@ class Summa final : public Benchmark {
         multiply(step);
         until_now(compute_s);
       }
-      for (auto& stage : stages_) {
+      for (auto& stage : stages_)
         for (auto& broadcast : stage.broadcasts) broadcast.finish();
-      }
       until_now(communicate_s);
     });
     repetition.observe("communicate_s", communicate_s);
@@ -174,11 +173,9 @@ class Summa final : public Benchmark {
     constexpr std::int64_t tile = 16;
     for (std::int64_t begin = 0; begin < columns; begin += tile) {
       const std::int64_t end = std::min(columns, begin + tile);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = begin; j < end; ++j) {
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = begin; j < end; ++j)
           to[i * columns + j] = b_.data()[place + i + j * layout_.leading()];
-        }
-      }
     }
   }
 

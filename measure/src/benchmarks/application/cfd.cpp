@@ -36,10 +36,9 @@ Partitioning partitioning_of(const Parameters& parameters) {
 Extents cells_of(const Parameters& parameters) {
   const auto n = static_cast<int>(parameters.integer("n"));
   const auto depth = static_cast<int>(parameters.integer("depth"));
-  for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)}) {
+  for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)})
     if (value % 2 != 0)
       throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
-  }
   return {n, n, depth == 0 ? n : depth};
 }
 

@@ -43,9 +43,8 @@ using Vector = std::vector<double>;
 double dot(std::span<const double> a, std::span<const double> b) {
   double sums[4] = {0, 0, 0, 0};
   std::size_t i = 0;
-  for (; i + 4 <= a.size(); i += 4) {
+  for (; i + 4 <= a.size(); i += 4)
     for (int lane = 0; lane < 4; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-  }
   for (; i < a.size(); ++i) sums[0] += a[i] * b[i];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
@@ -91,12 +90,10 @@ class ConjugateGradient final : public Kernel {
     partial_.resize(matrix_.rows());
     std::vector<int> column_ranks;
     std::vector<int> row_ranks;
-    for (int row = 0; row < grid_.rows(); ++row) {
+    for (int row = 0; row < grid_.rows(); ++row)
       if (row != grid_.row()) column_ranks.push_back(grid_.rank(row, grid_.column()));
-    }
-    for (int column = 0; column < grid_.columns(); ++column) {
+    for (int column = 0; column < grid_.columns(); ++column)
       if (column != grid_.column()) row_ranks.push_back(grid_.rank(grid_.row(), column));
-    }
     incoming_.resize(row_ranks.size() * mine);
     in_column_ = Partners::these(column_ranks);
     in_row_ = Partners::these(row_ranks);
@@ -106,9 +103,8 @@ class ConjugateGradient final : public Kernel {
   // As square as possible, never fewer rows than columns: with two processes each has whole rows.
   static std::int64_t squarest_rows(int processes) {
     int rows = processes;
-    for (int candidate = processes; candidate * candidate >= processes; --candidate) {
+    for (int candidate = processes; candidate * candidate >= processes; --candidate)
       if (processes % candidate == 0) rows = candidate;
-    }
     return rows;
   }
 
@@ -236,9 +232,8 @@ class ConjugateGradient final : public Kernel {
       exchange().swap(sides_, in_row_);
     }
     std::copy(own, own + mine, q_.begin());
-    for (std::size_t from = 0; from < incoming_.size(); from += mine) {
+    for (std::size_t from = 0; from < incoming_.size(); from += mine)
       for (std::size_t i = 0; i < mine; ++i) q_[i] += incoming_[from + i];
-    }
   }
 
   std::vector<double> results() override { return {zeta_}; }

@@ -177,9 +177,8 @@ class FourierTransform final : public Kernel {
   void make_initial_conditions() {
     RandomNumbers random(seed);
     random.skip(2 * static_cast<std::uint64_t>(z_layers_.begin(rank())) * ny() * nx());
-    for (int z = 0; z < own_z(); ++z) {
+    for (int z = 0; z < own_z(); ++z)
       for (int y = 0; y < ny(); ++y) random.fill({&z_row(y, z)->re, 2 * static_cast<std::size_t>(nx())});
-    }
   }
 
   template <Direction direction, class From, class To>

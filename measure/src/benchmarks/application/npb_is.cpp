@@ -230,13 +230,11 @@ class IntegerSort final : public Kernel {
     constexpr int tables = 4;
     std::array<std::array<Key, buckets>, tables> sizes{};
     std::size_t i = 0;
-    for (; i + tables <= keys_.size(); i += tables) {
+    for (; i + tables <= keys_.size(); i += tables)
       for (int table = 0; table < tables; ++table) ++sizes[table][keys_[i + table] >> shift_];
-    }
     for (; i < keys_.size(); ++i) ++sizes[0][keys_[i] >> shift_];
-    for (int bucket = 0; bucket < buckets; ++bucket) {
+    for (int bucket = 0; bucket < buckets; ++bucket)
       for (int table = 1; table < tables; ++table) sizes[0][bucket] += sizes[table][bucket];
-    }
     return sizes[0];
   }
 
@@ -330,12 +328,10 @@ class IntegerSort final : public Kernel {
     Key last = in_order.empty() ? -1 : in_order.back();
     MPI_Exscan(&last, &last_before, 1, MPI_INT32_T, MPI_MAX, communicator().handle());
     if (rank() == 0) last_before = -1;
-    if (problem.empty() && !in_order.empty() && in_order.front() < last_before) {
+    if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
       problem = "a key of an earlier process is greater than the first of this one";
-    }
-    if (problem.empty() && !(found == wanted)) {
+    if (problem.empty() && !(found == wanted))
       problem = "the keys in order are not the keys that were to be sorted";
-    }
     return {static_cast<std::int64_t>(in_order.size()), problem};
   }
 

@@ -102,9 +102,8 @@ class Columns {
   // As square as possible, the longer side along y: vectors run along rows in x.
   static std::optional<Pair> squarest(int n, int processes) {
     std::optional<Pair> best;
-    for (int x = 1; x * x <= processes; ++x) {
+    for (int x = 1; x * x <= processes; ++x)
       if (processes % x == 0 && n / (processes / x) >= fewest_points) best = Pair{x, processes / x};
-    }
     return best;
   }
   static Pair chosen(int n, int processes) {

@@ -80,9 +80,8 @@ class Multigrid final : public Kernel {
     std::array<Halo::Bounds, 3> bounds;
     for (int d = 0; d < 3; ++d) {
       const Partition parts(problem_.side, decomposition_.processes()[d]);
-      for (int place = 0; place < parts.parts(); ++place) {
+      for (int place = 0; place < parts.parts(); ++place)
         bounds[d].emplace_back(static_cast<int>(parts.begin(place)), static_cast<int>(parts.end(place)));
-      }
     }
     auto finer = bounds;
     levels_.reserve(depth_);

@@ -94,19 +94,13 @@ inline constexpr bool has_persistent_collectives = false;
 
 // One function of MPI in its three forms, all of which take the same arguments first. They are written in
 // terms of `a`, the Arguments.
-#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)          \
-  [](const Arguments& a, Way way, MPI_Request* request) {       \
-    switch (way) {                                              \
-      case Way::blocking:                                       \
-        MPI_##Blocking##Suffix(__VA_ARGS__);                    \
-        break;                                                  \
-      case Way::nonblocking:                                    \
-        MPI_##Nonblocking##Suffix(__VA_ARGS__, request);        \
-        break;                                                  \
-      case Way::persistent:                                     \
-        SCOPE_INITIALISE(Blocking##_init##Suffix, __VA_ARGS__); \
-        break;                                                  \
-    }                                                           \
+#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)                                     \
+  [](const Arguments& a, Way way, MPI_Request* request) {                                  \
+    switch (way) {                                                                         \
+      case Way::blocking: MPI_##Blocking##Suffix(__VA_ARGS__); break;                      \
+      case Way::nonblocking: MPI_##Nonblocking##Suffix(__VA_ARGS__, request); break;       \
+      case Way::persistent: SCOPE_INITIALISE(Blocking##_init##Suffix, __VA_ARGS__); break; \
+    }                                                                                      \
   }
 
 #define SCOPE_CALL_NAMES(Blocking, Nonblocking) \
@@ -209,11 +203,10 @@ class Collective : public Benchmark {
 
   // One operation, called in the way that was measured last. Never timed.
   void operate() {
-    if (mode_ == "blocking") {
+    if (mode_ == "blocking")
       call_(at(0), Way::blocking, nullptr);
-    } else {
+    else
       mode_ == "persistent" ? start_and_wait(0) : call_and_wait(0);
-    }
   }
 
   // The first of what all operations of the last repetition received that is wrong. `problem_in` tells of one.

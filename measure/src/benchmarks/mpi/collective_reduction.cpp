@@ -132,9 +132,8 @@ class Reduction final : public Collective {
     received_.clear();
     sources_.each_in_turn([&](std::span<std::byte> source) {
       auto* const vector = reinterpret_cast<Item*>(source.data());
-      for (std::size_t i = 0; i < source.size() / sizeof(Item); ++i) {
+      for (std::size_t i = 0; i < source.size() / sizeof(Item); ++i)
         vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
-      }
     });
   }
 
@@ -144,9 +143,8 @@ class Reduction final : public Collective {
         Item combined;
         std::memcpy(&combined, received.data() + i * sizeof(Item), sizeof(Item));
         const Item right = Operator::combination(pattern_word(seed, first_ + i), contributors_, ranks_);
-        if (combined != right) {
+        if (combined != right)
           return sentence({"element ", i, " of ", items_, " is ", combined, ", must be ", right});
-        }
       }
       return "";
     });
@@ -197,9 +195,7 @@ Declaration declaration(const Row& row) {
        main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
       {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
       {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
-  if (main) {
-    made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
-  }
+  if (main) made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
   if (row.result == Result::all) made.sweeps.push_back({"advanced", collective_group_sweep});
   made.sweeps.push_back({"advanced", collective_buffer_sweep});
   if (row.takes_blocks) {
@@ -208,9 +204,8 @@ Declaration declaration(const Row& row) {
   }
   made.make = [&row](const Parameters& parameters,
                      const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-    if (parameters.choice("operator") == "lor") {
+    if (parameters.choice("operator") == "lor")
       return std::make_unique<Reduction<LogicalOr>>(row, parameters, communicator);
-    }
     return std::make_unique<Reduction<Sum>>(row, parameters, communicator);
   };
   return made;

@@ -392,11 +392,10 @@ class Congestion final : public Benchmark {
       alone_s = repetition.part_s([this] { exchange_->run(1); });
     }
     dissemination_barrier(world_);
-    if (is_victim_) {
+    if (is_victim_)
       beside(repetition);
-    } else {
+    else
       load();
-    }
     dissemination_barrier(world_);
     alone_s = slowest(alone_s);
     const double beside_s = slowest(repetition.times().elapsed_s);

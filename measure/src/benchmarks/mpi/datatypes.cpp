@@ -74,14 +74,11 @@ class Datatypes final : public Benchmark {
     Check check{static_cast<std::int64_t>(data_.size()), ""};
     write_pattern(expected_.bytes(), seed);
     for (int i = 0; i < blocks_ && check.problem.empty(); ++i) {
-      if (std::memcmp(block(i), in(expected_, i), block_bytes_) != 0) {
+      if (std::memcmp(block(i), in(expected_, i), block_bytes_) != 0)
         check.problem = sentence({"block ", i, " is wrong"});
-      }
-      for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap) {
-        if (block(i)[gap] != std::byte{0}) {
+      for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap)
+        if (block(i)[gap] != std::byte{0})
           check.problem = sentence({"data were written into the gap after block ", i});
-        }
-      }
     }
     return check;
   }

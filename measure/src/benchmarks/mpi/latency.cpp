@@ -45,13 +45,12 @@ class PingPong final : public Benchmark {
   void fill(std::uint64_t seed) override { buffers_.fill(seed); }
 
   void run(Repetition& repetition) override {
-    if (ready_) {
+    if (ready_)
       first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
-    } else if (blocking_) {
+    else if (blocking_)
       rotates_ ? time_rotating(repetition) : time_blocking(repetition);
-    } else {
+    else
       first_ ? repetition.time([&] { ping_nonblocking(); }) : repetition.time([&] { pong_nonblocking(); });
-    }
   }
 
   Check verify(std::uint64_t seed) override { return {bytes_, buffers_.problem(seed)}; }

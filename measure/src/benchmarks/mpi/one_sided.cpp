@@ -106,17 +106,15 @@ class OneSided final : public Benchmark {
     seen_ = 0;
     set_window([this](std::span<std::byte> bytes) { restore(bytes, get_ || !put_); });
     restore(local_.bytes(), put_);
-    if (!put_ && !get_) {
+    if (!put_ && !get_)
       for (auto& word : local_.as<std::uint64_t>()) word = summand;
-    }
     MPI_Barrier(comm_);
-    if (epoch_ == "fence") {
+    if (epoch_ == "fence")
       repetition.time([this](std::int64_t i) { get_ ? get_between_fences(i) : write_between_fences(i); });
-    } else if (epoch_ == "pscw") {
+    else if (epoch_ == "pscw")
       repetition.time([this](std::int64_t i) { origin_ ? start_and_complete(i) : post_and_wait(i); });
-    } else {
+    else
       repetition.time([this](std::int64_t i) { origin_ ? lock_and_unlock(i) : serve(i); });
-    }
   }
 
   // All operations of the last repetition.
@@ -134,9 +132,8 @@ class OneSided final : public Benchmark {
       check.checks += bytes_;
       const std::byte* const place = found.data() + number * stride_;
       const auto wrong = std::mismatch(place, place + stride_, expected.data()).first - place;
-      if (wrong < stride_) {
+      if (wrong < stride_)
         check.problem = sentence({"operation ", number + 1, ": byte ", wrong, " of ", bytes_, " is wrong"});
-      }
     }
     return check;
   }

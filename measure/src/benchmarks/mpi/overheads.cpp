@@ -59,13 +59,12 @@ class Sends {
   Sends& operator=(const Sends&) = delete;
 
   void begin(int number = 0) {
-    if (way_ == Way::blocking) {
+    if (way_ == Way::blocking)
       mode_.send(data_, bytes_, MPI_BYTE, partner_, tag, comm_);
-    } else if (way_ == Way::nonblocking) {
+    else if (way_ == Way::nonblocking)
       mode_.start(data_, bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[number]);
-    } else {
+    else
       MPI_Start(&requests_[number]);
-    }
   }
   void complete(int count = 1) {
     if (way_ == Way::blocking) return;
@@ -94,9 +93,8 @@ class Receives {
         places_(std::move(places)),
         requests_(places_.size(), MPI_REQUEST_NULL) {
     if (way_ != Way::persistent) return;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
+    for (std::size_t i = 0; i < places_.size(); ++i)
       MPI_Recv_init(places_[i], bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
-    }
   }
   ~Receives() {
     if (way_ != Way::persistent) return;
@@ -106,21 +104,19 @@ class Receives {
   Receives& operator=(const Receives&) = delete;
 
   void post() {
-    if (way_ == Way::nonblocking) {
+    if (way_ == Way::nonblocking)
       for (std::size_t i = 0; i < places_.size(); ++i)
         MPI_Irecv(places_[i], bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
-    } else if (way_ == Way::persistent) {
+    else if (way_ == Way::persistent)
       for (auto& request : requests_) MPI_Start(&request);
-    }
   }
   void complete() {
-    if (way_ == Way::blocking) {
+    if (way_ == Way::blocking)
       for (void* place : places_) MPI_Recv(place, bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
-    } else if (requests_.size() == 1) {
+    else if (requests_.size() == 1)
       MPI_Wait(requests_.data(), MPI_STATUS_IGNORE);
-    } else {
+    else
       MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-    }
   }
 
  private:

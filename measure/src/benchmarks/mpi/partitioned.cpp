@@ -47,9 +47,8 @@ class Partitioned final : public Echo {
   }
   void receive() {
     MPI_Start(&receive_);
-    for (int i = 0; one_by_one_ && i < partitions_; ++i) {
+    for (int i = 0; one_by_one_ && i < partitions_; ++i)
       for (int arrived = 0; !arrived;) MPI_Parrived(receive_, i, &arrived);
-    }
     MPI_Wait(&receive_, MPI_STATUS_IGNORE);
   }
 

@@ -105,9 +105,8 @@ const Registration registration{{
                {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"standard", "ranks=all operator=lor message_bytes=8,1Ki,64Ki,1Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("operator") == "lor") {
+      if (parameters.choice("operator") == "lor")
         return std::make_unique<ReduceLocal<LogicalOr>>(parameters, communicator);
-      }
       return std::make_unique<ReduceLocal<Sum>>(parameters, communicator);
     },
 }};

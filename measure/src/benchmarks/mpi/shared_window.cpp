@@ -65,11 +65,10 @@ class SharedWindow final : public Benchmark {
   Work work() const override { return {.bytes = static_cast<double>(own_.size()), .messages = 1}; }
 
   void fill(std::uint64_t seed) override {
-    if (first_) {
+    if (first_)
       write_pattern(own_, seed);
-    } else {
+    else
       std::ranges::fill(own_, std::byte{0});
-    }
     window_.synchronise();
     MPI_Barrier(comm_);  // nobody stores into a segment that is being filled
   }
@@ -91,18 +90,16 @@ class SharedWindow final : public Benchmark {
   void send() {
     if (stores_) copy(theirs_, own_);
     window_.synchronise();
-    if (by_flag_) {
+    if (by_flag_)
       their_flag_.store(++sent_, std::memory_order_release);
-    } else {
+    else
       MPI_Send(nullptr, 0, MPI_BYTE, partner_, tag, comm_);
-    }
   }
   void receive() {
     if (by_flag_) {
       ++received_;
-      for (int looks = 0; own_flag_.load(std::memory_order_acquire) < received_; ++looks) {
+      for (int looks = 0; own_flag_.load(std::memory_order_acquire) < received_; ++looks)
         if (looks >= looks_before_yielding) sched_yield();  // more ranks than processors
-      }
     } else {
       MPI_Recv(nullptr, 0, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
     }

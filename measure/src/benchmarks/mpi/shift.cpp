@@ -36,11 +36,10 @@ class Shift final : public Benchmark {
 
   void run(Repetition& repetition) override {
     arrived_.use(repetition.calls());
-    if (nonblocking_) {
+    if (nonblocking_)
       repetition.time([&](std::int64_t number) { shift_with_requests(arrived_[number]); });
-    } else {
+    else
       repetition.time([&](std::int64_t number) { shift(arrived_[number]); });
-    }
   }
 
   Check verify(std::uint64_t seed) override {

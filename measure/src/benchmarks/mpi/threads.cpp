@@ -66,9 +66,8 @@ class Threads final : public Benchmark {
         bytes_(parameters.integer("message_bytes")) {
     refuse_what_cannot_be(parameters.choice("oversubscription") == "refused", communicator);
     for (int i = 0; i < threads_; ++i) {
-      if (i == 0 || parameters.choice("communicators") == "own") {
+      if (i == 0 || parameters.choice("communicators") == "own")
         communicators_.push_back(Communicator::duplicate(communicator.handle()));
-      }
       messages_.emplace_back(bytes_).clear();
     }
   }
@@ -79,9 +78,8 @@ class Threads final : public Benchmark {
   }
 
   void fill(std::uint64_t seed) override {
-    for (int i = 0; i < threads_; ++i) {
+    for (int i = 0; i < threads_; ++i)
       first_ ? write_pattern(messages_[i].bytes(), seed * threads_ + i) : messages_[i].clear();
-    }
   }
 
   void run(Repetition& repetition) override {

@@ -72,9 +72,8 @@ class Congestion final : public Benchmark {
     streams_.use(sends_, receives_);
     if (client_) {
       const auto begin = Clock::now();
-      while (seconds_since(begin) < load_s_) {
+      while (seconds_since(begin) < load_s_)
         if (!streams_.move()) sleep_until_something_moves();
-      }
       streams_.count_from_here();
       const auto middle = Clock::now();
       repetition.time([this] { round_trip(busy); });
@@ -162,11 +161,10 @@ class Congestion final : public Benchmark {
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t moved =
           send(talk_.descriptor(), bytes.data() + done, bytes.size() - done, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (moved > 0) {
+      if (moved > 0)
         done += static_cast<std::size_t>(moved);
-      } else if (!would_block()) {
+      else if (!would_block())
         fail("send");
-      }
       give_up(begin);
     }
   }

@@ -120,11 +120,10 @@ class Pauses final : public Benchmark {
                  partner_.comm, MPI_STATUS_IGNORE);
     std::vector<Arrival> arrivals;
     std::int64_t sent = 0;
-    if (sends) {
+    if (sends)
       sent = emit();
-    } else {
+    else
       arrivals = receive();
-    }
     const std::int64_t theirs = partner_.swap(sent);
     return sends ? Stops{} : judged(std::move(arrivals), theirs);
   }

@@ -52,16 +52,13 @@ class Disk final : public Benchmark {
     if (blocks_ < 1) throw Unavailable("file_bytes must be at least block_bytes");
     make_room();
     if (cache_ == "cached") return;
-    if (file_.in_memory()) {
+    if (file_.in_memory())
       throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
-    }
     if (cache_ == "direct") {
-      if (block_bytes_ % direct_unit != 0) {
+      if (block_bytes_ % direct_unit != 0)
         throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
-      }
-      if (!file_.bypass_cache()) {
+      if (!file_.bypass_cache())
         throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
-      }
     }
     if (operation_ == "read") make_sure_that_the_cache_can_be_left();
   }
@@ -94,9 +91,8 @@ class Disk final : public Benchmark {
 
   // Reads everything back, whichever operation wrote it, and compares every byte.
   Check verify(std::uint64_t) override {
-    if (problem_.empty() && operation_ == "read" && !holds(read_, blocks_ - 1)) {
+    if (problem_.empty() && operation_ == "read" && !holds(read_, blocks_ - 1))
       problem_ = "the last block that was read holds wrong data";
-    }
     for (std::int64_t block = 0; block < blocks_ && problem_.empty(); ++block) {
       if (!read(block)) break;
       if (!holds(read_, block)) problem_ = sentence({"block ", block, " of the file holds wrong data"});
@@ -117,9 +113,8 @@ class Disk final : public Benchmark {
 
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
-    if (error != 0) {
+    if (error != 0)
       throw Unavailable(sentence({folder_, ": cannot allocate ", bytes(), " B: ", std::strerror(error)}));
-    }
   }
 
   void make_sure_that_the_cache_can_be_left() {

@@ -107,13 +107,11 @@ class Lu final : public Routine<Real> {
   double residual(const Problem& p, const Vector& x) const override {
     const std::size_t n = p.n;
     Vector ux(n);
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i <= j; ++i) ux[i] += p.a[i + j * n] * x[j];
-    }
     Vector lux = ux;
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = j + 1; i < n; ++i) lux[i] += p.a[i + j * n] * ux[j];
-    }
     Vector ax = multiply(p.original.data(), x);
     for (std::size_t i = 0; i < n; ++i) {
       const int other = p.pivots[i] - 1;
@@ -175,9 +173,8 @@ class Qr final : public Routine<Real> {
   double residual(const Problem& p, const Vector& x) const override {
     const std::size_t n = p.n;
     Vector rx(n);
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i <= j; ++i) rx[i] += p.a[i + j * n] * x[j];
-    }
     Vector back = x;
     for (std::size_t k = n; k-- > 0;) {
       reflect(p, k, rx);
@@ -481,9 +478,8 @@ const Registration registration{{
           "nodes=types ranks=1 placement=none threads=0 routine=gesv,posv,gels,lu,cholesky,qr "
           "precision=double,single n=500,1000"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single") {
+      if (parameters.choice("precision") == "single")
         return std::make_unique<Lapack<float>>(parameters, communicator);
-      }
       return std::make_unique<Lapack<double>>(parameters, communicator);
     },
 }};

@@ -28,9 +28,8 @@ bool solve_written_out(Vector& a, Vector& b) {
   for (std::size_t k = 0; k < n; ++k) {
     double* column = &a[k * n];
     std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < n; ++i) {
+    for (std::size_t i = k + 1; i < n; ++i)
       if (std::abs(column[i]) > std::abs(column[pivot])) pivot = i;
-    }
     if (column[pivot] == 0) return false;
     std::swap(column[k], column[pivot]);
     std::swap(b[k], b[pivot]);

@@ -144,28 +144,19 @@ class Kernels {
   double flops_of_pass() const {
     const double n = n_;
     switch (kernel_) {
-      case 2:
-        return 4 * (n - 4);
-      case 4:
-        return 2 * (std::floor((n - 5) / 5) + 1) * 3;
+      case 2: return 4 * (n - 4);
+      case 4: return 2 * (std::floor((n - 5) / 5) + 1) * 3;
       case 5:
       case 11:
-      case 24:
-        return flops[kernel_ - 1] * (n - 1);
-      case 6:
-        return 2 * n * std::floor((n - 1) / 2);
-      case 8:
-        return 36 * (n - 1) * 2;
+      case 24: return flops[kernel_ - 1] * (n - 1);
+      case 6: return 2 * n * std::floor((n - 1) / 2);
+      case 8: return 36 * (n - 1) * 2;
       case 15:
       case 18:
-      case 23:
-        return flops[kernel_ - 1] * (n - 1) * 5;
-      case 16:
-        return searched_;
-      case 21:
-        return 2 * 25 * 25 * n;
-      default:
-        return flops[kernel_ - 1] * n;
+      case 23: return flops[kernel_ - 1] * (n - 1) * 5;
+      case 16: return searched_;
+      case 21: return 2 * 25 * 25 * n;
+      default: return flops[kernel_ - 1] * n;
     }
   }
 
@@ -189,54 +180,30 @@ class Kernels {
 
   void pass() {
     switch (kernel_) {
-      case 1:
-        return hydrodynamics();
-      case 2:
-        return incomplete_cholesky();
-      case 3:
-        return inner_product();
-      case 4:
-        return banded_equations();
-      case 5:
-        return tridiagonal();
-      case 6:
-        return linear_recurrence();
-      case 7:
-        return equation_of_state();
-      case 8:
-        return alternating_directions();
-      case 9:
-        return integrate_predictors();
-      case 10:
-        return difference_predictors();
-      case 11:
-        return first_sum();
-      case 12:
-        return first_difference();
-      case 13:
-        return particles_in_plane();
-      case 14:
-        return particles_on_line();
-      case 15:
-        return casual();
-      case 16:
-        return search();
-      case 17:
-        return implicit_conditional();
-      case 18:
-        return explicit_hydrodynamics();
-      case 19:
-        return general_recurrence();
-      case 20:
-        return discrete_ordinates();
-      case 21:
-        return matrix_product();
-      case 22:
-        return planckian();
-      case 23:
-        return implicit_hydrodynamics();
-      default:
-        return smallest();
+      case 1: return hydrodynamics();
+      case 2: return incomplete_cholesky();
+      case 3: return inner_product();
+      case 4: return banded_equations();
+      case 5: return tridiagonal();
+      case 6: return linear_recurrence();
+      case 7: return equation_of_state();
+      case 8: return alternating_directions();
+      case 9: return integrate_predictors();
+      case 10: return difference_predictors();
+      case 11: return first_sum();
+      case 12: return first_difference();
+      case 13: return particles_in_plane();
+      case 14: return particles_on_line();
+      case 15: return casual();
+      case 16: return search();
+      case 17: return implicit_conditional();
+      case 18: return explicit_hydrodynamics();
+      case 19: return general_recurrence();
+      case 20: return discrete_ordinates();
+      case 21: return matrix_product();
+      case 22: return planckian();
+      case 23: return implicit_hydrodynamics();
+      default: return smallest();
     }
   }
 
@@ -247,48 +214,29 @@ class Kernels {
     };
     const int n = n_;
     switch (kernel_) {
-      case 2:
-        return {part(x, 2 * n)};
-      case 4:
-        return {std::span(scalar_).first(3)};
+      case 2: return {part(x, 2 * n)};
+      case 4: return {std::span(scalar_).first(3)};
       case 5:
-      case 11:
-        return {part(x, n - 1, 1)};
+      case 11: return {part(x, n - 1, 1)};
       case 6:
-      case 22:
-        return {part(w, n)};
-      case 8:
-        return {part(u1, 10 * n), part(u2, 10 * n), part(u3, 10 * n)};
+      case 22: return {part(w, n)};
+      case 8: return {part(u1, 10 * n), part(u2, 10 * n), part(u3, 10 * n)};
       case 9:
-      case 10:
-        return {part(px, 15 * n)};
-      case 12:
-        return {part(x, n - 1)};
-      case 13:
-        return {part(p, 8 * n), part(h, 8 * n)};
-      case 14:
-        return {part(vx, n), part(xx, n), part(rh, 67)};
-      case 15:
-        return {part(vy, 7 * n), part(vs, 7 * n)};
-      case 17:
-        return {part(vxne, n), part(vxnd, n), std::span(&a.xnm, 1)};
-      case 18:
-        return {part(zr, 7 * n), part(zz, 7 * n)};
-      case 19:
-        return {part(b5, n), std::span(&a.stb5, 1)};
-      case 20:
-        return {part(xx, n, 1)};
-      case 21:
-        return {part(px, 25 * n)};
-      case 23:
-        return {part(za, 7 * n)};
-      case 3:
-        return {std::span(&a.q, 1)};
+      case 10: return {part(px, 15 * n)};
+      case 12: return {part(x, n - 1)};
+      case 13: return {part(p, 8 * n), part(h, 8 * n)};
+      case 14: return {part(vx, n), part(xx, n), part(rh, 67)};
+      case 15: return {part(vy, 7 * n), part(vs, 7 * n)};
+      case 17: return {part(vxne, n), part(vxnd, n), std::span(&a.xnm, 1)};
+      case 18: return {part(zr, 7 * n), part(zz, 7 * n)};
+      case 19: return {part(b5, n), std::span(&a.stb5, 1)};
+      case 20: return {part(xx, n, 1)};
+      case 21: return {part(px, 25 * n)};
+      case 23: return {part(za, 7 * n)};
+      case 3: return {std::span(&a.q, 1)};
       case 16:
-      case 24:
-        return {std::span(scalar_).first(1)};
-      default:
-        return {part(x, n)};
+      case 24: return {std::span(scalar_).first(1)};
+      default: return {part(x, n)};
     }
   }
   double checksum() {

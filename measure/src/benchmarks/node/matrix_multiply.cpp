@@ -75,9 +75,8 @@ const Registration registration{{
                {"standard", "nodes=types ranks=1,all precision=double,single n=50,100,200,500,1000"},
                {"advanced", "nodes=types ranks=1,all precision=double,single n=2000"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single") {
+      if (parameters.choice("precision") == "single")
         return std::make_unique<Multiply<float>>(parameters, communicator);
-      }
       return std::make_unique<Multiply<double>>(parameters, communicator);
     },
 }};

@@ -59,9 +59,8 @@ class MemoryLatency final : public Benchmark {
     chain_checked_ = true;
     std::vector<bool> met(lines_);
     void** at = line(order_[0]);
-    for (std::size_t i = 0; i < lines_; ++i, at = static_cast<void**>(*at)) {
+    for (std::size_t i = 0; i < lines_; ++i, at = static_cast<void**>(*at))
       met[(reinterpret_cast<std::byte*>(at) - array_.data()) / line_bytes_] = true;
-    }
     const bool whole = at == line(order_[0]) && std::find(met.begin(), met.end(), false) == met.end();
     return {static_cast<std::int64_t>(lines_), whole ? "" : "the chain does not lead through every line"};
   }

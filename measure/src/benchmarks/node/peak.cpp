@@ -52,17 +52,15 @@ struct Fused {
                                                  [[maybe_unused]] const Vector& term) {
     [[maybe_unused]] constexpr bool is_double = sizeof(sum[0]) == sizeof(double);
 #if defined(__x86_64__)
-    if constexpr (is_double) {
+    if constexpr (is_double)
       asm volatile("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(term));
-    } else {
+    else
       asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(term));
-    }
 #elif defined(__aarch64__)
-    if constexpr (is_double) {
+    if constexpr (is_double)
       asm volatile("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(factor), "w"(term));
-    } else {
+    else
       asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(factor), "w"(term));
-    }
 #endif
   }
 };
@@ -76,9 +74,7 @@ template <class Real, std::size_t bytes, class Arithmetic, std::size_t... chain>
   (std::memcpy(&sum[chain], &sums[chain * lanes], bytes), ...);
   const Vector factors = Vector{} + factor;
   const Vector terms = Vector{} + term;
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    (Arithmetic::step(sum[chain], factors, terms), ...);
-  }
+  for (std::int64_t round = 0; round < rounds; ++round) (Arithmetic::step(sum[chain], factors, terms), ...);
   (std::memcpy(&sums[chain * lanes], &sum[chain], bytes), ...);
 }
 
@@ -158,11 +154,9 @@ class Peak final : public Benchmark {
   // Both kinds add 2 in every round, and all values are small integers: every lane is exact.
   Check verify(std::uint64_t seed) override {
     const std::size_t lanes = chains * kernel_.bytes / sizeof(Real);
-    for (std::size_t i = 0; i < lanes; ++i) {
-      if (sums_[i] != start(seed, i) + 2 * rounds) {
+    for (std::size_t i = 0; i < lanes; ++i)
+      if (sums_[i] != start(seed, i) + 2 * rounds)
         return {static_cast<std::int64_t>(lanes), sentence({"lane ", i, " holds a wrong sum"})};
-      }
-    }
     return {static_cast<std::int64_t>(lanes), ""};
   }
 
@@ -195,9 +189,8 @@ const Registration registration{{
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 precision=double instructions=widest"},
                {"standard", "nodes=types ranks=1,all precision=double,single instructions=widest,compiled"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single") {
+      if (parameters.choice("precision") == "single")
         return std::make_unique<Peak<float>>(parameters, communicator);
-      }
       return std::make_unique<Peak<double>>(parameters, communicator);
     },
 }};

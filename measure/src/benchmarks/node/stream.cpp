@@ -26,9 +26,8 @@ struct Kernel {
 constexpr Kernel kernels[] = {{"copy", 2, 0}, {"scale", 2, 1}, {"add", 3, 1}, {"triad", 3, 2}};
 
 const Kernel& find_kernel(const std::string& name) {
-  for (const auto& kernel : kernels) {
+  for (const auto& kernel : kernels)
     if (name == kernel.name) return kernel;
-  }
   throw std::invalid_argument("kernel=" + name);
 }
 
@@ -141,14 +140,10 @@ class Stream : public Benchmark {
   template <typename Use>
   void with_operation(Use use) const {
     switch (kernel_.name[0]) {
-      case 'c':
-        return use([](double a, double) { return a; });
-      case 's':
-        return use([](double a, double) { return scalar * a; });
-      case 'a':
-        return use([](double a, double b) { return a + b; });
-      default:
-        return use([](double a, double b) { return a + scalar * b; });
+      case 'c': return use([](double a, double) { return a; });
+      case 's': return use([](double a, double) { return scalar * a; });
+      case 'a': return use([](double a, double b) { return a + b; });
+      default: return use([](double a, double b) { return a + scalar * b; });
     }
   }
 

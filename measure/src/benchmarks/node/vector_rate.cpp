@@ -74,9 +74,8 @@ class VectorRate final : public Benchmark {
       const double b = small_integer(3 * seed, i, 509);
       sum += a * b;
       if (kernel_ == "dot") continue;
-      if (c_.as<double>()[i] != (kernel_ == "multiply" ? a * b : a * scalar + b)) {
+      if (c_.as<double>()[i] != (kernel_ == "multiply" ? a * b : a * scalar + b))
         return {static_cast<std::int64_t>(n_), sentence({"element ", i, " is wrong"})};
-      }
     }
     if (kernel_ == "dot" && c_.as<double>()[0] != sum) return {1, "the sum is wrong"};
     return {kernel_ == "dot" ? 1 : static_cast<std::int64_t>(n_), ""};

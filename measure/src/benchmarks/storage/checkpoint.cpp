@@ -58,9 +58,8 @@ class Checkpoint final : public Benchmark {
     ++generation_;
     content_.write(state_.bytes(), {generation_, communicator_.rank()}, 0);
     MPI_Barrier(communicator_.handle());  // some may still read the file back
-    for (const char* which : {alone, beside}) {
+    for (const char* which : {alone, beside})
       if (!shared_ || communicator_.root()) unlink(path(which, communicator_.rank()).c_str());
-    }
     MPI_Barrier(communicator_.handle());
     const TickClock& ticks = repetition.ticks();
     Ticks at[4]{};
@@ -123,9 +122,8 @@ class Checkpoint final : public Benchmark {
     } else if (overlap == "nonblocking") {
       throw Unavailable("overlap=nonblocking needs interface=mpiio");
     }
-    if (parameters.choice("access") == "collective" && method.access != Access::collective) {
+    if (parameters.choice("access") == "collective" && method.access != Access::collective)
       throw Unavailable("access=collective needs interface=mpiio and overlap=none");
-    }
     return method;
   }
 
@@ -185,9 +183,8 @@ class Checkpoint final : public Benchmark {
     for (const char* which : {alone, beside}) {
       if (which == beside) keep(content_.problem(found_.bytes(), {generation_, partner_}, 0));
       auto file = open_file(method_.plain(), communicator_, path(which, partner_), Mode::read, shared_);
-      for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_) {
+      for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_)
         file->read(found_.data() + at, std::min(transfer_bytes_, bytes_ - at), offset(partner_) + at);
-      }
       close(*file);
     }
   }

@@ -41,9 +41,8 @@ std::string cache_problem(const std::string& path, const std::string& cache) {
   const File file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) return "cannot create a file: " + last_error();
   if (file.in_memory()) return "is in memory (tmpfs), where every file stays in the page cache";
-  if (cache == "direct") {
+  if (cache == "direct")
     return file.bypass_cache() ? "" : "this file system does not support O_DIRECT: " + last_error();
-  }
   Buffer zeros(probe_bytes);
   const std::string problem = file.write(zeros.data(), probe_bytes, 0);
   if (!problem.empty()) return problem;
@@ -71,9 +70,8 @@ double resident_share(const std::string& path, std::int64_t bytes) {
 }
 
 void agree(const Communicator& communicator, const std::string& problem) {
-  for (const auto& each : communicator.all_gather(problem)) {
+  for (const auto& each : communicator.all_gather(problem))
     if (!each.empty()) throw Unavailable(each);
-  }
 }
 
 Folder::Folder(const Communicator& communicator, const Needs& needs)

@@ -126,9 +126,8 @@ class Metadata final : public Benchmark {
  private:
   static std::string checked(const Parameters& parameters, const Communicator& communicator) {
     const std::string cache = parameters.choice("cache");
-    if (cache == "other_rank" && communicator.size() < 2) {
+    if (cache == "other_rank" && communicator.size() < 2)
       throw Unavailable("cache=other_rank needs at least 2 ranks");
-    }
     return cache;
   }
 
@@ -164,9 +163,7 @@ class Metadata final : public Benchmark {
 
   void do_one(Step step, std::int64_t file) {
     switch (step) {
-      case create:
-        write(created_.of(file), file);
-        break;
+      case create: write(created_.of(file), file); break;
       case look: {
         struct stat facts{};
         const std::string& path = visited_.of(file);
@@ -174,9 +171,7 @@ class Metadata final : public Benchmark {
         numbers()[file] = facts.st_size;
         break;
       }
-      case open_and_read:
-        read(visited_.of(file), file);
-        break;
+      case open_and_read: read(visited_.of(file), file); break;
       case rename_all: {
         const std::string& from = created_.of(file);
         if (rename(from.c_str(), renamed_.of(file).c_str()) != 0) complain(from + ": rename");
@@ -187,8 +182,7 @@ class Metadata final : public Benchmark {
         if (unlink(path.c_str()) != 0) complain(path + ": unlink");
         break;
       }
-      default:
-        break;
+      default: break;
     }
   }
 
@@ -265,9 +259,8 @@ std::vector<Metric> metrics() {
   const char* labels[] = {"files created per second",  "stat calls per second",
                           "files opened per second",   "files renamed per second",
                           "entries listed per second", "files removed per second"};
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < steps; ++step)
     all.push_back(result(rates[step], "1/s", Better::higher).labelled(labels[step]));
-  }
   all.push_back(seconds("time_s"));
   for (const char* name : phases) all.push_back(phase(name));
   return all;

@@ -93,12 +93,9 @@ std::vector<ControlVariable> settings_of(MPI_File file) {
 
 int flags_of(Mode mode) {
   switch (mode) {
-    case Mode::create:
-      return MPI_MODE_CREATE | MPI_MODE_RDWR;
-    case Mode::update:
-      return MPI_MODE_RDWR;  // data sieving reads before it writes
-    case Mode::read:
-      return MPI_MODE_RDONLY;
+    case Mode::create: return MPI_MODE_CREATE | MPI_MODE_RDWR;
+    case Mode::update: return MPI_MODE_RDWR;  // data sieving reads before it writes
+    case Mode::read: return MPI_MODE_RDONLY;
   }
   return 0;
 }
@@ -108,9 +105,8 @@ int flags_of(Mode mode) {
 MpiFile::MpiFile(const Method& method, MPI_Comm ranks, const std::string& path, Mode mode)
     : method_(method), pending_(method.access == Access::nonblocking ? method.in_flight : 1) {
   const Hints hints(method);
-  if (!ok("MPI_File_open", MPI_File_open(ranks, path.c_str(), flags_of(mode), hints.handle(), &handle_))) {
+  if (!ok("MPI_File_open", MPI_File_open(ranks, path.c_str(), flags_of(mode), hints.handle(), &handle_)))
     handle_ = MPI_FILE_NULL;
-  }
 }
 
 MpiFile::~MpiFile() {
@@ -140,9 +136,8 @@ void MpiFile::transfer(const char* what, std::int64_t bytes, std::int64_t offset
     Pending& pending = pending_[next_];
     next_ = (next_ + 1) % pending_.size();
     MPI_Status status{};
-    if (pending.request != MPI_REQUEST_NULL && ok(what, MPI_Wait(&pending.request, &status))) {
+    if (pending.request != MPI_REQUEST_NULL && ok(what, MPI_Wait(&pending.request, &status)))
       arrived(what, status, MPI_BYTE, pending.bytes);
-    }
     pending.bytes = bytes;
     if (!ok(what, starting(&pending.request))) pending.request = MPI_REQUEST_NULL;
     return;
@@ -164,8 +159,7 @@ void MpiFile::write(const std::byte* data, std::int64_t bytes, std::int64_t offs
           case Pointer::individual:
             return all ? MPI_File_write_all(handle_, data, count, MPI_BYTE, status)
                        : MPI_File_write(handle_, data, count, MPI_BYTE, status);
-          case Pointer::shared:
-            break;
+          case Pointer::shared: break;
         }
         return all ? MPI_File_write_ordered(handle_, data, count, MPI_BYTE, status)
                    : MPI_File_write_shared(handle_, data, count, MPI_BYTE, status);
@@ -174,10 +168,8 @@ void MpiFile::write(const std::byte* data, std::int64_t bytes, std::int64_t offs
         switch (method_.pointer) {
           case Pointer::explicit_offset:
             return MPI_File_iwrite_at(handle_, offset, data, count, MPI_BYTE, request);
-          case Pointer::individual:
-            return MPI_File_iwrite(handle_, data, count, MPI_BYTE, request);
-          case Pointer::shared:
-            break;
+          case Pointer::individual: return MPI_File_iwrite(handle_, data, count, MPI_BYTE, request);
+          case Pointer::shared: break;
         }
         return MPI_File_iwrite_shared(handle_, data, count, MPI_BYTE, request);
       });
@@ -196,8 +188,7 @@ void MpiFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) {
           case Pointer::individual:
             return all ? MPI_File_read_all(handle_, data, count, MPI_BYTE, status)
                        : MPI_File_read(handle_, data, count, MPI_BYTE, status);
-          case Pointer::shared:
-            break;
+          case Pointer::shared: break;
         }
         return all ? MPI_File_read_ordered(handle_, data, count, MPI_BYTE, status)
                    : MPI_File_read_shared(handle_, data, count, MPI_BYTE, status);
@@ -206,10 +197,8 @@ void MpiFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) {
         switch (method_.pointer) {
           case Pointer::explicit_offset:
             return MPI_File_iread_at(handle_, offset, data, count, MPI_BYTE, request);
-          case Pointer::individual:
-            return MPI_File_iread(handle_, data, count, MPI_BYTE, request);
-          case Pointer::shared:
-            break;
+          case Pointer::individual: return MPI_File_iread(handle_, data, count, MPI_BYTE, request);
+          case Pointer::shared: break;
         }
         return MPI_File_iread_shared(handle_, data, count, MPI_BYTE, request);
       });
@@ -218,9 +207,8 @@ void MpiFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) {
 void MpiFile::complete() {
   for (Pending& pending : pending_) {
     MPI_Status status{};
-    if (pending.request != MPI_REQUEST_NULL && ok("MPI_Wait", MPI_Wait(&pending.request, &status))) {
+    if (pending.request != MPI_REQUEST_NULL && ok("MPI_Wait", MPI_Wait(&pending.request, &status)))
       arrived("MPI_Wait", status, MPI_BYTE, pending.bytes);
-    }
   }
 }
 

@@ -124,9 +124,8 @@ class Noncontiguous final : public Benchmark {
 
   Check verify(std::uint64_t) override {
     if (reads_) {
-      for (std::int64_t row = 0; row < rows_.size() && problem_.empty(); ++row) {
+      for (std::int64_t row = 0; row < rows_.size() && problem_.empty(); ++row)
         problem_ = content_.problem(line(row), version(), at(rows_.begin + row, columns_.begin));
-      }
       return {rows_.size() * columns_.size() * item, problem_};
     }
     if (problem_.empty()) problem_ = content_.problem(found_.bytes(), version(), at(slab_.begin, 0));
@@ -144,13 +143,11 @@ class Noncontiguous final : public Benchmark {
 
  private:
   static ProcessGrid checked(const Parameters& parameters, const Communicator& communicator) {
-    if (parameters.choice("method") == "rows" && parameters.choice("access") == "collective") {
+    if (parameters.choice("method") == "rows" && parameters.choice("access") == "collective")
       throw Unavailable("method=rows needs access=independent: ranks have different numbers of rows");
-    }
     ProcessGrid grid(communicator, parameters.integer("grid_rows"));
-    if (parameters.integer("n") < std::max(grid.rows(), grid.columns())) {
+    if (parameters.integer("n") < std::max(grid.rows(), grid.columns()))
       throw Unavailable("n must be at least the rows and the columns of the grid");
-    }
     return grid;
   }
 
@@ -181,9 +178,8 @@ class Noncontiguous final : public Benchmark {
       return;
     }
     ++generation_;
-    for (std::int64_t row = 0; row < rows_.size(); ++row) {
+    for (std::int64_t row = 0; row < rows_.size(); ++row)
       content_.write(line(row), version(), at(rows_.begin + row, columns_.begin));
-    }
     MPI_Barrier(communicator_.handle());  // some may still read the file back
     if (communicator_.root()) unlink(path().c_str());
     MPI_Barrier(communicator_.handle());

@@ -96,11 +96,9 @@ Method method_of(const Parameters& parameters) {
             sentence({name, "=", value, " is of MPI-IO and has no meaning with interface=posix"}));
       }
     }
-    for (const char* name : {"aggregators", "stripe_count", "stripe_bytes"}) {
-      if (parameters.integer(name) != 0) {
+    for (const char* name : {"aggregators", "stripe_count", "stripe_bytes"})
+      if (parameters.integer(name) != 0)
         throw Unavailable(sentence({name, " is a hint for MPI-IO and has no meaning with interface=posix"}));
-      }
-    }
     return method;
   }
   if (!has_mpi_io()) throw Unavailable("this MPI library has no MPI-IO");
@@ -119,9 +117,8 @@ Method method_of(const Parameters& parameters) {
 std::unique_ptr<OpenFile> open_file(const Method& method, const Communicator& communicator,
                                     const std::string& path, Mode mode, bool together) {
 #ifdef SCOPE_HAS_MPI_IO
-  if (method.interface == Interface::mpiio) {
+  if (method.interface == Interface::mpiio)
     return std::make_unique<MpiFile>(method, together ? communicator.handle() : MPI_COMM_SELF, path, mode);
-  }
 #else
   static_cast<void>(communicator);
   static_cast<void>(together);

@@ -264,9 +264,8 @@ class Transfers final : public Benchmark {
     make_contents();
     const int rank = communicator_.rank();
     auto file = open(method_.plain(), Mode::create, rank);
-    for (std::int64_t i = 0; i < transfers(); ++i) {
+    for (std::int64_t i = 0; i < transfers(); ++i)
       file->write(stamped(i * transfer_bytes_), transfer_bytes_, layout_.offset(rank, i * transfer_bytes_));
-    }
     file->sync();
     file->close();
     preparing_ = file->problem();

@@ -75,9 +75,8 @@ class PanelFactors {
     factor(0, width_);
     MPI_Type_free(&type_);
     // The upper factor stays in the matrix.
-    for (int j = 0; j < width_ && owner_; ++j) {
+    for (int j = 0; j < width_ && owner_; ++j)
       std::copy_n(panel.square() + std::ptrdiff_t{j} * width_, width_, a + j * leading);
-    }
     return missing_;
   }
 

@@ -25,9 +25,8 @@ Extents chosen(const Extents& cells, Partitioning partitioning, int processes) {
         size[d] = static_cast<double>(Partition(cells[d], candidate[d]).largest());
       }
       double surface = 0;
-      for (int d = 0; d < 3; ++d) {
+      for (int d = 0; d < 3; ++d)
         if (candidate[d] > 1) surface += size[(d + 1) % 3] * size[(d + 2) % 3];
-      }
       // Of equals the one with most processes along z, whose faces are contiguous.
       if (fits && surface < least) {
         least = surface;

@@ -15,10 +15,9 @@ void each_row_in_layer(Field& field, int d, Index layer, Visit visit) {
   const auto [nx, ny, nz] = field.size();
   const Index begin = d == 0 ? layer : -1;
   const std::size_t cells = d == 0 ? 1 : static_cast<std::size_t>(nx) + 2;
-  for (Index z = d == 2 ? layer : -1; z <= (d == 2 ? layer : nz); ++z) {
+  for (Index z = d == 2 ? layer : -1; z <= (d == 2 ? layer : nz); ++z)
     for (Index y = d == 1 ? layer : -1; y <= (d == 1 ? layer : ny); ++y)
       visit(std::span(field.at(y, z) + begin, cells));
-  }
 }
 
 void copy_layer(Field& field, int d, Index from, Index to) {
@@ -158,11 +157,10 @@ void Halo::each_row_of_color(Field& field, int color, int d, int layer, Visit vi
     for (int y = d == 1 ? layer : 0; y < (d == 1 ? layer + 1 : size[1]); ++y) {
       double* const row = field.at(y, z);
       const int first = block_.first(color, y, z);
-      if (d != 0) {
+      if (d != 0)
         visit(std::span(row, static_cast<std::size_t>(size[0] - first + 1) / 2));
-      } else if (((layer - first) & 1) == 0) {
+      else if (((layer - first) & 1) == 0)
         visit(std::span(row + ((layer - first) >> 1), 1));
-      }
     }
   }
 }
@@ -227,11 +225,10 @@ std::span<const double> Halo::surface(int i) {
   if (d == 2 && !shared) return under_way_->plane(layer);
   const std::span<double> sent = room(faces_[i], face_cells(d));
   double* to = sent.data();
-  if (d == 2) {
+  if (d == 2)
     into(to)(under_way_->plane(layer));
-  } else {
+  else
     each_row_of_color(*under_way_, color_, d, layer, into(to));
-  }
   return sent.first(static_cast<std::size_t>(to - sent.data()));
 }
 

@@ -205,9 +205,8 @@ void Solver::start() {
   for (int c = 0; c < 3; ++c) {
     rates_[c].clear();
     for (Index z = 0; z < nz; ++z) {
-      for (Index y = 0; y < ny; ++y) {
+      for (Index y = 0; y < ny; ++y)
         for (Index x = 0; x < nx; ++x) now_[c]->at(y, z)[x] = flow_.known() ? velocity(c, x, y, z) : 0;
-      }
     }
   }
   halo_.exchange(now_);
@@ -245,11 +244,10 @@ void Solver::set_boundary(const Velocities& velocities, bool along) {
             const double given = wall(c, d, above, cell[0], cell[1], cell[2]);
             double* const inner = field.at(cell[1], cell[2]) + cell[0];
             const Index outwards = above ? field.strides()[d] : -field.strides()[d];
-            if (c != d) {
+            if (c != d)
               inner[outwards] = (8 * given - 6 * inner[0] + inner[-outwards]) / 3;
-            } else {
+            else
               inner[above ? outwards : 0] = given;
-            }
           }
         }
       }
@@ -483,11 +481,10 @@ SCOPE_INLINE inline double Solver::relaxed_plane(int color, int z, const Box& bo
     }
     relax_row<lanes, looking>(row, begin, end, neighbors, factors[neighbors], largest);
     if (wraps) {
-      if (first == 1) {
+      if (first == 1)
         own[-1] = own[nx / 2 - 1];
-      } else {
+      else
         own[nx / 2] = own[0];
-      }
     }
     own += row_stride;
     other += row_stride;

@@ -61,9 +61,7 @@ class AlternatingDirections : public Kernel {
     kept_.resize(kept);
     sent_.resize(message);
     received_.resize(message);
-    for (const Box& box : boxes) {
-      set_forcing(cells_.emplace_back(box, derived_numbers, 0), flow_);
-    }
+    for (const Box& box : boxes) set_forcing(cells_.emplace_back(box, derived_numbers, 0), flow_);
   }
 
   bool cut(int axis) const { return partition_.slabs(axis) > 1; }
@@ -140,11 +138,10 @@ class AlternatingDirections : public Kernel {
   void step() {
     find_residual();
     for (int axis = 0; axis < 3; ++axis) {
-      if (cut(axis)) {
+      if (cut(axis))
         sweep(axis);
-      } else {
+      else
         for (Cell& cell : cells_) solve(cell, axis, kept_.data(), {true, true, nullptr, nullptr});
-      }
     }
     for (Cell& cell : cells_) add_change(cell);
   }
@@ -260,9 +257,8 @@ class AlternatingDirections : public Kernel {
   template <class Action>
   void for_cells_beside(int axis, int step, Action&& action) {
     const int slabs = partition_.slabs(axis);
-    for (int slab = 0; slab < slabs; ++slab) {
+    for (int slab = 0; slab < slabs; ++slab)
       if (slab + step >= 0 && slab + step < slabs) action(in_slab(axis, slab));
-    }
   }
 
   static constexpr int sweep_tag = 31;

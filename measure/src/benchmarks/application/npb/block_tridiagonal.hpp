@@ -47,11 +47,10 @@ class BlockTridiagonal {
   template <int lanes>
   SCOPE_INLINE void solve(const Passage& passage) {
     Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
-      if constexpr (run.count == 1) {
+      if constexpr (run.count == 1)
         solve_one(passage, line, i, j, k);
-      } else {
+      else
         solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
-      }
     });
   }
 
@@ -79,9 +78,8 @@ class BlockTridiagonal {
     }
     if (passage.back) {
       Real change[quantities]{};
-      if (passage.received != nullptr) {
+      if (passage.received != nullptr)
         std::memcpy(&change, passage.received + line * backward, sizeof change);
-      }
       substitute(change, rights, i, j, k);
       if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &change, sizeof change);
     }
@@ -147,9 +145,8 @@ class BlockTridiagonal {
   // The columns in which the right block may be non-zero in a row when that row becomes the pivot.
   static constexpr unsigned filled(int row) {
     unsigned columns = 0;
-    for (int above = 0; above <= row; ++above) {
+    for (int above = 0; above <= row; ++above)
       for (int column = 0; column < quantities; ++column) columns |= present(axis, above, column) << column;
-    }
     return columns;
   }
   static constexpr unsigned behind(int pivot) { return ~1u << pivot; }

@@ -128,9 +128,8 @@ struct Cell : Box {
 template <class Action>
 void for_points(const Extents& begin, const Extents& end, Action&& action) {
   for (int k = begin[2]; k < end[2]; ++k) {
-    for (int j = begin[1]; j < end[1]; ++j) {
+    for (int j = begin[1]; j < end[1]; ++j)
       for (int i = begin[0]; i < end[0]; ++i) action(i, j, k);
-    }
   }
 }
 
@@ -173,11 +172,10 @@ template <class Action>
 void for_face(Cell& cell, int axis, int step, bool ghosts, Action&& action) {
   Extents from{cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)};
   Extents to{cell.inner_end(0), cell.inner_end(1), cell.inner_end(2)};
-  if (step < 0) {
+  if (step < 0)
     from[axis] = ghosts ? -Cell::u_ghost : 0;
-  } else {
+  else
     from[axis] = ghosts ? cell.size[axis] : cell.size[axis] - Cell::u_ghost;
-  }
   to[axis] = from[axis] + Cell::u_ghost;
   for (int k = from[2]; k < to[2]; ++k) {
     for (int j = from[1]; j < to[1]; ++j) {

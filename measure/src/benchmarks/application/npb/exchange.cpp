@@ -19,11 +19,10 @@ void Exchange::begin(Phases* phases) {
 void Exchange::swap(std::span<const Side> sides, const Partners& partners) {
   meet(Phase::exchange, partners);
   requests_.clear();
-  for (const Side& side : sides) {
+  for (const Side& side : sides)
     if (side.from != MPI_PROC_NULL)
       MPI_Irecv(side.received.data(), count(side.received), MPI_DOUBLE, side.from, side.tag, handle(),
                 &requests_.emplace_back());
-  }
   waits_ += requests_.empty() ? 0 : 1;
   for (const Side& side : sides) {
     if (side.to == MPI_PROC_NULL) continue;

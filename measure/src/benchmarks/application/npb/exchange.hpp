@@ -75,10 +75,9 @@ class Exchange {
     const auto [type, width] = type_of<Item>();
     swap_parcels(sent, in_units(out, width), received, in_units(in, width), type);
     const int rank = communicator_.rank();
-    for (int to = 0; to < communicator_.size(); ++to) {
+    for (int to = 0; to < communicator_.size(); ++to)
       if (to != rank && out.counts[to] > 0)
         add(exchanged_, 1, static_cast<std::size_t>(out.counts[to]) * sizeof(Item));
-    }
     // Data from another process; of integers one low byte, so that they remain valid indices.
     const int from = rank == 0 ? communicator_.size() - 1 : 0;
     const auto bytes = std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from]));

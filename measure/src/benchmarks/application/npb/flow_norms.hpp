@@ -24,12 +24,9 @@ struct FlowProblem {
 
 inline std::vector<Published> published_norms(const FlowProblem& problem) {
   std::vector<Published> published;
-  for (int m = 0; m < quantities; ++m) {
+  for (int m = 0; m < quantities; ++m)
     published.push_back({sentence({"residual ", m + 1}), problem.residual[m]});
-  }
-  for (int m = 0; m < quantities; ++m) {
-    published.push_back({sentence({"error ", m + 1}), problem.error[m]});
-  }
+  for (int m = 0; m < quantities; ++m) published.push_back({sentence({"error ", m + 1}), problem.error[m]});
   return published;
 }
 

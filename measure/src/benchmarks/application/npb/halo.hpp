@@ -27,9 +27,8 @@ class Halo {
       if (takes_part[0] && takes_part[1] && takes_part[2])
         connect(d, decomposition, points, bounds[d], finer[d]);
       std::vector<int> from;
-      for (const Source& source : {lines_[d].below, lines_[d].above}) {
+      for (const Source& source : {lines_[d].below, lines_[d].above})
         if (source.rank >= 0 && !source.itself) from.push_back(source.rank);
-      }
       partners_[d] = Partners::these(from);
     }
   }

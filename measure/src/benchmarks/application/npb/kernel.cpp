@@ -55,9 +55,8 @@ void Kernel::run(Repetition& repetition) {
 Check Kernel::verify(std::uint64_t /*seed*/) {
   const auto wanted = published();
   Check check{static_cast<std::int64_t>(wanted.size()), ""};
-  for (std::size_t i = 0; i < wanted.size() && check.problem.empty(); ++i) {
+  for (std::size_t i = 0; i < wanted.size() && check.problem.empty(); ++i)
     check.problem = problem(wanted[i], found_.at(i));
-  }
   const Check more = verify_further();
   check.checks += more.checks;
   if (check.problem.empty()) check.problem = more.problem;

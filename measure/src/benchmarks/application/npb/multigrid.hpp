@@ -207,9 +207,8 @@ inline double sum_of_squares(const HaloField& field) {
     for (int y = 0; y < ny; ++y) {
       const double* const here = field.at(y, z);
       int x = 0;
-      for (; x + 4 <= nx; x += 4) {
+      for (; x + 4 <= nx; x += 4)
         for (int lane = 0; lane < 4; ++lane) sums[lane] += here[x + lane] * here[x + lane];
-      }
       for (; x < nx; ++x) sums[0] += here[x] * here[x];
     }
   }

@@ -73,11 +73,10 @@ class OverRelaxation {
   // cell must be present.
   template <int side, int lanes>
   SCOPE_INLINE void sweep(int k) {
-    if constexpr (side < 0) {
+    if constexpr (side < 0)
       for (int j = cell_.inner_begin(1); j < cell_.inner_end(1); ++j) sweep_row<side, lanes>(j, k);
-    } else {
+    else
       for (int j = cell_.inner_end(1) - 1; j >= cell_.inner_begin(1); --j) sweep_row<side, lanes>(j, k);
-    }
   }
 
  private:

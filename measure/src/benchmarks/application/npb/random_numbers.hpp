@@ -19,9 +19,8 @@ constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) {
 // a^exponent mod 2^46.
 constexpr std::uint64_t power(std::uint64_t a, std::uint64_t exponent) {
   std::uint64_t result = 1;
-  for (; exponent != 0; exponent >>= 1, a = product(a, a)) {
+  for (; exponent != 0; exponent >>= 1, a = product(a, a))
     if (exponent & 1) result = product(result, a);
-  }
   return result;
 }
 

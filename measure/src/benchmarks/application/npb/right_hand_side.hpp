@@ -117,11 +117,10 @@ SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double sc
         Real weight[5];
         each<5>([&](auto w) SCOPE_INLINE {
           const double* const weights = cell.fourth[axis].weights[w].data();
-          if constexpr (axis == 0) {
+          if constexpr (axis == 0)
             weight[w] = dissipation * load<Real>(weights + i);
-          } else {
+          else
             weight[w] = dissipation * weights[axis == 1 ? j : k] + Real{};
-          }
         });
         each<quantities>([&](auto m) SCOPE_INLINE {
           const double* const um = u + m * mu;
@@ -140,9 +139,8 @@ SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double sc
   constexpr int rows = 16;
   for (int first = cell.inner_begin(1); first < cell.inner_end(1); first += rows) {
     const int end = std::min(first + rows, cell.inner_end(1));
-    for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k) {
+    for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k)
       for (int j = first; j < end; ++j) row(j, k);
-    }
   }
 }
 

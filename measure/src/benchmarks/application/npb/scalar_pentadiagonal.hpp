@@ -104,11 +104,10 @@ class ScalarPentadiagonal {
   template <int lanes>
   SCOPE_INLINE void solve(const Passage& passage) {
     Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
-      if constexpr (run.count == 1) {
+      if constexpr (run.count == 1)
         solve_one(passage, line, i, j, k);
-      } else {
+      else
         solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
-      }
     });
   }
 
@@ -149,9 +148,7 @@ class ScalarPentadiagonal {
     }
     if (passage.back) {
       Real ahead[2][quantities]{};
-      if (passage.received != nullptr) {
-        std::memcpy(&ahead, passage.received + line * backward, sizeof ahead);
-      }
+      if (passage.received != nullptr) std::memcpy(&ahead, passage.received + line * backward, sizeof ahead);
       substitute(ahead, factors, i, j, k);
       if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &ahead, sizeof ahead);
     }

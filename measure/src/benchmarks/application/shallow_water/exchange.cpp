@@ -130,11 +130,10 @@ void Transposition::load(Exchange& exchange, double* received, int from) {
 }
 
 void Transposition::finish_receive(Exchange& exchange, int from, bool first) {
-  if (first) {
+  if (first)
     exchange.meet(line_.others());
-  } else {
+  else
     exchange.communicate();
-  }
   MPI_Wait(&receives_[from], MPI_STATUS_IGNORE);
   if (shares_with(from)) shared_->synchronise();
   exchange.compute();

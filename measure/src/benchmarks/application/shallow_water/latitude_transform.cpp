@@ -69,12 +69,9 @@ void LatitudeTransform::analyse(const double* fourier, double* spectral) {
     return table_.analyse(all, pairs_, fourier, spectral, width_);
   }
   switch (decomposition_.methods().legendre) {
-    case LegendreMethod::transposition:
-      return analyse_transposed(fourier, spectral);
-    case LegendreMethod::allreduce:
-      return analyse_at_once(fourier, spectral);
-    case LegendreMethod::ring:
-      return analyse_round_ring(fourier, spectral);
+    case LegendreMethod::transposition: return analyse_transposed(fourier, spectral);
+    case LegendreMethod::allreduce: return analyse_at_once(fourier, spectral);
+    case LegendreMethod::ring: return analyse_round_ring(fourier, spectral);
   }
 }
 

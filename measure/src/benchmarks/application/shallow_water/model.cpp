@@ -284,9 +284,8 @@ void Model::add_sources(Range band) {
         double* to = written_.data() + (number_of_first_point(pair) - number_of_first_point(band.begin) +
                                         2 * point + hemisphere) *
                                            written_fields * levels_;
-        for (const double value : added) {
+        for (const double value : added)
           for (int level = 0; level < levels_; ++level) *to++ += value;
-        }
       }
     }
   }
