@@ -135,8 +135,8 @@ bool supported(AtomicForm form, unsigned datatype, unsigned operation) {
   return with_type(datatype, [&](auto value) { return combine(operation, value, value, value, value); });
 }
 
-void apply(unsigned datatype, unsigned operation, std::byte* target, std::size_t count,
-           const std::byte* operand, const std::byte* compare, std::byte* old) {
+void apply(unsigned datatype, unsigned operation, std::byte* target, std::size_t count, const std::byte* operand,
+           const std::byte* compare, std::byte* old) {
   with_type(datatype, [&](auto type) {
     using Value = decltype(type);
     for (std::size_t at = 0; at < count * sizeof(Value); at += sizeof(Value)) {

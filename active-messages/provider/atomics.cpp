@@ -47,9 +47,7 @@ ssize_t start(fid_ep* id, const Call& call, std::uint64_t flags, bool silent = f
   });
 }
 
-std::uint64_t usual(fid_ep* id) {
-  return endpoint_of(id).send_flags;
-}
+std::uint64_t usual(fid_ep* id) { return endpoint_of(id).send_flags; }
 
 // The one piece of a vector; an operation that only reads has none.
 bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
@@ -57,9 +55,9 @@ bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
   return count <= 1;
 }
 
-ssize_t start_pieces(fid_ep* id, Call call, const fi_ioc* operands, std::size_t count,
-                     const fi_ioc* comparands, std::size_t compare_count, const fi_ioc* results,
-                     std::size_t result_count, std::uint64_t flags) {
+ssize_t start_pieces(fid_ep* id, Call call, const fi_ioc* operands, std::size_t count, const fi_ioc* comparands,
+                     std::size_t compare_count, const fi_ioc* results, std::size_t result_count,
+                     std::uint64_t flags) {
   fi_ioc operand, comparand, result;
   if (!one_piece(operands, count, operand) || !one_piece(comparands, compare_count, comparand) ||
       !one_piece(results, result_count, result))
@@ -105,16 +103,13 @@ fi_ops_atomic atomic_functions{
     .write = [](fid_ep* id, const void* buffer, std::size_t count, void*, fi_addr_t to, std::uint64_t offset,
                 std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
       return start(
-          id,
-          {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, context},
+          id, {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, context},
           usual(id));
     },
-    .writev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_addr_t to,
-                 std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
-                 void* context) -> ssize_t {
+    .writev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_addr_t to, std::uint64_t offset,
+                 std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
       return start_pieces(
-          id,
-          {AtomicForm::write, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
+          id, {AtomicForm::write, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
           pieces, count, nullptr, 0, nullptr, 0, usual(id));
     },
     .writemsg = [](fid_ep* id, const fi_msg_atomic* message, std::uint64_t flags) -> ssize_t {
@@ -123,45 +118,40 @@ fi_ops_atomic atomic_functions{
     .inject = [](fid_ep* id, const void* buffer, std::size_t count, fi_addr_t to, std::uint64_t offset,
                  std::uint64_t key, fi_datatype datatype, fi_op operation) -> ssize_t {
       return start(
-          id,
-          {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, nullptr},
+          id, {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, nullptr},
           injecting, true);
     },
-    .readwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, void* result, void*,
-                    fi_addr_t to, std::uint64_t offset, std::uint64_t key, fi_datatype datatype,
-                    fi_op operation, void* context) -> ssize_t {
+    .readwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, void* result, void*, fi_addr_t to,
+                    std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
+                    void* context) -> ssize_t {
       return start(
-          id,
-          {AtomicForm::fetch, buffer, nullptr, result, count, to, offset, key, datatype, operation, context},
+          id, {AtomicForm::fetch, buffer, nullptr, result, count, to, offset, key, datatype, operation, context},
           usual(id));
     },
     .readwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_ioc* results, void**,
                      std::size_t result_count, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
                      fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
       return start_pieces(
-          id,
-          {AtomicForm::fetch, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
+          id, {AtomicForm::fetch, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
           pieces, count, nullptr, 0, results, result_count, usual(id));
     },
-    .readwritemsg = [](fid_ep* id, const fi_msg_atomic* message, fi_ioc* results, void**,
-                       std::size_t result_count, std::uint64_t flags) -> ssize_t {
+    .readwritemsg = [](fid_ep* id, const fi_msg_atomic* message, fi_ioc* results, void**, std::size_t result_count,
+                       std::uint64_t flags) -> ssize_t {
       return start_message(id, AtomicForm::fetch, message, nullptr, 0, results, result_count, flags);
     },
     .compwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, const void* compare, void*,
                     void* result, void*, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
                     fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start(id,
-                   {AtomicForm::compare, buffer, compare, result, count, to, offset, key, datatype, operation,
-                    context},
-                   usual(id));
+      return start(
+          id, {AtomicForm::compare, buffer, compare, result, count, to, offset, key, datatype, operation, context},
+          usual(id));
     },
-    .compwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, const fi_ioc* comparands,
-                     void**, std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count,
-                     fi_addr_t to, std::uint64_t offset, std::uint64_t key, fi_datatype datatype,
-                     fi_op operation, void* context) -> ssize_t {
+    .compwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, const fi_ioc* comparands, void**,
+                     std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count, fi_addr_t to,
+                     std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
+                     void* context) -> ssize_t {
       return start_pieces(
-          id,
-          {AtomicForm::compare, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
+          id, {AtomicForm::compare, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
           pieces, count, comparands, compare_count, results, result_count, usual(id));
     },
     .compwritemsg = [](fid_ep* id, const fi_msg_atomic* message, const fi_ioc* comparands, void**,

@@ -19,9 +19,7 @@ constexpr auto longest_sleep = std::chrono::milliseconds(10);
 // A yield that takes longer gave the processor away; one that takes much longer gave it to a process that computes.
 constexpr auto switched = std::chrono::microseconds(1), computed = std::chrono::microseconds(3);
 
-CompletionQueue& queue_of(fid_cq* queue) {
-  return object<CompletionQueue>(queue);
-}
+CompletionQueue& queue_of(fid_cq* queue) { return object<CompletionQueue>(queue); }
 
 // The formats are beginnings of one another, and of the entry of an error.
 std::size_t entry_bytes(fi_cq_format format) {
@@ -76,9 +74,7 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
   });
 }
 
-ssize_t read(fid_cq* id, void* buffer, std::size_t count) {
-  return read_from(id, buffer, count, nullptr);
-}
+ssize_t read(fid_cq* id, void* buffer, std::size_t count) { return read_from(id, buffer, count, nullptr); }
 
 ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   CompletionQueue& queue = queue_of(id);
@@ -102,8 +98,7 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   return 1;
 }
 
-ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*,
-                  int timeout_ms) {
+ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*, int timeout_ms) {
   CompletionQueue& queue = queue_of(id);
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {

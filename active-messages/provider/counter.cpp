@@ -7,9 +7,7 @@
 namespace scope::provider {
 namespace {
 
-Counter& counter_of(fid_cntr* counter) {
-  return object<Counter>(counter);
-}
+Counter& counter_of(fid_cntr* counter) { return object<Counter>(counter); }
 
 // Makes progress, then runs `use` on the counter, all under the lock.
 template <class Use>

@@ -95,8 +95,7 @@ int Endpoint::enable() {
     if (asked.has_thread()) {
       stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
       if (!stop_)
-        throw active_messages::Error(std::string("the progress thread has no event: ") +
-                                     std::strerror(errno));
+        throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
       // The signals of the program are handled by its own threads.
       sigset_t all, before;
       sigfillset(&all);
@@ -124,8 +123,7 @@ std::chrono::nanoseconds Endpoint::arrivals(std::chrono::nanoseconds at_most, st
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most) {
   if (at_most.count() <= 0) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-  const timespec patience{static_cast<time_t>(seconds.count()),
-                          static_cast<long>((at_most - seconds).count())};
+  const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
   ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
 }
 
@@ -253,12 +251,9 @@ int control_endpoint(fid* id, int command, void* argument) {
     auto* flags = static_cast<std::uint64_t*>(argument);
     switch (command) {
       case FI_ENABLE: return endpoint.enable();
-      case FI_GETOPSFLAG:
-        *flags = *flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags;
-        return 0;
+      case FI_GETOPSFLAG: *flags = *flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags; return 0;
       case FI_SETOPSFLAG:
-        (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) =
-            *flags & ~(FI_TRANSMIT | FI_RECV);
+        (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) = *flags & ~(FI_TRANSMIT | FI_RECV);
         return 0;
       default: return -FI_ENOSYS;
     }

@@ -50,9 +50,7 @@ class Endpoint final : public fid_ep, public Listener {
 
   // Whether an operation with these flags tells its completion queue when it went well.
   bool send_completes(std::uint64_t flags) const { return !selective_sends_ || (flags & FI_COMPLETION); }
-  bool receive_completes(std::uint64_t flags) const {
-    return !selective_receives_ || (flags & FI_COMPLETION);
-  }
+  bool receive_completes(std::uint64_t flags) const { return !selective_receives_ || (flags & FI_COMPLETION); }
 
   Domain& domain;
   std::optional<Exchange> exchange;  // once enabled
@@ -89,9 +87,7 @@ class Endpoint final : public fid_ep, public Listener {
 
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most);
 
-inline Endpoint& endpoint_of(fid_ep* endpoint) {
-  return *static_cast<Endpoint*>(endpoint);
-}
+inline Endpoint& endpoint_of(fid_ep* endpoint) { return *static_cast<Endpoint*>(endpoint); }
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* context);
 

@@ -93,8 +93,8 @@ int error_of(Outcome outcome) {
 
 }  // namespace
 
-Exchange::Exchange(const active_messages::Options& options, std::size_t eager_bytes,
-                   const MemoryTable& memory, Listener& listener)
+Exchange::Exchange(const active_messages::Options& options, std::size_t eager_bytes, const MemoryTable& memory,
+                   Listener& listener)
     : memory_(memory), listener_(listener), eager_bytes_(eager_bytes), endpoint_(options) {
   on<Envelope, &Exchange::on_eager>();
   on<Envelope, &Exchange::on_announcement>();
@@ -108,11 +108,9 @@ Exchange::Exchange(const active_messages::Options& options, std::size_t eager_by
   on<Envelope, &Exchange::on_first_part>();
   on<Part, &Exchange::on_part>();
   on<AtomicRequest, &Exchange::on_atomic>();
-  endpoint_.on_death(
-      [](void* context, Peer peer, bool farewell, const std::string& how) {
-        static_cast<Exchange*>(context)->died(peer, farewell, how);
-      },
-      this);
+  endpoint_.on_death([](void* context, Peer peer, bool farewell,
+                        const std::string& how) { static_cast<Exchange*>(context)->died(peer, farewell, how); },
+                     this);
 }
 
 Exchange::~Exchange() {
@@ -278,24 +276,18 @@ int Exchange::write(const Access& access) {
 
 int Exchange::read(const Access& access) {
   const bool small = fits(access.peer, sizeof(Answer), access.bytes);
-  const Remote remote{0,
-                      access.key,
-                      access.offset,
-                      access.bytes,
-                      0,
-                      0,
-                      small ? 0 : endpoint_.expose(access.buffer, access.bytes)};
-  return start(
-      Operation{.exchange = this,
-                .number = 0,
-                .peer = access.peer,
-                .source = {},
-                .target = access.buffer,
-                .region = remote.region,
-                .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
-                .completes = access.completes,
-                .copy = {}},
-      read_request, remote, {});
+  const Remote remote{
+      0, access.key, access.offset, access.bytes, 0, 0, small ? 0 : endpoint_.expose(access.buffer, access.bytes)};
+  return start(Operation{.exchange = this,
+                         .number = 0,
+                         .peer = access.peer,
+                         .source = {},
+                         .target = access.buffer,
+                         .region = remote.region,
+                         .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
+                         .completes = access.completes,
+                         .copy = {}},
+               read_request, remote, {});
 }
 
 int Exchange::atomic(const Atomic& atomic) {
@@ -313,18 +305,18 @@ int Exchange::atomic(const Atomic& atomic) {
                               atomic.form};
   const std::size_t sent = atomic.form == AtomicForm::compare ? 2 * bytes : bytes;
   if (!fits(atomic.peer, sizeof request, sent)) return -FI_EMSGSIZE;
-  return start(Operation{.exchange = this,
-                         .number = 0,
-                         .peer = atomic.peer,
-                         .source = {},
-                         .target = fetches ? atomic.result : nullptr,
-                         .region = 0,
-                         .done = {.context = atomic.context,
-                                  .flags = FI_ATOMIC | (fetches ? FI_READ : FI_WRITE),
-                                  .bytes = bytes},
-                         .completes = atomic.completes,
-                         .copy = {}},
-               atomic_request, request, Bytes(operands).first(sent));
+  return start(
+      Operation{
+          .exchange = this,
+          .number = 0,
+          .peer = atomic.peer,
+          .source = {},
+          .target = fetches ? atomic.result : nullptr,
+          .region = 0,
+          .done = {.context = atomic.context, .flags = FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), .bytes = bytes},
+          .completes = atomic.completes,
+          .copy = {}},
+      atomic_request, request, Bytes(operands).first(sent));
 }
 
 void Exchange::receive(bool tagged, Receive receive) {
@@ -493,8 +485,7 @@ void Exchange::refuse(const Arrival& arrival) {
     answer(arrival.source, answer_to_operation, Answer{arrival.envelope.operation, 0});
 }
 
-void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes,
-                     std::uint64_t landing) {
+void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing) {
   answer(peer, clearance, Clearance{operation, region, bytes, landing});
 }
 
@@ -689,8 +680,7 @@ bool Exchange::progress() {
 const std::string& Exchange::blame(Peer peer) {
   Departed& departed = departed_[peer];
   if (!std::exchange(departed.told, true))
-    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n",
-                 departed.how.c_str());
+    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n", departed.how.c_str());
   return departed.how;
 }
 
@@ -729,8 +719,7 @@ void Exchange::died(Peer peer, bool farewell, const std::string& how) {
   leaving_.erase(peer);
   assembled_.erase(peer);
   departed_[peer].how = endpoint_.name(peer) + " " + how;
-  for (const std::uint64_t number :
-       operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
+  for (const std::uint64_t number : operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
     complete(number, FI_EHOSTDOWN);
   if (const auto queued = queued_.extract(peer)) {
     queued_messages_ -= queued.mapped().size();

@@ -71,8 +71,7 @@ ssize_t receive(fid_ep* id, Buffer buffer, const ReceiveCall& call, std::uint64_
                     .context = call.context,
                     .completes = endpoint.receive_completes(flags),
                     .shared = nullptr};
-    const bool peek = (flags & FI_PEEK) != 0, claim = (flags & FI_CLAIM) != 0,
-               discard = (flags & FI_DISCARD) != 0;
+    const bool peek = (flags & FI_PEEK) != 0, claim = (flags & FI_CLAIM) != 0, discard = (flags & FI_DISCARD) != 0;
     if (claim && !peek) return endpoint.exchange->receive_claimed(receive, discard);
     if (!peer) return -FI_EINVAL;
     if (peek) {
@@ -118,21 +117,15 @@ ssize_t access(fid_ep* id, Buffer buffer, const AccessCall& call, std::uint64_t 
 constexpr auto write = access<&Exchange::write>;
 constexpr auto read = access<&Exchange::read>;
 
-Buffer constant(const void* buffer, std::size_t bytes) {
-  return {const_cast<void*>(buffer), bytes};
-}
+Buffer constant(const void* buffer, std::size_t bytes) { return {const_cast<void*>(buffer), bytes}; }
 
 std::optional<std::uint64_t> data_of(std::uint64_t data, std::uint64_t flags) {
   return flags & FI_REMOTE_CQ_DATA ? std::optional(data) : std::nullopt;
 }
 
 // With the flags of the endpoint.
-std::uint64_t sending(fid_ep* id) {
-  return endpoint_of(id).send_flags;
-}
-std::uint64_t receiving(fid_ep* id) {
-  return endpoint_of(id).receive_flags;
-}
+std::uint64_t sending(fid_ep* id) { return endpoint_of(id).send_flags; }
+std::uint64_t receiving(fid_ep* id) { return endpoint_of(id).receive_flags; }
 
 // An injected message is complete when the call returns, and tells nobody.
 constexpr std::uint64_t injecting = FI_INJECT;
@@ -155,8 +148,9 @@ fi_ops_msg message_functions{
       if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
       return receive(id, buffer, {.from = message->addr, .context = message->context}, flags);
     },
-    .send = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, fi_addr_t to, void* context)
-        -> ssize_t { return send(id, constant(buffer, bytes), {.to = to, .context = context}, sending(id)); },
+    .send = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, fi_addr_t to, void* context) -> ssize_t {
+      return send(id, constant(buffer, bytes), {.to = to, .context = context}, sending(id));
+    },
     .sendv = [](fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t to,
                 void* context) -> ssize_t {
       Buffer buffer;
@@ -198,8 +192,7 @@ fi_ops_tagged tagged_functions{
       if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
       return receive(
           id, buffer,
-          {.from = message->addr, .tag = {{message->tag, message->ignore}}, .context = message->context},
-          flags);
+          {.from = message->addr, .tag = {{message->tag, message->ignore}}, .context = message->context}, flags);
     },
     .send = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, fi_addr_t to, std::uint64_t tag,
                void* context) -> ssize_t {
@@ -221,8 +214,9 @@ fi_ops_tagged tagged_functions{
                    .context = message->context},
                   flags);
     },
-    .inject = [](fid_ep* id, const void* buffer, std::size_t bytes, fi_addr_t to, std::uint64_t tag)
-        -> ssize_t { return send(id, constant(buffer, bytes), {.to = to, .tag = tag}, injecting, true); },
+    .inject = [](fid_ep* id, const void* buffer, std::size_t bytes, fi_addr_t to, std::uint64_t tag) -> ssize_t {
+      return send(id, constant(buffer, bytes), {.to = to, .tag = tag}, injecting, true);
+    },
     .senddata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data, fi_addr_t to,
                    std::uint64_t tag, void* context) -> ssize_t {
       return send(id, constant(buffer, bytes), {.to = to, .tag = tag, .data = data, .context = context},
@@ -255,8 +249,7 @@ ssize_t access_pieces(fid_ep* id, const iovec* pieces, void**, std::size_t count
                       std::uint64_t offset, std::uint64_t key, void* context) {
   Buffer buffer;
   if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-  return operation(id, buffer, {.to = to, .offset = offset, .key = key, .context = context}, sending(id),
-                   false);
+  return operation(id, buffer, {.to = to, .offset = offset, .key = key, .context = context}, sending(id), false);
 }
 
 }  // namespace
@@ -265,8 +258,8 @@ fi_ops_rma access_functions{
     .size = sizeof(fi_ops_rma),
     .read = [](fid_ep* id, void* buffer, std::size_t bytes, void*, fi_addr_t from, std::uint64_t offset,
                std::uint64_t key, void* context) -> ssize_t {
-      return read(id, {buffer, bytes}, {.to = from, .offset = offset, .key = key, .context = context},
-                  sending(id), false);
+      return read(id, {buffer, bytes}, {.to = from, .offset = offset, .key = key, .context = context}, sending(id),
+                  false);
     },
     .readv = access_pieces<read>,
     .readmsg = access_message<read>,
@@ -281,16 +274,15 @@ fi_ops_rma access_functions{
                  std::uint64_t key) -> ssize_t {
       return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key}, injecting, true);
     },
-    .writedata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data,
-                    fi_addr_t to, std::uint64_t offset, std::uint64_t key, void* context) -> ssize_t {
+    .writedata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data, fi_addr_t to,
+                    std::uint64_t offset, std::uint64_t key, void* context) -> ssize_t {
       return write(id, constant(buffer, bytes),
-                   {.to = to, .offset = offset, .key = key, .data = data, .context = context}, sending(id),
-                   false);
+                   {.to = to, .offset = offset, .key = key, .data = data, .context = context}, sending(id), false);
     },
     .injectdata = [](fid_ep* id, const void* buffer, std::size_t bytes, std::uint64_t data, fi_addr_t to,
                      std::uint64_t offset, std::uint64_t key) -> ssize_t {
-      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key, .data = data},
-                   injecting, true);
+      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key, .data = data}, injecting,
+                   true);
     }};
 
 }  // namespace scope::provider

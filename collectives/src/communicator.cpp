@@ -213,8 +213,7 @@ Candidate Communicator::choose(const Problem& problem) const {
   }
 }
 
-void Communicator::log(const Problem& problem, const Candidate& taken,
-                       const std::vector<Candidate>& all) const {
+void Communicator::log(const Problem& problem, const Candidate& taken, const std::vector<Candidate>& all) const {
   const auto forced = state().settings.forced.find(problem.operation);
   const bool another = forced != state().settings.forced.end() && library_named(forced->second);
   const auto name = [&](const Candidate& each) -> std::string {

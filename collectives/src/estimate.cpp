@@ -120,8 +120,7 @@ BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
   const Estimate walked = walk(problem, schedule);
   BytesOver members;
   for (const Cut& cut : problem.network->cuts())
-    for (const auto& [which, direction] :
-         {std::pair{cut.in, " in"}, {cut.out, " out"}, {cut.medium, " medium"}})
+    for (const auto& [which, direction] : {std::pair{cut.in, " in"}, {cut.out, " out"}, {cut.medium, " medium"}})
       if (!cut.parts.empty() && which >= 0 && walked.carried[which] != 0)
         members.emplace_back(cut.name + direction, walked.carried[which]);
   return members;

@@ -24,12 +24,8 @@ constexpr double combine_bytes_per_s = 4e9;
 constexpr double copy_bytes_per_s = 8e9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double overhead_s(const Route& route) {
-  return std::min(overhead_share * route.latency_s, overhead_most_s);
-}
-double flight_s(const Route& route) {
-  return route.latency_s - 2 * overhead_s(route);
-}
+double overhead_s(const Route& route) { return std::min(overhead_share * route.latency_s, overhead_most_s); }
+double flight_s(const Route& route) { return route.latency_s - 2 * overhead_s(route); }
 
 struct Message {
   int from = 0;
@@ -237,8 +233,7 @@ class Walk {
         case Action::send:
         case Action::receive: {
           const bool incoming = step.action == Action::receive;
-          if (current_[rank] < 0)
-            current_[rank] = incoming ? post_receive(rank, step) : post_send(rank, step);
+          if (current_[rank] < 0) current_[rank] = incoming ? post_receive(rank, step) : post_send(rank, step);
           if (blocks(rank, current_[rank], incoming)) return;
           current_[rank] = -1;
           break;
@@ -401,9 +396,7 @@ class Walk {
 
 }  // namespace
 
-Estimate walk(const Problem& problem, const Schedule& schedule) {
-  return Walk(problem, schedule).run();
-}
+Estimate walk(const Problem& problem, const Schedule& schedule) { return Walk(problem, schedule).run(); }
 
 double estimate(const Problem& problem, const Algorithm& algorithm) {
   const std::int64_t pieces =

@@ -47,9 +47,7 @@ std::int64_t Program::start_receive(int peer, Space space, std::int64_t begin, s
   return posted_++;
 }
 
-void Program::wait(std::int64_t posted) {
-  steps_.push_back({Action::wait, Space::work, -1, 0, 0, posted});
-}
+void Program::wait(std::int64_t posted) { steps_.push_back({Action::wait, Space::work, -1, 0, 0, posted}); }
 
 void Program::wait_all() {
   if (posted_ > 0) steps_.push_back({Action::wait_all, Space::work, -1, 0, 0, 0});

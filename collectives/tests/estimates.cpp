@@ -17,8 +17,7 @@ void near(double got, double expected, double tolerance, const std::string& what
          what + ": " + std::to_string(got) + " and not " + std::to_string(expected));
 }
 
-Group group(const std::string& name, const std::string& parent, double rate, int hosts = 0,
-            double uplink = 0) {
+Group group(const std::string& name, const std::string& parent, double rate, int hosts = 0, double uplink = 0) {
   Group made;
   made.name = name;
   made.parent = parent;
@@ -114,23 +113,21 @@ void half_duplex_and_full() {
   near(physical_limit(one_way), 2 * message_bytes / 1e6, 1e-9, "half duplex");
   near(seconds(full, "multilevel_pipelined", message_bytes, Operation::allreduce), message_bytes / 1e6, 0.05,
        "up and down");
-  near(seconds(shared, "multilevel_pipelined", message_bytes, Operation::allreduce), 2 * message_bytes / 1e6,
-       0.05, "in turn");
+  near(seconds(shared, "multilevel_pipelined", message_bytes, Operation::allreduce), 2 * message_bytes / 1e6, 0.05,
+       "in turn");
 }
 
 // The library's own algorithm is kept where nothing is gained.
 void the_librarys_own() {
   const Network pair = network({group("switch", "", 1e7, 2)});
-  const std::vector<Candidate> all =
-      candidates({Operation::broadcast, &pair, 0, 1'000'000}, Library::mpich, 0);
+  const std::vector<Candidate> all = candidates({Operation::broadcast, &pair, 0, 1'000'000}, Library::mpich, 0);
   expect(chosen(all).algorithm == nullptr, "two hosts on a switch");
   const double port = 1.2e7;
   const Network grid =
       network({group("wan", "", 1e6), group("one", "wan", port, 8, 1e6), group("two", "wan", port, 8, 1e6)});
   // 16 ranks, 4 MB: Open MPI scatters and allgathers; 8 of its last exchanges cross at once with half of the
   // message.
-  const std::vector<Candidate> wan =
-      candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi5, 0);
+  const std::vector<Candidate> wan = candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi5, 0);
   expect(chosen(wan).algorithm && std::string(chosen(wan).algorithm->name) == "multilevel_pipelined",
          "over a WAN");
   near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");

@@ -143,8 +143,7 @@ std::unique_ptr<Benchmark> make(const Parameters& parameters, const Communicator
 // A namespace-scope Registration makes a benchmark known; no other file lists it.
 class Registration {
  public:
-  explicit Registration(Declaration declaration,
-                        std::source_location where = std::source_location::current());
+  explicit Registration(Declaration declaration, std::source_location where = std::source_location::current());
 };
 
 }  // namespace scope

@@ -82,8 +82,7 @@ void agree(Verification& verification, const Communicator& world) {
 
 }  // namespace
 
-CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults,
-                    Progress& progress) {
+CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults, Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
   CaseResult result{"ok", "", unix_seconds(), 0, {}};
   progress.begin_case(item.position);

@@ -25,9 +25,7 @@ std::string label_of_parameter(std::string_view name) {
 }
 
 // `send_overhead_s`: send overhead.
-std::string label_of_metric(std::string_view name) {
-  return spaced(without(name, "_s"));
-}
+std::string label_of_metric(std::string_view name) { return spaced(without(name, "_s")); }
 
 }  // namespace
 

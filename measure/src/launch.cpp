@@ -56,8 +56,8 @@ std::optional<CommonStart> common_start(const Setting& setting) {
 
 }  // namespace
 
-Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi,
-               const Faults& faults, Progress& progress)
+Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi, const Faults& faults,
+               Progress& progress)
     : world_(world),
       facts_{.host = faults.host(world.rank()),
              .library = mpi.library(),

@@ -39,8 +39,7 @@ int run(const Options& options, MpiEnvironment& mpi) {
     samples.write_launch(launch.facts(), launch.ticks(), launch.clock());
     std::optional<Sentinel> sentinel;
     // The state of a simulated machine does not change.
-    if (options.action == Action::run && !mpi_simulates)
-      sentinel.emplace(launch.setting(), launch.facts().host);
+    if (options.action == Action::run && !mpi_simulates) sentinel.emplace(launch.setting(), launch.facts().host);
     const auto watch_machine = [&] {
       if (!sentinel) return;
       progress.enter(Stage::sentinel);
@@ -66,8 +65,7 @@ int run(const Options& options, MpiEnvironment& mpi) {
     return 2;
   } catch (const std::system_error& error) {
     // In one piece, since other ranks may say the same at the same time.
-    std::cerr << sentence(
-        {"scope-measure: rank ", world.rank(), " on ", host_name(), ": ", error.what(), "\n"});
+    std::cerr << sentence({"scope-measure: rank ", world.rank(), " on ", host_name(), ": ", error.what(), "\n"});
     MPI_Abort(world.handle(), 4);
     return 4;
   }

@@ -115,17 +115,15 @@ std::string unavailable_reason(const Declaration& declaration) {
   return "";
 }
 
-std::string_view after_last_dot(std::string_view name) {
-  return name.substr(name.rfind('.') + 1);
-}
+std::string_view after_last_dot(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 std::int64_t parse_integer(const Parameter& parameter, const std::string& text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < parameter.minimum ||
       value > parameter.maximum) {
-    throw std::invalid_argument(sentence({parameter.name, "=", text, ": must be an integer from ",
-                                          parameter.minimum, " to ", parameter.maximum}));
+    throw std::invalid_argument(sentence(
+        {parameter.name, "=", text, ": must be an integer from ", parameter.minimum, " to ", parameter.maximum}));
   }
   return value;
 }
@@ -146,10 +144,8 @@ std::vector<Settings> combinations(std::string_view text, const Declaration& dec
     const std::string name = word.substr(0, equals);
     const auto parameter = std::find_if(declaration.parameters.begin(), declaration.parameters.end(),
                                         [&](const Parameter& candidate) { return candidate.name == name; });
-    if (equals == std::string::npos || parameter == declaration.parameters.end()) {
-      throw std::logic_error(std::string(declaration.name) + " declares no parameter for the setting " +
-                             word);
-    }
+    if (equals == std::string::npos || parameter == declaration.parameters.end())
+      throw std::logic_error(std::string(declaration.name) + " declares no parameter for the setting " + word);
     std::vector<Settings> longer;
     for (const Settings& settings : all) {
       for (const std::string& value : split(word.substr(equals + 1), ',')) {
@@ -314,10 +310,8 @@ void write_benchmark(Json& json, const Registered& benchmark) {
   write_ranks(json, declaration.ranks);
   write_list(json, "routines", declaration.routines,
              [&](const Binding& binding) { write_binding(json, binding, declaration); });
-  write_list(json, "rungs", declaration.rungs,
-             [&](const Rung& rung) { write_rung(json, rung, declaration); });
-  write_list(json, "costs", declaration.costs,
-             [&](const Step& step) { write_step(json, step, declaration); });
+  write_list(json, "rungs", declaration.rungs, [&](const Rung& rung) { write_rung(json, rung, declaration); });
+  write_list(json, "costs", declaration.costs, [&](const Step& step) { write_step(json, step, declaration); });
   write_list(json, "parameters", declaration.parameters,
              [&](const Parameter& parameter) { write_parameter(json, parameter); });
   write_list(json, "metrics", declaration.metrics,
@@ -351,9 +345,7 @@ Registration::Registration(Declaration declaration, std::source_location where) 
   });
 }
 
-const std::vector<Registered>& registry() {
-  return mutable_registry();
-}
+const std::vector<Registered>& registry() { return mutable_registry(); }
 
 const Registered& find_benchmark(const std::string& name) {
   std::vector<std::string> names;
@@ -379,8 +371,7 @@ const std::string& Parameters::choice(std::string_view name) const {
   return found->second;
 }
 
-Parameters parse_parameters(const Declaration& declaration,
-                            const std::map<std::string, std::string>& values) {
+Parameters parse_parameters(const Declaration& declaration, const std::map<std::string, std::string>& values) {
   Parameters::Integers integers;
   Parameters::Choices choices;
   std::vector<std::string> names;
@@ -388,8 +379,7 @@ Parameters parse_parameters(const Declaration& declaration,
     const std::string& name = names.emplace_back(parameter.name);
     const auto given = values.find(name);
     if (!parameter.is_choice()) {
-      integers[name] =
-          given == values.end() ? parameter.default_integer : parse_integer(parameter, given->second);
+      integers[name] = given == values.end() ? parameter.default_integer : parse_integer(parameter, given->second);
       continue;
     }
     const auto allowed = split(parameter.choices, ',');

@@ -17,9 +17,7 @@ using scope::write_pattern;
 
 namespace {
 
-std::uintptr_t address(const std::byte* at) {
-  return reinterpret_cast<std::uintptr_t>(at);
-}
+std::uintptr_t address(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
 
 void every_place_begins_where_the_layout_says() {
   for (const std::int64_t bytes : {1, 8, 64, 4096, 5000}) {

@@ -230,9 +230,7 @@ bool files_are_settled() {
   return true;
 }
 
-bool in_mpi_io() {
-  return mpi_actions[thread.routine].is_file;
-}
+bool in_mpi_io() { return mpi_actions[thread.routine].is_file; }
 
 bool followed(int descriptor) {
   return watching() && descriptor >= 0 && descriptor < descriptor_capacity &&

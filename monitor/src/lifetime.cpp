@@ -175,8 +175,7 @@ u8 ending() {
 void ended(u8 begin_tick) {
   if (observed != getpid()) return;
   ProcessRow& process = *profile.process;
-  if (process.state == static_cast<u4>(State::finalized))
-    return;  // of another session, or of the world after one
+  if (process.state == static_cast<u4>(State::finalized)) return;  // of another session, or of the world after one
   process.in_routine = 0;
   process.last_tick = ticks_now();
   process.finalize_ticks = process.last_tick - begin_tick;
@@ -216,7 +215,6 @@ void enter_named_region(int number, const char* name) {
 }  // namespace scope
 
 // scope-timer looks this function up by name in the programs that use it.
-extern "C" __attribute__((visibility("default"))) void scope_monitor_enter_region(int number,
-                                                                                  const char* name) {
+extern "C" __attribute__((visibility("default"))) void scope_monitor_enter_region(int number, const char* name) {
   scope::enter_named_region(number, name);
 }

@@ -69,8 +69,7 @@ CallRow& find_row(u4 routine, u4 site, u4 communicator_size, u4 size_class, i4 r
 
 WaitRow* find_wait(u4 operation, u4 site, u4 communicator_size, u4 size_class) {
   static_assert(wait_capacity == 1 << 10);
-  const u8 hash =
-      spread(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20) >> 54;
+  const u8 hash = spread(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20) >> 54;
   for (u4 probe = 0; probe < wait_capacity; ++probe) {
     WaitRow& row = profile.waits[(hash + probe) % wait_capacity];
     if (!row.used) {
@@ -139,13 +138,9 @@ void lock_tables() {
   for (int turns = 0; tables_taken.test_and_set(std::memory_order_acquire); ++turns)
     if (turns % 64 == 63) sched_yield();
 }
-void unlock_tables() {
-  tables_taken.clear(std::memory_order_release);
-}
+void unlock_tables() { tables_taken.clear(std::memory_order_release); }
 
-void forget_recent() {
-  std::fill(recent, recent + recent_capacity, Recent{});
-}
+void forget_recent() { std::fill(recent, recent + recent_capacity, Recent{}); }
 
 [[gnu::noinline]] CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
   CallRow& row = find_row(routine_, site_of(caller_), communicator_size, size_class, current_region->number);
@@ -161,9 +156,8 @@ void forget_recent() {
   const u4 size_class = size_class_of(meaning.bytes);
   const u8 key = key_of_row(routine_, size_class, meaning.communicator_size);
   const Recent& last = recent_of(caller_, key);
-  row_ = last.caller == caller_ && last.key == key
-             ? last.row
-             : find_in_table(meaning.communicator_size, size_class, key);
+  row_ = last.caller == caller_ && last.key == key ? last.row
+                                                   : find_in_table(meaning.communicator_size, size_class, key);
 }
 
 // Rare work at the end of a call.
@@ -189,12 +183,8 @@ void forget_recent() {
     unlock_tables();
 }
 
-void Call::waits() {
-  find({});
-}
-void Call::waited() {
-  finish({});
-}
+void Call::waits() { find({}); }
+void Call::waited() { finish({}); }
 
 [[gnu::always_inline]] inline void Call::record(const Meaning& meaning) {
   find(meaning);
@@ -202,13 +192,9 @@ void Call::waited() {
 }
 
 [[gnu::noinline]] PlainCall::PlainCall(u4 routine, const void* caller) : Call(routine, caller) {}
-[[gnu::noinline]] bool PlainCall::ends(int code) {
-  return Call::ends(code);
-}
+[[gnu::noinline]] bool PlainCall::ends(int code) { return Call::ends(code); }
 
-void Call::local() {
-  record({});
-}
+void Call::local() { record({}); }
 
 [[gnu::noinline]] void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
   if (begin_ >= trace_end || end_ < trace_begin) return;
@@ -303,8 +289,7 @@ Request* Call::track(std::uint64_t key, const Meaning& meaning) {
   return request;
 }
 
-[[gnu::flatten]] void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes,
-                                         MPI_Request request) {
+[[gnu::flatten]] void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request) {
   const Members& members = members_of(comm);
   Meaning meaning{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
   if (destination != MPI_PROC_NULL) {
@@ -446,8 +431,7 @@ void Call::activated(const Waiting& started) {
   find(meaning);
   if (tracing()) [[unlikely]]
     for (int i = 0; i < started.count(); ++i)
-      if (const Request* request = find_request(started.key(i));
-          request && request->direction == Direction::send)
+      if (const Request* request = find_request(started.key(i)); request && request->direction == Direction::send)
         trace({request->communicator_size, request->bytes, Direction::send, request->partner, request->tag,
                request->identity},
               1, request->routine);

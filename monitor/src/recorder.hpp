@@ -157,16 +157,12 @@ class PlainCall : public Call {
 };
 
 // The class of a number of bytes: 0: none; n: 2^(n-1) <= bytes < 2^n.
-inline u4 size_class_of(u8 bytes) {
-  return bytes ? 64u - static_cast<u4>(__builtin_clzll(bytes)) : 0;
-}
+inline u4 size_class_of(u8 bytes) { return bytes ? 64u - static_cast<u4>(__builtin_clzll(bytes)) : 0; }
 
 // The window in which calls are traced, in ticks; none: the greatest number.
 inline u8 trace_begin = UINT64_MAX;
 inline u8 trace_end = 0;
-inline bool Call::tracing() {
-  return trace_begin != UINT64_MAX;
-}
+inline bool Call::tracing() { return trace_begin != UINT64_MAX; }
 
 // When the next row of the time series is due; when a call must check for due work, 0 while tracing.
 inline u8 next_sample_tick = UINT64_MAX;

@@ -92,12 +92,7 @@ const Table& reduce_table() {
   static const Table table = {
       {4, {{8, linear}, {16, binary}, {32, chain}, {262144, linear}, {any, chain}}},
       {8,
-       {{4096, binary},
-        {65536, chain},
-        {262144, binomial},
-        {524288, linear},
-        {1048576, binomial},
-        {any, linear}}},
+       {{4096, binary}, {65536, chain}, {262144, binomial}, {524288, linear}, {1048576, binomial}, {any, linear}}},
       {16, {{8192, binary}, {any, binomial}}},
       {32, {{4096, binary}, {any, binomial}}},
       {256, {{any, binomial}}},
@@ -160,8 +155,7 @@ const Table& allgather_table() {
         {4096, doubling},
         {any, neighbors}}},
       {4096, {{32, bruck}, {128, doubling}, {512, bruck}, {4096, doubling}, {any, neighbors}}},
-      {any_ranks,
-       {{2, doubling}, {8, bruck}, {16, doubling}, {512, bruck}, {4096, doubling}, {any, neighbors}}},
+      {any_ranks, {{2, doubling}, {8, bruck}, {16, doubling}, {512, bruck}, {4096, doubling}, {any, neighbors}}},
   };
   return table;
 }

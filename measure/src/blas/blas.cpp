@@ -26,9 +26,7 @@ void* loaded() {
 
 }  // namespace
 
-std::string absent() {
-  return !library().empty() ? "" : "no BLAS was found; scope doctor says how to get one";
-}
+std::string absent() { return !library().empty() ? "" : "no BLAS was found; scope doctor says how to get one"; }
 
 void make_global() {
   if (dlopen(library().c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) loaded();  // throws the reason

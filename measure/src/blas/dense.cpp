@@ -11,8 +11,7 @@ namespace scope {
 template <class Real>
 void fill_random(std::span<Real> values, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  for (auto& value : values)
-    value = static_cast<Real>(std::ldexp(static_cast<double>(random() >> 40), -24) - 0.5);
+  for (auto& value : values) value = static_cast<Real>(std::ldexp(static_cast<double>(random() >> 40), -24) - 0.5);
 }
 
 Vector probe(std::size_t n, std::uint64_t seed) {

@@ -26,8 +26,7 @@ constexpr std::size_t points_kept = 400;
 
 }  // namespace
 
-GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts,
-                         ClockSkew skew)
+GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew)
     : world_(world), ticks_(ticks), hosts_(hosts), skew_(skew) {
   // Small numbers keep their precision in a double; the ranks of a host must share one origin.
   base_ = ticks_.now();
@@ -129,9 +128,7 @@ void GlobalClock::fit() {
   model_ = {mean_local, mean_offset, variance > 0 ? covariance / variance : 0.0};
 }
 
-void GlobalClock::share_with_host() {
-  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbors().handle());
-}
+void GlobalClock::share_with_host() { MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbors().handle()); }
 
 double GlobalClock::measure_error() {
   double worst = error_against_mirror(hosts_.neighbors());

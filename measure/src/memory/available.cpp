@@ -50,9 +50,7 @@ std::optional<double> left_in(const ControlGroup& group) {
   return std::max(0.0, *limit - std::max(0.0, used.value_or(0) - given_back));
 }
 
-std::string megabytes(double bytes) {
-  return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"});
-}
+std::string megabytes(double bytes) { return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"}); }
 
 // What the limit of this process's resident set leaves. Linux does not enforce it; a simulation is given one.
 double left_in_resident_set() {
@@ -60,8 +58,7 @@ double left_in_resident_set() {
   std::ifstream sizes("/proc/self/statm");
   double pages = 0;
   double resident_pages = 0;
-  if (getrlimit(RLIMIT_RSS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-      !(sizes >> pages >> resident_pages))
+  if (getrlimit(RLIMIT_RSS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || !(sizes >> pages >> resident_pages))
     return std::numeric_limits<double>::infinity();
   const auto page_bytes = static_cast<double>(sysconf(_SC_PAGESIZE));
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - resident_pages * page_bytes);
@@ -134,9 +131,7 @@ QuestionedClaims::QuestionedClaims() {
   available_before.reset();
 }
 
-QuestionedClaims::~QuestionedClaims() {
-  questioned = false;
-}
+QuestionedClaims::~QuestionedClaims() { questioned = false; }
 
 void QuestionedClaims::require_together(const Communicator& communicator) const {
   // Constructors may have touched their buffers: what was available before them counts. Ranks that claimed little
@@ -154,8 +149,6 @@ void claim_memory(std::int64_t bytes) {
   claimed += bytes;
 }
 
-void release_memory(std::int64_t bytes) {
-  claimed -= bytes;
-}
+void release_memory(std::int64_t bytes) { claimed -= bytes; }
 
 }  // namespace scope

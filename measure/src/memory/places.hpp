@@ -61,9 +61,7 @@ class Places {
   std::byte* in_turn(std::int64_t number) { return (*this)[count_ == 1 ? 0 : number % count_]; }
   // The one that `turn` comes to.
   std::byte* next() { return begin_of(first_ + 1 == layout_.rotation ? 0 : first_ + 1); }
-  std::span<std::byte> place(std::int64_t number) {
-    return {(*this)[number], static_cast<std::size_t>(bytes_)};
-  }
+  std::span<std::byte> place(std::int64_t number) { return {(*this)[number], static_cast<std::size_t>(bytes_)}; }
   // All that are used, with what lies behind each.
   std::span<std::byte> bytes() { return {(*this)[0], static_cast<std::size_t>(count_ * stride_)}; }
   // All that there are.

@@ -22,9 +22,7 @@ MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
   if (rank == 0) settings_ = tools.settings();
 }
 
-MpiEnvironment::~MpiEnvironment() {
-  MPI_Finalize();
-}
+MpiEnvironment::~MpiEnvironment() { MPI_Finalize(); }
 
 std::string MpiEnvironment::library() const {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
@@ -64,8 +62,8 @@ Communicator Communicator::grid(const Communicator& original, std::span<const in
   const std::vector<int> periodic(extents.size(), 1);
   const int reorder = 0;
   MPI_Comm made = MPI_COMM_NULL;
-  MPI_Cart_create(original.handle(), static_cast<int>(extents.size()), extents.data(), periodic.data(),
-                  reorder, &made);
+  MPI_Cart_create(original.handle(), static_cast<int>(extents.size()), extents.data(), periodic.data(), reorder,
+                  &made);
   return Communicator(made);
 }
 

@@ -122,8 +122,7 @@ std::vector<PlannedCase> default_plan(int ranks) {
   std::vector<PlannedCase> cases;
   for (const auto& benchmark : registry()) {
     if (!benchmark.declaration.ranks.allow(ranks)) continue;
-    cases.push_back(
-        {static_cast<int>(cases.size()), &benchmark, parse_parameters(benchmark.declaration, {}), {}});
+    cases.push_back({static_cast<int>(cases.size()), &benchmark, parse_parameters(benchmark.declaration, {}), {}});
   }
   return cases;
 }

@@ -122,8 +122,7 @@ Command read_command(const std::string& line, int ranks) {
   check(kind == "latency", kind + ": must be transfers, loaded or latency");
   command.echo = read_ends(words, ranks);
   check(static_cast<bool>(words >> command.repetitions), "REPETITIONS must be a number");
-  check(command.repetitions >= 1 && command.repetitions <= most_echoes,
-        "REPETITIONS must be from 1 to 10000");
+  check(command.repetitions >= 1 && command.repetitions <= most_echoes, "REPETITIONS must be from 1 to 10000");
   return command;
 }
 
@@ -142,9 +141,7 @@ int await(int source, int tag, const std::string& what, std::chrono::seconds lim
   return length;
 }
 
-std::string rank_name(int rank) {
-  return "rank " + std::to_string(rank);
-}
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 // Half round trips of a message, in seconds, on the initiating rank: of so many empty ones, or, for as long as the
 // transfers beside them last, of one byte that says whether another one follows.
@@ -210,8 +207,8 @@ void follow(const Communicator& world, const Faults& faults) {
 }
 
 // Rank 0: distributes a command; returns the results of each participating rank, in order of rank.
-std::vector<std::vector<double>> lead(const std::string& line, const Command& command,
-                                      const Communicator& world, const Faults& faults) {
+std::vector<std::vector<double>> lead(const std::string& line, const Command& command, const Communicator& world,
+                                      const Faults& faults) {
   std::set<int> others;
   for (const Transfer& each : command.transfers) others.insert({each.from, each.to});
   if (command.echo) others.insert({command.echo->from, command.echo->to});

@@ -23,8 +23,6 @@ void Waiting::pause() {
   nap_ = std::min(2 * nap_, longest_);
 }
 
-void Waiting::progress() {
-  nap_ = shortest_;
-}
+void Waiting::progress() { nap_ = shortest_; }
 
 }  // namespace scope

@@ -26,8 +26,7 @@ std::vector<int> ranks_to_keep(Definition definition, int ranks, int most_in_ful
   if (definition == Definition::half_round_trip) return {0};
   const int count = ranks <= most_in_full ? ranks : std::min(ranks_sampled, most_in_full);
   std::vector<int> kept(count);
-  for (int i = 0; i < count; ++i)
-    kept[i] = count == 1 ? 0 : static_cast<int>(i * (ranks - 1LL) / (count - 1));
+  for (int i = 0; i < count; ++i) kept[i] = count == 1 ? 0 : static_cast<int>(i * (ranks - 1LL) / (count - 1));
   return kept;
 }
 
@@ -44,16 +43,14 @@ std::vector<std::vector<double>> gather(const std::vector<double>& mine, const s
   }
   for (const int rank : kept) {
     all.push_back(mine);
-    if (rank != 0)
-      MPI_Recv(all.back().data(), count, MPI_DOUBLE, rank, tag, world.handle(), MPI_STATUS_IGNORE);
+    if (rank != 0) MPI_Recv(all.back().data(), count, MPI_DOUBLE, rank, tag, world.handle(), MPI_STATUS_IGNORE);
   }
   return all;
 }
 
 std::vector<double> reduce(const std::vector<double>& mine, MPI_Op operation, const Communicator& world) {
   std::vector<double> result(mine.size());
-  MPI_Allreduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_DOUBLE, operation,
-                world.handle());
+  MPI_Allreduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_DOUBLE, operation, world.handle());
   return result;
 }
 
@@ -62,8 +59,7 @@ std::vector<double> relative_entries(const Series& series, const Communicator& w
   std::vector<double> start_s = series.agreed_start_s;
   if (series.synchronization != Synchronization::window) start_s = reduce(series.entry_s, MPI_MIN, world);
   std::vector<double> entries(series.size());
-  std::transform(series.entry_s.begin(), series.entry_s.end(), start_s.begin(), entries.begin(),
-                 std::minus<>());
+  std::transform(series.entry_s.begin(), series.entry_s.end(), start_s.begin(), entries.begin(), std::minus<>());
   return entries;
 }
 
@@ -275,8 +271,8 @@ LineFile::LineFile(const std::string& path, const Communicator& world)
     : world_(world), path_(path.empty() ? "standard output" : path) {
   int problem = 0;
   if (world_.root()) {
-    file_ = path.empty() ? dup(STDOUT_FILENO)
-                         : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    file_ =
+        path.empty() ? dup(STDOUT_FILENO) : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     problem = file_ < 0 ? errno : 0;
   }
   MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());

@@ -27,8 +27,7 @@ class Overlapped {
     const std::int64_t steps = computation_->steps_for(exchange_s);
     const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps); }));
     repetition.time([&](std::int64_t number) { both(number, *computation_, steps); });
-    const double both_s =
-        slowest(repetition.times().elapsed_s / static_cast<double>(repetition.operations()));
+    const double both_s = slowest(repetition.times().elapsed_s / static_cast<double>(repetition.operations()));
     const double shorter_s = std::max(std::min(exchange_s, computation_s), 1e-9);
     // The barriers of this cadence belong to neither part.
     if (repetition.cadence() == Cadence::barrier_loop) return;

@@ -30,8 +30,7 @@ std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, con
   for (const int rank : wanted) {
     auto& theirs = offers[rank];
     theirs.resize(mine.size());
-    MPI_Irecv(theirs.data(), count, MPI_DOUBLE, rank, offers_tag, communicator.handle(),
-              &requests.emplace_back());
+    MPI_Irecv(theirs.data(), count, MPI_DOUBLE, rank, offers_tag, communicator.handle(), &requests.emplace_back());
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, asking_tag, communicator.handle(), &requests.emplace_back());
   }
   std::vector<MPI_Request> questions(asking);
@@ -78,13 +77,9 @@ void Phases::meet(Phase phase, const Partners& partners) {
 }
 #endif
 
-void Phases::offer() {
-  offered_ = ticks_.now();
-}
+void Phases::offer() { offered_ = ticks_.now(); }
 
-void Phases::leave() {
-  enter(phase_);
-}
+void Phases::leave() { enter(phase_); }
 
 // The layout of MPI_DOUBLE_INT.
 struct Phases::Last {

@@ -22,9 +22,7 @@ const char* spelling(Synchronization synchronization) {
   return "";
 }
 
-void Repetition::observe(std::string_view name, double value) {
-  times_.observed[std::string(name)] = value;
-}
+void Repetition::observe(std::string_view name, double value) { times_.observed[std::string(name)] = value; }
 
 void Repetition::synchronise() {
   if (synchronization_ == Synchronization::window) {

@@ -267,8 +267,8 @@ class Sampling {
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
-          most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
-                                                               std::clamp(growth * 1.1, 1.5, 10.0))));
+          most_operations, static_cast<std::int64_t>(
+                               std::ceil(static_cast<double>(operations_) * std::clamp(growth * 1.1, 1.5, 10.0))));
       elapsed_s = elapsed_of(operations_);
     }
     const std::int64_t fewest = std::min(fewest_looped, most_operations);
@@ -284,9 +284,8 @@ class Sampling {
     auto& series = outcome_.series;
     // A single process has no common start to lose by looping.
     const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
-    series.push_back({.cadence = Cadence::isolated,
-                      .synchronization = synchronization_,
-                      .operations = isolated_operations});
+    series.push_back(
+        {.cadence = Cadence::isolated, .synchronization = synchronization_, .operations = isolated_operations});
     if (isolated_operations == 1) series.front().append(first);
     if (!collective() || !loops() || of_seconds()) return;
     const double operation_s = repetition_s_ / static_cast<double>(operations_);
@@ -295,8 +294,7 @@ class Sampling {
     const auto fits = [&](std::int64_t operations) {
       return static_cast<double>(2 * operations + 1) * operation_s <= allowed_s;
     };
-    std::int64_t wanted =
-        operation_s < slow_operation_s ? operations_back_to_back : slow_operations_back_to_back;
+    std::int64_t wanted = operation_s < slow_operation_s ? operations_back_to_back : slow_operations_back_to_back;
     while (wanted > operations_back_to_back && !fits(wanted)) --wanted;
     const std::int64_t looped = std::max(operations_, std::min(most_operations_, wanted));
     if (!fits(looped)) return;
@@ -385,8 +383,8 @@ class Sampling {
       values[3] = series.late[from + i];
     }
     if (declaration_.definition != Definition::half_round_trip) {
-      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), quantities * size,
-                 MPI_DOUBLE, MPI_MAX, 0, setting_.world.handle());
+      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), quantities * size, MPI_DOUBLE,
+                 MPI_MAX, 0, setting_.world.handle());
     }
     if (!setting_.world.root()) return;
     int late = 0;

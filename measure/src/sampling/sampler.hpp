@@ -45,8 +45,7 @@ struct Verification {
   bool passed = true;
   std::int64_t checks = 0;
   double cost_s = 0;
-  double digested_share =
-      1;  // least share of the data of a repetition that was compared with those of another
+  double digested_share = 1;  // least share of the data of a repetition that was compared with those of another
   std::string message;
 };
 

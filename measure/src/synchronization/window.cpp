@@ -29,8 +29,7 @@ void Window::broadcast(double& start_s) const {
   if (rank != 0)
     MPI_Recv(&start_s, 1, MPI_DOUBLE, rank - distance, tag, communicator_.handle(), MPI_STATUS_IGNORE);
   for (distance /= 2; distance >= 1; distance /= 2)
-    if (rank + distance < size)
-      MPI_Send(&start_s, 1, MPI_DOUBLE, rank + distance, tag, communicator_.handle());
+    if (rank + distance < size) MPI_Send(&start_s, 1, MPI_DOUBLE, rank + distance, tag, communicator_.handle());
 }
 
 }  // namespace scope

@@ -38,10 +38,9 @@ std::array<std::byte, 16> random_key() {
 class ActiveMessages final : public Transport {
  public:
   ActiveMessages(const am::Options& asked, bool sleeps) : Transport(sleeps), endpoint_(asked) {
-    handler_ =
-        endpoint_.handle([](void* self, am::Peer, am::Bytes,
-                            am::Bytes payload) { static_cast<ActiveMessages*>(self)->arrive(payload); },
-                         this);
+    handler_ = endpoint_.handle([](void* self, am::Peer, am::Bytes,
+                                   am::Bytes payload) { static_cast<ActiveMessages*>(self)->arrive(payload); },
+                                this);
   }
 
   const am::Address& address() const { return endpoint_.address(); }

@@ -104,8 +104,7 @@ std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const Transp
   const std::size_t payload =
       std::min({own.mtu, other.mtu, int{UINT16_MAX} - ETH_HLEN}) - sizeof(Datagrams::Header);
   return std::make_unique<Datagrams>(std::move(socket), partner, options, std::move(prefix),
-                                     Datagrams::Channels{heard == follower ? leader : follower, heard},
-                                     payload);
+                                     Datagrams::Channels{heard == follower ? leader : follower, heard}, payload);
 }
 
 }  // namespace scope

@@ -161,9 +161,8 @@ class Libfabric final : public Fabric {
 
   void look(bool may_sleep) override {
     std::array<fi_cq_entry, 16> entries;
-    const ssize_t count = may_sleep
-                              ? fi_cq_sread(queue_.get(), entries.data(), entries.size(), nullptr, nap_ms)
-                              : fi_cq_read(queue_.get(), entries.data(), entries.size());
+    const ssize_t count = may_sleep ? fi_cq_sread(queue_.get(), entries.data(), entries.size(), nullptr, nap_ms)
+                                    : fi_cq_read(queue_.get(), entries.data(), entries.size());
     if (count == -FI_EAVAIL) fail_with_its_error();
     if (count == -FI_EAGAIN || count == -FI_ETIMEDOUT || count == -FI_EINTR) return;
     check(count, "fi_cq_read");
@@ -248,8 +247,7 @@ const fi_info* offer_of(const fi_info* first, std::string_view provider, in_addr
   return nullptr;
 }
 
-std::unique_ptr<Transport> connect_by_first_that_works(const Partner& partner,
-                                                       const TransportOptions& options) {
+std::unique_ptr<Transport> connect_by_first_that_works(const Partner& partner, const TransportOptions& options) {
   const in_addr_t here = route_to(partner).here.sin_addr.s_addr;
   Info offered;
   Names mine;

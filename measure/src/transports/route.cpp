@@ -33,9 +33,7 @@ struct Addresses {
   }
 };
 
-bool loops_back(in_addr_t address) {
-  return ntohl(address) >> 24 == 127;
-}
+bool loops_back(in_addr_t address) { return ntohl(address) >> 24 == 127; }
 
 Addresses own_addresses() {
   ifaddrs* first = nullptr;
@@ -76,8 +74,7 @@ sockaddr_in address_of(in_addr_t host, in_port_t port) {
 sockaddr_in own_address(const Socket& socket) {
   sockaddr_in address{};
   socklen_t length = sizeof address;
-  if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
-    fail("getsockname");
+  if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0) fail("getsockname");
   return address;
 }
 
@@ -85,8 +82,7 @@ Socket listen_anywhere(int socket_buffer_bytes) {
   Socket listener = open_socket(AF_INET, SOCK_STREAM);
   listener.size_buffers(socket_buffer_bytes);
   const sockaddr_in address = address_of(htonl(INADDR_ANY), 0);
-  if (bind(listener.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    fail("bind");
+  if (bind(listener.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
   if (listen(listener.descriptor(), 1) != 0) fail("listen");
   return listener;
 }
@@ -153,8 +149,7 @@ Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer
     socket = open_socket(AF_INET, SOCK_DGRAM);
     socket.size_buffers(socket_buffer_bytes);
     const sockaddr_in address = address_of(route.here.sin_addr.s_addr, 0);
-    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      fail("bind");
+    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
     return own_address(socket);
   });
   partner.agree([&] {

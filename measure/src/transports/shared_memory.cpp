@@ -58,8 +58,6 @@ SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(b
   if (partner.leads) unlink(own.data());
 }
 
-SharedMemory::~SharedMemory() {
-  munmap(data_, bytes_);
-}
+SharedMemory::~SharedMemory() { munmap(data_, bytes_); }
 
 }  // namespace scope

@@ -96,8 +96,7 @@ Address address_of(const Worker& worker) {
   check(ucx().worker_get_address(worker.get(), &address, &length), "ucp_worker_get_address");
   if (length <= copy.size()) std::memcpy(copy.data(), address, length);
   ucx().worker_release_address(worker.get(), address);
-  if (length > copy.size())
-    throw Unavailable(sentence({"ucp_worker_get_address: an address of ", length, " B"}));
+  if (length > copy.size()) throw Unavailable(sentence({"ucp_worker_get_address: an address of ", length, " B"}));
   return copy;
 }
 

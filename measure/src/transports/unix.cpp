@@ -23,8 +23,7 @@ Socket listen_anywhere(const TransportOptions& options) {
   listener.size_buffers(options.socket_buffer_bytes);
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  if (bind(listener.descriptor(), reinterpret_cast<sockaddr*>(&name), sizeof name.sun_family) != 0)
-    fail("bind");
+  if (bind(listener.descriptor(), reinterpret_cast<sockaddr*>(&name), sizeof name.sun_family) != 0) fail("bind");
   if (listen(listener.descriptor(), 1) != 0) fail("listen");
   return listener;
 }

@@ -82,9 +82,8 @@ double distributed_row_norm(const Layout& layout, const Element& element, const 
   return largest(distributed_magnitudes(layout, element, Vector(layout.columns.items(), 1.0), communicator));
 }
 
-std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b,
-                                        const Element& c, double unit, std::uint64_t seed,
-                                        const Communicator& communicator) {
+std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b, const Element& c,
+                                        double unit, std::uint64_t seed, const Communicator& communicator) {
   const std::int64_t n = layout.rows.items();
   const Vector x = probe(n, seed);
   const Vector left = distributed_product(layout, c, x, communicator);

@@ -92,9 +92,8 @@ double distributed_row_norm(const Layout& layout, const Element& element, const 
 
 // Empty when C = A B, all distributed alike and rounded to `unit`, else a message that names the wrong row;
 // the bound is that of `product_problem`. Collective.
-std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b,
-                                        const Element& c, double unit, std::uint64_t seed,
-                                        const Communicator& communicator);
+std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b, const Element& c,
+                                        double unit, std::uint64_t seed, const Communicator& communicator);
 
 // Sums the contributions of all processes to a vector; all receive the sum.
 Vector summed(Vector parts, const Communicator& communicator);

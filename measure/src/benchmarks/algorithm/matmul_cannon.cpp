@@ -54,8 +54,8 @@ class Cannon final : public GridProduct {
     const std::int64_t packed = overlapped() ? 0 : std::max(total(a_counts()), total(b_counts()));
     if (packed > std::numeric_limits<int>::max())
       throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
-    require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
-            share_values() + (communicator.root() ? packed : 0));
+    require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) + share_values() +
+            (communicator.root() ? packed : 0));
   }
 
   Work work() const override {
@@ -77,8 +77,8 @@ class Cannon final : public GridProduct {
   void release() override { blocks_.reset(); }
 
   void solve(Phases& phases) override {
-    blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())),
-                    Queue(places(held_b_), b_block(grid_.column())), Values(in_place() ? 0 : share_values()));
+    blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())), Queue(places(held_b_), b_block(grid_.column())),
+                    Values(in_place() ? 0 : share_values()));
     if (overlapped())
       solve_overlapped(phases);
     else
@@ -207,8 +207,7 @@ class Cannon final : public GridProduct {
   void multiply_by_bands(int step, Requests& due) {
     if (communicator_.root()) {
       for_each_process([&](int row, int column) {
-        if (grid_.rank(row, column) != 0)
-          receive_bands(share(row, column), grid_.rank(row, column), c_tag, due);
+        if (grid_.rank(row, column) != 0) receive_bands(share(row, column), grid_.rank(row, column), c_tag, due);
       });
     }
     const Partition bands(c().rows, pieces());
@@ -220,9 +219,7 @@ class Cannon final : public GridProduct {
     }
   }
 
-  int inner_at(int row, int column, int step) const {
-    return (row * held_b_ + column * held_a_ + step) % steps_;
-  }
+  int inner_at(int row, int column, int step) const { return (row * held_b_ + column * held_a_ + step) % steps_; }
   int inner_here(int step) const { return inner_at(grid_.row(), grid_.column(), step); }
 
   // Values of one buffer of a queue, on a row or a column of the grid.

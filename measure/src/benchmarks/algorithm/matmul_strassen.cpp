@@ -60,8 +60,7 @@ struct Schedule {
 // Table C.2.
 constexpr Schedule original{{6, 4, 3, 0}, {{{0, 6}, {3, 6}, {4, 6}, {1, 3}, {2, 4}, {1, 0}, {2, 0}, {5, 0}}}};
 // Table C.3: three rounds of messages between different pairs.
-constexpr Schedule rescheduled{{6, 4, 3, 5},
-                               {{{0, 5}, {1, 3}, {4, 6}, {2, 5}, {3, 6}, {0, 6}, {1, 5}, {2, 4}}}};
+constexpr Schedule rescheduled{{6, 4, 3, 5}, {{{0, 5}, {1, 3}, {4, 6}, {2, 5}, {3, 6}, {0, 6}, {1, 5}, {2, 4}}}};
 
 class Strassen final : public Benchmark {
  public:
@@ -85,8 +84,7 @@ class Strassen final : public Benchmark {
 
   Work work() const override {
     const double n = size_;
-    const double messages =
-        alone() ? 0 : 2.0 * (products - 1) + static_cast<double>(schedule_.messages.size());
+    const double messages = alone() ? 0 : 2.0 * (products - 1) + static_cast<double>(schedule_.messages.size());
     return {.bytes = messages * static_cast<double>(quarter_values()) * sizeof(double),
             .flops = 2 * n * n * n,
             .messages = messages};
@@ -137,8 +135,8 @@ class Strassen final : public Benchmark {
     const double limit = epsilon / 2 * n * n * (1.5 * n + 7.5);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!(std::abs(found[i] - expected[i]) <= limit)) {
-        return {std::int64_t{size_} * size_, sentence({"column ", i, " of the product is wrong: residual ",
-                                                       std::abs(found[i] - expected[i])})};
+        return {std::int64_t{size_} * size_,
+                sentence({"column ", i, " of the product is wrong: residual ", std::abs(found[i] - expected[i])})};
       }
     }
     return {std::int64_t{size_} * size_, ""};
@@ -233,8 +231,7 @@ class Strassen final : public Benchmark {
               &coming.emplace_back());
   }
 
-  void deal(Values& whole, const std::array<Operand, products>& operands, Values& mine, int tag,
-            Phases& phases) {
+  void deal(Values& whole, const std::array<Operand, products>& operands, Values& mine, int tag, Phases& phases) {
     for (int to = 0; to < products; ++to) {
       if (to == rank()) continue;
       phases.enter(Phase::compute);
@@ -271,8 +268,7 @@ class Strassen final : public Benchmark {
 
   // The product of this process enters its quarter unchanged; it was sent before.
   void sum_up() {
-    for (Came& other : memory_->came)
-      add(other.product, signs[home_of_quarter()][other.from], memory_->product);
+    for (Came& other : memory_->came) add(other.product, signs[home_of_quarter()][other.from], memory_->product);
   }
 
   void multiply_alone(int index) {
@@ -280,8 +276,7 @@ class Strassen final : public Benchmark {
     form(memory_->b, operands_b[index], memory_->operand_b);
     compute(memory_->operand_a, memory_->operand_b);
     for (int quarter = 0; quarter < 4; ++quarter)
-      if (signs[quarter][index] != 0)
-        add(memory_->product, signs[quarter][index], memory_->quarters[quarter]);
+      if (signs[quarter][index] != 0) add(memory_->product, signs[quarter][index], memory_->quarters[quarter]);
   }
 
   void add(Values& from, double sign, Values& to) const {
@@ -302,8 +297,7 @@ class Strassen final : public Benchmark {
       if (!communicator_.root()) continue;
       if (home != 0) {
         here = arrived.data();
-        MPI_Recv(here, quarter_count(), MPI_DOUBLE, home, quarter_tag, communicator_.handle(),
-                 MPI_STATUS_IGNORE);
+        MPI_Recv(here, quarter_count(), MPI_DOUBLE, home, quarter_tag, communicator_.handle(), MPI_STATUS_IGNORE);
       }
       copy(dense(here, half_, half_), quarter(c, index));
     }
@@ -314,7 +308,7 @@ class Strassen final : public Benchmark {
   int size_;
   std::int64_t half_;  // m
   const Schedule& schedule_;
-  Partners owners_;  // the owners of A and B, who must arrive before anything can be distributed
+  Partners owners_;                 // the owners of A and B, who must arrive before anything can be distributed
   std::vector<Partners> meetings_;  // one for each message
   std::optional<LocalProduct> product_;
   std::optional<Memory> memory_;
@@ -328,11 +322,11 @@ const Registration registration{{
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
-    .parameters =
-        {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
-         method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
-         parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")
-             .worded(",rescheduled")},
+    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
+                   method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
+                   parallel("schedule", "original,rescheduled",
+                            "order in which products are sent: Table C.2, or C.3")
+                       .worded(",rescheduled")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=1 variant=plain n=360"},

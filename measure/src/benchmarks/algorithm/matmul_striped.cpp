@@ -82,8 +82,7 @@ class Striped final : public GridProduct {
   void solve_in_turn(Phases& phases) {
     make_matrices();
     phases.meet(Phase::distribute, dealt_);
-    if (grid_.column() == 0)
-      scatter(rows_, communicator_.root() ? whole_->a.data() : nullptr, a().data, column());
+    if (grid_.column() == 0) scatter(rows_, communicator_.root() ? whole_->a.data() : nullptr, a().data, column());
     if (grid_.row() == 0) scatter_b();
     phases.meet(Phase::exchange, heads_);
     MPI_Bcast(a().data, static_cast<int>(a_values()), MPI_DOUBLE, 0, row());
@@ -104,8 +103,7 @@ class Striped final : public GridProduct {
     }
     int rank = 0;
     MPI_Comm_rank(communicator, &rank);
-    MPI_Scatterv(all, counts.data(), places.data(), MPI_DOUBLE, mine, counts[rank], MPI_DOUBLE, 0,
-                 communicator);
+    MPI_Scatterv(all, counts.data(), places.data(), MPI_DOUBLE, mine, counts[rank], MPI_DOUBLE, 0, communicator);
   }
 
   // A stripe of columns is not contiguous: the root packs it, transposed where requested.
@@ -148,8 +146,7 @@ class Striped final : public GridProduct {
       if (traffic.passed > band + 1) phases.offer();
       phases.enter(Phase::compute);
       multiply(band, traffic);
-      if (!communicator_.root())
-        start_send(band_of(c(), band), 0, c_tag, communicator_.handle(), traffic.leaving);
+      if (!communicator_.root()) start_send(band_of(c(), band), 0, c_tag, communicator_.handle(), traffic.leaving);
     }
     phases.meet(Phase::collect, collected_);
     finish(traffic.leaving);
@@ -211,9 +208,7 @@ class Striped final : public GridProduct {
     });
   }
 
-  Block band_of(const Block& block, int band) const {
-    return block.band(Partition(block.rows, pieces()), band);
-  }
+  Block band_of(const Block& block, int band) const { return block.band(Partition(block.rows, pieces()), band); }
 
   // Their position on the root.
   Block a_part(int row) { return whole(whole_->a).part(rows_.begin(row), 0, rows_.size(row), size_); }

@@ -126,8 +126,8 @@ class PanelBroadcast {
     MPI_Scatterv(message_.data(), counts.data(), places.data(), MPI_DOUBLE,
                  root ? MPI_IN_PLACE : static_cast<void*>(mine), counts[row_.rank()], MPI_DOUBLE, root_,
                  row_.handle());
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), counts.data(), places.data(),
-                   MPI_DOUBLE, row_.handle());
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), counts.data(), places.data(), MPI_DOUBLE,
+                   row_.handle());
   }
 
   const Communicator& row_;
@@ -142,9 +142,7 @@ class PanelBroadcast {
 
 // Whether some of these processes are on other hosts: only between hosts do panels travel while processes
 // compute; inside one the processor of the receiver copies them. Collective.
-inline bool spans_hosts(const Communicator& row) {
-  return Communicator::on_this_host(row).size() < row.size();
-}
+inline bool spans_hosts(const Communicator& row) { return Communicator::on_this_host(row).size() < row.size(); }
 
 // Calls multiply(first column, columns) for one piece of the columns after another, and `progress` between
 // them while panels travel: libraries make progress only inside their calls. Each piece costs the BLAS a copy

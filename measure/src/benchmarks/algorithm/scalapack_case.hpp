@@ -30,8 +30,7 @@ struct Distributed {
   Distributed(const scalapack::Context& context, const ProcessGrid& grid, int rows, int columns, int block)
       : layout(rows, columns, block, grid),
         values(layout.values()),
-        descriptor(scalapack::descriptor(context, rows, columns, block, static_cast<int>(layout.leading()))) {
-  }
+        descriptor(scalapack::descriptor(context, rows, columns, block, static_cast<int>(layout.leading()))) {}
 
   // `element(row, column)`, rounded to the precision.
   template <class Element>
@@ -46,8 +45,7 @@ struct Distributed {
 
   // For distributed_product and the like.
   Element stored() const {
-    return
-        [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
+    return [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
   }
 
   std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
@@ -101,8 +99,7 @@ class ScalapackCase : public Benchmark {
   ScalapackCase(const Parameters& parameters, const Communicator& communicator, int matrices,
                 GridOrder order = GridOrder::rows)
       : ScalapackCase(communicator, asked_grid(parameters, communicator, order),
-                      static_cast<int>(parameters.integer("n")),
-                      static_cast<int>(parameters.integer("block"))) {
+                      static_cast<int>(parameters.integer("n")), static_cast<int>(parameters.integer("block"))) {
     const Layout layout(n_, n_, block_, grid_);
     require_memory(matrices * layout.values() * static_cast<std::int64_t>(sizeof(Real)), communicator);
   }
@@ -153,8 +150,7 @@ std::vector<Sweep> scalapack_sweeps();
 // For both precisions.
 template <template <class> class Case>
 std::unique_ptr<Benchmark> in_precision(const Parameters& parameters, const Communicator& communicator) {
-  if (parameters.choice("precision") == "single")
-    return std::make_unique<Case<float>>(parameters, communicator);
+  if (parameters.choice("precision") == "single") return std::make_unique<Case<float>>(parameters, communicator);
   return std::make_unique<Case<double>>(parameters, communicator);
 }
 

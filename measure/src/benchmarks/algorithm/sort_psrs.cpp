@@ -101,12 +101,8 @@ struct Fingerprint {
 // position among that rank's samples.
 using Sample = std::uint64_t;
 constexpr Sample no_sample = ~Sample{0};
-constexpr Key key_of(Sample sample) {
-  return static_cast<Key>(sample >> 32);
-}
-constexpr std::int64_t number_of(Sample sample) {
-  return static_cast<std::uint32_t>(sample);
-}
+constexpr Key key_of(Sample sample) { return static_cast<Key>(sample >> 32); }
+constexpr std::int64_t number_of(Sample sample) { return static_cast<std::uint32_t>(sample); }
 
 class RegularSampling final : public Benchmark {
  public:
@@ -128,9 +124,8 @@ class RegularSampling final : public Benchmark {
   Work work() const override {
     const double p = p_;
     const auto n = static_cast<double>(elements());
-    return {.bytes = 3 * n * (p - 1) / p * sizeof(Key),
-            .messages = (5 + 2 * p) * (p - 1),
-            .steps = std::max(1.0, n)};
+    return {
+        .bytes = 3 * n * (p - 1) / p * sizeof(Key), .messages = (5 + 2 * p) * (p - 1), .steps = std::max(1.0, n)};
   }
 
   void fill(std::uint64_t seed) override { seed_ = seed; }
@@ -158,8 +153,7 @@ class RegularSampling final : public Benchmark {
     });
     phases->observe(repetition, communicator_);
     const double share = static_cast<double>(elements()) / p_;
-    repetition.observe("partition_imbalance",
-                       elements() == 0 ? 1.0 : static_cast<double>(sorted_.size()) / share);
+    repetition.observe("partition_imbalance", elements() == 0 ? 1.0 : static_cast<double>(sorted_.size()) / share);
   }
 
   // The whole result is in order and has the fingerprint of the input; the partition of each rank is in order
@@ -196,8 +190,7 @@ class RegularSampling final : public Benchmark {
   std::int64_t needed_bytes(std::int64_t n, Input input) const {
     // Regular sampling guarantees that with distinct keys no partition exceeds 2 n/p.
     const std::int64_t partition = input == Input::equal && !tuned_ ? n : std::min(n, 2 * blocks_.largest());
-    const std::int64_t samples =
-        static_cast<std::int64_t>(p_) * p_ * static_cast<std::int64_t>(sizeof(Sample));
+    const std::int64_t samples = static_cast<std::int64_t>(p_) * p_ * static_cast<std::int64_t>(sizeof(Sample));
     const std::int64_t items = 2 * blocks_.largest() + (p_ > 1 ? 2 * partition : 0);
     const std::int64_t key = sizeof(Key);
     return items * key + (communicator_.root() ? 2 * n * key + samples : 0);
@@ -318,8 +311,8 @@ class RegularSampling final : public Benchmark {
     const int mine = static_cast<int>(sorted_.size());
     MPI_Gather(&mine, 1, MPI_INT, sizes_.data(), 1, MPI_INT, 0, communicator_.handle());
     std::exclusive_scan(sizes_.begin(), sizes_.end(), begins.begin(), 0);
-    MPI_Gatherv(sorted_.data(), mine, MPI_UINT32_T, result_.data(), sizes_.data(), begins.data(),
-                MPI_UINT32_T, 0, communicator_.handle());
+    MPI_Gatherv(sorted_.data(), mine, MPI_UINT32_T, result_.data(), sizes_.data(), begins.data(), MPI_UINT32_T, 0,
+                communicator_.handle());
   }
 
   std::string result_problem(std::uint64_t seed) {
@@ -329,8 +322,7 @@ class RegularSampling final : public Benchmark {
     for (const Key item : result()) found.add(item);
     const std::string problem = order_problem(result(), "the result");
     if (!problem.empty() || found == wanted) return problem;
-    return sentence(
-        {"item ", first_wrong_item(seed), " of the result is none of those that were to be sorted"});
+    return sentence({"item ", first_wrong_item(seed), " of the result is none of those that were to be sorted"});
   }
 
   // Where an ordered result first differs from the items in order.
@@ -378,9 +370,8 @@ const Registration registration{{
     .parameters =
         {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys").worded("1=1 key,{} keys"),
          problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
-         problem(
-             "input", "uniform,skewed,sorted,equal,with_nan",
-             "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
+         problem("input", "uniform,skewed,sorted,equal,with_nan",
+                 "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
              .worded(",skewed keys,sorted keys,equal keys,keys with NaN"),
          method("variant", "plain,tuned",
                 "qsort twice, or radix sort and merging with ties spread over partitions")

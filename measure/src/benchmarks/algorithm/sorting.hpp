@@ -70,8 +70,7 @@ inline std::span<Key> merge_runs(std::span<Key> keys, std::vector<int> begins, s
     for (std::size_t i = 0; i + 1 < begins.size(); i += 2) {
       const std::size_t middle = begins[i + 1];
       const std::size_t end = i + 2 < begins.size() ? begins[i + 2] : middle;
-      merge(keys.subspan(begins[i], middle - begins[i]), keys.subspan(middle, end - middle),
-            &scratch[begins[i]]);
+      merge(keys.subspan(begins[i], middle - begins[i]), keys.subspan(middle, end - middle), &scratch[begins[i]]);
       merged.push_back(begins[i]);
     }
     merged.push_back(begins.back());

@@ -16,8 +16,7 @@ namespace scope {
 constexpr std::chrono::milliseconds speed_measured_for{200};
 
 // Products of small square blocks per second on every process, by rank. Throws as LocalProduct does.
-inline std::vector<double> speeds(const Communicator& communicator, const std::string& variant,
-                                  std::int64_t n) {
+inline std::vector<double> speeds(const Communicator& communicator, const std::string& variant, std::int64_t n) {
   const std::int64_t order = std::clamp<std::int64_t>(n, 1, 128);
   std::vector<double> a(order * order, 1.0);
   std::vector<double> b(order * order, 1.0);

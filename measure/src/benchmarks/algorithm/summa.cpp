@@ -94,9 +94,8 @@ class Summa final : public Benchmark {
   }
 
   Check verify(std::uint64_t seed) override {
-    return {n_ * n_,
-            distributed_product_problem(layout_, stored(a_), stored(b_), stored(c_),
-                                        std::numeric_limits<double>::epsilon() / 2, seed, communicator_)};
+    return {n_ * n_, distributed_product_problem(layout_, stored(a_), stored(b_), stored(c_),
+                                                 std::numeric_limits<double>::epsilon() / 2, seed, communicator_)};
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
@@ -193,8 +192,8 @@ class Summa final : public Benchmark {
     multiply_in_pieces(
         columns, spans_hosts_ && step + 1 < steps(),
         [&](std::int64_t begin, int count) {
-          multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns,
-                    &before, c_.data() + begin * layout_.leading(), &leading, letter, letter);
+          multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns, &before,
+                    c_.data() + begin * layout_.leading(), &leading, letter, letter);
         },
         [&] {
           for (auto& broadcast : stages_[(step + 1) % 2].broadcasts) broadcast.progress();
@@ -243,8 +242,7 @@ const Registration registration{{
     .metrics = {flops_per_second(), seconds("time_s"), phase("compute_s"), phase("communicate_s")},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},
                {"advanced", "ranks=powers n=4000 block=64,128,256"},
-               {"advanced",
-                "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long,library"}},
+               {"advanced", "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long,library"}},
     .make = make<Summa>,
 }};
 

@@ -37,8 +37,7 @@ Extents cells_of(const Parameters& parameters) {
   const auto n = static_cast<int>(parameters.integer("n"));
   const auto depth = static_cast<int>(parameters.integer("depth"));
   for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)})
-    if (value % 2 != 0)
-      throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
+    if (value % 2 != 0) throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
   return {n, n, depth == 0 ? n : depth};
 }
 
@@ -59,8 +58,7 @@ class Cfd final : public Benchmark {
         cells_(cells_of(parameters)),
         steps_(parameters.integer("steps")),
         tolerance_(std::pow(10.0, -static_cast<double>(parameters.integer("digits")))),
-        block_(cells_, flow_->periodic(), partitioning_of(parameters), communicator.size(),
-               communicator.rank()),
+        block_(cells_, flow_->periodic(), partitioning_of(parameters), communicator.size(), communicator.rank()),
         halo_(communicator, block_),
         methods_{npb::width_of(parameters, communicator), parameters.choice("variant") == "tuned",
                  parameters.choice("exchange") == "overlapped"} {
@@ -152,8 +150,8 @@ class Cfd final : public Benchmark {
                     "the error of a velocity of case=%s at time %.3f is %.3e: must be at most %.1e",
                     case_name_.c_str(), solver_->time(), found.error, error);
     } else if (!(found.divergence <= divergence)) {
-      std::snprintf(text, sizeof text, "the divergence of a cell is %.3e: must be at most %.1e",
-                    found.divergence, divergence);
+      std::snprintf(text, sizeof text, "the divergence of a cell is %.3e: must be at most %.1e", found.divergence,
+                    divergence);
     }
     return text;
   }
@@ -246,8 +244,7 @@ std::vector<Step> costs() {
        kept("n^2*ceil(" + depth + "/p)")},
       {"partition=slabs case=ethier_steinman", "min(p-1,2)", "n^2", "4*n^2+32*(n-1)",
        kept("n^2*ceil(" + depth + "/p)")},
-      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", "4*n^2/sqrt(p)",
-       kept("n^2*" + depth + "/p")},
+      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", "4*n^2/sqrt(p)", kept("n^2*" + depth + "/p")},
       {"partition=blocks", "2*min(1+floor(p/4),2+floor(p/8),3)", "n^2/p^(2/3)", "4*n^2/p^(2/3)",
        kept("n^2*" + depth + "/p")},
   };
@@ -272,8 +269,8 @@ std::vector<Step> costs() {
                      .bytes = cut.half,
                      .settings = settings("blocking,shared_memory"),
                      .at_once = cut.sides});
-    steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p",
-                     true, settings("overlapped")});
+    steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p", true,
+                     settings("overlapped")});
     steps.push_back(
         {"exchange", Step::Kind::collective, "MPI_Allreduce", "iterations/4", "8", "p", false, cut.settings});
   }
@@ -314,13 +311,13 @@ const Registration registration{{
                 "iterations in one pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,
-    .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
-                            count("iterations").labelled("iterations for the pressure"),
-                            count("exchange_messages"), count("exchange_bytes", "B"),
-                            condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
-                            condition("velocity_error", "1", Better::lower),
-                            condition("divergence", "1", Better::lower),
-                            condition("profile_error", "1", Better::lower)}),
+    .metrics =
+        with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
+                     count("iterations").labelled("iterations for the pressure"), count("exchange_messages"),
+                     count("exchange_bytes", "B"),
+                     condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
+                     condition("velocity_error", "1", Better::lower), condition("divergence", "1", Better::lower),
+                     condition("profile_error", "1", Better::lower)}),
     .sweeps = {{"standard", "ranks=powers n=64 variant=plain,tuned"},
                {"advanced",
                 "ranks=powers n=32,64,128 variant=tuned partition=slabs,pencils,blocks "

@@ -80,8 +80,8 @@ class ConjugateGradient final : public Kernel {
         grid_(communicator, squarest_rows(communicator.size())),
         pieces_(problem_.order, grid_) {
     if (ranks() > problem_.order) {
-      throw Unavailable(sentence(
-          {name, " of this class has a matrix of order ", problem_.order, ": more processes than rows"}));
+      throw Unavailable(
+          sentence({name, " of this class has a matrix of order ", problem_.order, ": more processes than rows"}));
     }
     require(needed_bytes());
     make_matrix();
@@ -216,8 +216,7 @@ class ConjugateGradient final : public Kernel {
 
   void fold() {
     const std::size_t mine = q_.size();
-    const double* const own =
-        partial_.data() + pieces_.begin(grid_.row(), grid_.column()) - pieces_.rows_begin();
+    const double* const own = partial_.data() + pieces_.begin(grid_.row(), grid_.column()) - pieces_.rows_begin();
     if (grid_.columns() > 1) {
       sides_.clear();
       double* place = incoming_.data();

@@ -45,41 +45,38 @@ struct Problem {
 };
 
 // RNR-94-007, table 2.4 (A, B); NPB 3.4 (S, W, C).
-constexpr PerClass<Problem> problems{{{16,
-                                       11,
-                                       {{{48427, 0, 1, 0},
-                                         {17148, 18, 1, 0},
-                                         {23627, 346, 1, 0},
-                                         {62548, 64917, -1, 0},
-                                         {4431, 65463, -1, 0}}}},
-                                      {20,
-                                       16,
-                                       {{{357773, 1249, 1, 2},
-                                         {934767, 11698, 1, 2},
-                                         {875723, 1039987, -1, 0},
-                                         {898999, 1043896, -1, 0},
-                                         {404505, 1048018, -1, 0}}}},
-                                      {23,
-                                       19,
-                                       {{{2112377, 104, 1, 1},
-                                         {662041, 17523, 1, 1},
-                                         {5336171, 123928, 1, 1},
-                                         {3642833, 8288932, -1, 1},
-                                         {4250760, 8388264, -1, 1}}}},
-                                      {25,
-                                       21,
-                                       {{{41869, 33422937, -1, 0},
-                                         {812306, 10244, 1, 0},
-                                         {5102857, 59149, 1, 0},
-                                         {18232239, 33135281, -1, 0},
-                                         {26860214, 99, 1, 0}}}},
-                                      {27,
-                                       23,
-                                       {{{44172927, 61147, 1, 0},
-                                         {72999161, 882988, 1, 0},
-                                         {74326391, 266290, 1, 0},
-                                         {129606274, 133997595, -1, 0},
-                                         {21736814, 133525895, -1, 0}}}}}};
+constexpr PerClass<Problem> problems{
+    {{16,
+      11,
+      {{{48427, 0, 1, 0}, {17148, 18, 1, 0}, {23627, 346, 1, 0}, {62548, 64917, -1, 0}, {4431, 65463, -1, 0}}}},
+     {20,
+      16,
+      {{{357773, 1249, 1, 2},
+        {934767, 11698, 1, 2},
+        {875723, 1039987, -1, 0},
+        {898999, 1043896, -1, 0},
+        {404505, 1048018, -1, 0}}}},
+     {23,
+      19,
+      {{{2112377, 104, 1, 1},
+        {662041, 17523, 1, 1},
+        {5336171, 123928, 1, 1},
+        {3642833, 8288932, -1, 1},
+        {4250760, 8388264, -1, 1}}}},
+     {25,
+      21,
+      {{{41869, 33422937, -1, 0},
+        {812306, 10244, 1, 0},
+        {5102857, 59149, 1, 0},
+        {18232239, 33135281, -1, 0},
+        {26860214, 99, 1, 0}}}},
+     {27,
+      23,
+      {{{44172927, 61147, 1, 0},
+        {72999161, 882988, 1, 0},
+        {74326391, 266290, 1, 0},
+        {129606274, 133997595, -1, 0},
+        {21736814, 133525895, -1, 0}}}}}};
 
 // Fingerprint of a set of keys, independent of their order.
 struct Fingerprint {
@@ -280,8 +277,8 @@ class IntegerSort final : public Kernel {
     for (int iteration = 1; iteration <= iteration_count; ++iteration) {
       for (const KnownRank& known : problem_.known) {
         const int rank = known.rank + known.growth * (iteration - known.since);
-        wanted.push_back({sentence({"rank of key ", known.place, " in iteration ", iteration}),
-                          static_cast<double>(rank), 0});
+        wanted.push_back(
+            {sentence({"rank of key ", known.place, " in iteration ", iteration}), static_cast<double>(rank), 0});
       }
     }
     return wanted;
@@ -302,12 +299,10 @@ class IntegerSort final : public Kernel {
     for (int iteration = iteration_count; iteration >= 1; --iteration) {
       wanted[iteration - 1] = sum;
       if (rank() != 0) continue;
-      for (const int place : {iteration, iteration + iteration_count})
-        sum += first_keys_[place] - keys_[place];
+      for (const int place : {iteration, iteration + iteration_count}) sum += first_keys_[place] - keys_[place];
     }
     MPI_Allreduce(MPI_IN_PLACE, found.data(), iteration_count, MPI_INT64_T, MPI_SUM, communicator().handle());
-    MPI_Allreduce(MPI_IN_PLACE, wanted.data(), iteration_count, MPI_INT64_T, MPI_SUM,
-                  communicator().handle());
+    MPI_Allreduce(MPI_IN_PLACE, wanted.data(), iteration_count, MPI_INT64_T, MPI_SUM, communicator().handle());
     for (int i = 0; i < iteration_count; ++i) {
       if (found[i] == wanted[i]) continue;
       return sentence(

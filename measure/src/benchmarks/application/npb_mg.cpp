@@ -193,8 +193,7 @@ class Multigrid final : public Kernel {
   }
 
   void smooth_at(Level& level) {
-    in_lanes(width_,
-             [&]<int lanes>() SCOPE_INLINE { smooth<lanes>(level.r, level.u, problem_.smoother, sums_); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { smooth<lanes>(level.r, level.u, problem_.smoother, sums_); });
     level.halo.update(level.u, exchange());
   }
 

@@ -18,8 +18,7 @@ const Calls calls{SCOPE_CALL_NAMES(Barrier, Ibarrier), SCOPE_CALL(Barrier, Ibarr
 
 class Barrier final : public Collective {
  public:
-  Barrier(const Parameters& parameters, const Communicator& communicator)
-      : Collective(parameters, communicator) {
+  Barrier(const Parameters& parameters, const Communicator& communicator) : Collective(parameters, communicator) {
     choose(calls, 0);
     set_arguments({}, 0, 0);
   }
@@ -62,8 +61,7 @@ class Barrier final : public Collective {
     const double left_s = clock_->now();
     MPI_Bcast(&came_s, 1, MPI_DOUBLE, late, communicator_.handle());
     if (left_s >= came_s - delay_s / 2) return "";
-    return sentence(
-        {"this rank left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"});
+    return sentence({"this rank left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"});
   }
 
   const GlobalClock* clock_ = nullptr;

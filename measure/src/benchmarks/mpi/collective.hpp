@@ -48,8 +48,7 @@ struct PerRankBlocks {
   // Blocks of these lengths one after another.
   explicit PerRankBlocks(const std::vector<std::int64_t>& lengths) : counts(lengths) {
     std::vector<std::int64_t> places(lengths.size());
-    for (std::size_t rank = 1; rank < lengths.size(); ++rank)
-      places[rank] = places[rank - 1] + lengths[rank - 1];
+    for (std::size_t rank = 1; rank < lengths.size(); ++rank) places[rank] = places[rank - 1] + lengths[rank - 1];
     offsets = PerRank<MPI_Aint>(places);
   }
   PerRank<MPI_Count> counts;
@@ -103,8 +102,7 @@ inline constexpr bool has_persistent_collectives = false;
     }                                                                                      \
   }
 
-#define SCOPE_CALL_NAMES(Blocking, Nonblocking) \
-  "MPI_" #Blocking, "MPI_" #Nonblocking, "MPI_" #Blocking "_init"
+#define SCOPE_CALL_NAMES(Blocking, Nonblocking) "MPI_" #Blocking, "MPI_" #Nonblocking, "MPI_" #Blocking "_init"
 
 #if defined(SCOPE_HAS_LARGE_COUNTS)
 #define SCOPE_CALLS(Blocking, Nonblocking, ...)                                                \
@@ -113,10 +111,8 @@ inline constexpr bool has_persistent_collectives = false;
         SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__)                                     \
   }
 #else
-#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                               \
-  Calls {                                                                                     \
-    SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
-  }
+#define SCOPE_CALLS(Blocking, Nonblocking, ...) \
+  Calls { SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) }
 #endif
 
 class Collective : public Benchmark {
@@ -128,10 +124,8 @@ class Collective : public Benchmark {
         asked_(asked),
         mode_(parameters.choice("call")),
         overlapped_(communicator) {
-    if (mode_ == "persistent" && !has_persistent_collectives) {
-      throw Unavailable(
-          "call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
-    }
+    if (mode_ == "persistent" && !has_persistent_collectives)
+      throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
     if (mode_ == "persistent" && asked.layout.rotation > 1) {
       throw Unavailable(
           "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialized");
@@ -192,8 +186,7 @@ class Collective : public Benchmark {
 
   // Each operation of a repetition receives `received` bytes in a place of its own; a rank whose data go out from where
   // the others receive has only those used in turn.
-  void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received,
-                     bool sends_in_place = false) {
+  void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received, bool sends_in_place = false) {
     sources_ = Places(sent, asked_.layout);
     received_ = Places(received, asked_.layout);
     sends_in_place_ = sends_in_place;
@@ -229,16 +222,14 @@ class Collective : public Benchmark {
   Places received_{0};
 
  private:
-  static std::optional<Communicator> own_group(const Parameters& parameters,
-                                               const Communicator& communicator) {
+  static std::optional<Communicator> own_group(const Parameters& parameters, const Communicator& communicator) {
     const std::int64_t ranks = parameters.integer("group_ranks");
     if (ranks == 0 || ranks == communicator.size()) return std::nullopt;
     if (communicator.size() % ranks != 0) {
       throw Unavailable(
           sentence({"group_ranks=", ranks, ": must divide the number of ranks, ", communicator.size()}));
     }
-    return Communicator::split(communicator, static_cast<int>(communicator.rank() / ranks),
-                               communicator.rank());
+    return Communicator::split(communicator, static_cast<int>(communicator.rank() / ranks), communicator.rank());
   }
 
   const Arguments& at(std::int64_t number) {
@@ -295,15 +286,12 @@ inline Parameter call_parameter() {
       .worded(",nonblocking,overlapped with computation,persistent");
 }
 inline Parameter group_parameter() {
-  return problem(
-             "group_ranks", "", 0, 0, INT_MAX,
-             "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
-             "are one group")
+  return problem("group_ranks", "", 0, 0, INT_MAX,
+                 "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
+                 "are one group")
       .worded("groups of {} ranks");
 }
-inline Parameter root_parameter() {
-  return call("root", "", 0, 0, INT_MAX, "the root rank, of each group");
-}
+inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "the root rank, of each group"); }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
               "share of each rank: equal, proportional to the rank, none for one rank, all for one rank")
@@ -312,16 +300,13 @@ inline Parameter block_parameter() {
 inline Parameter message_parameter(Text meaning) {
   return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
 }
-inline constexpr Text collective_group_sweep =
-    "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
+inline constexpr Text collective_group_sweep = "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
 inline constexpr Text collective_buffer_sweep =
     "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi";
 inline Metric hidden_share() {
   return result("hidden_share", "", Better::higher).labelled("share hidden behind computation");
 }
-inline std::vector<Metric> collective_metrics() {
-  return {seconds("time_s"), bytes_per_second(), hidden_share()};
-}
+inline std::vector<Metric> collective_metrics() { return {seconds("time_s"), bytes_per_second(), hidden_share()}; }
 
 // A nonblocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,

@@ -29,13 +29,13 @@ const Row rows[] = {
     {"mpi.broadcast", "broadcast", "broadcast: every process receives the root's message",
      "message that every process receives", Flow::same_from_root, false,
      SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatter", "scatter", "scatter: each process receives its block from the root",
-     "block of one process", Flow::from_root, false,
+    {"mpi.scatter", "scatter", "scatter: each process receives its block from the root", "block of one process",
+     Flow::from_root, false,
      SCOPE_CALLS(Scatter, Iscatter, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
     {"mpi.scatterv", "scatter (v)", "scatter of blocks of individual lengths", "mean block of one process",
      Flow::from_root, true,
-     SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count,
-                 a.type, a.root, a.comm)},
+     SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count, a.type,
+                 a.root, a.comm)},
     {"mpi.gather", "gather", "gather: the root receives the blocks of all processes", "block of one process",
      Flow::to_root, false,
      SCOPE_CALLS(Gather, Igather, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
@@ -43,11 +43,11 @@ const Row rows[] = {
      Flow::to_root, true,
      SCOPE_CALLS(Gatherv, Igatherv, a.send, a.count, a.type, a.receive, a.receives.counts, a.receives.offsets,
                  a.type, a.root, a.comm)},
-    {"mpi.allgather", "allgather", "allgather: every process receives the blocks of all",
-     "block of one process", Flow::from_all_to_all, false,
+    {"mpi.allgather", "allgather", "allgather: every process receives the blocks of all", "block of one process",
+     Flow::from_all_to_all, false,
      SCOPE_CALLS(Allgather, Iallgather, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.allgatherv", "allgather (v)", "allgather of blocks of individual lengths",
-     "mean block of one process", Flow::from_all_to_all, true,
+    {"mpi.allgatherv", "allgather (v)", "allgather of blocks of individual lengths", "mean block of one process",
+     Flow::from_all_to_all, true,
      SCOPE_CALLS(Allgatherv, Iallgatherv, a.send, a.count, a.type, a.receive, a.receives.counts,
                  a.receives.offsets, a.type, a.comm)},
     {"mpi.alltoall", "all-to-all", "all-to-all: each process sends a block to every process",
@@ -59,9 +59,7 @@ const Row rows[] = {
                  a.receives.counts, a.receives.offsets, a.type, a.comm)},
 };
 
-bool is_rooted(const Row& row) {
-  return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each;
-}
+bool is_rooted(const Row& row) { return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each; }
 
 // Consecutive blocks in a buffer, each with the number that selects its pattern.
 struct Blocks {
@@ -206,11 +204,10 @@ Declaration declaration(const Row& row) {
   made.definition = Definition::global;
   made.metrics = collective_metrics();
   const bool main = row.flow == Flow::same_from_root || (row.flow == Flow::each_to_each && !row.takes_blocks);
-  made.sweeps = {
-      {"baseline",
-       main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
-      {"standard", "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-      {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
+  made.sweeps = {{"baseline", main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"
+                                   : "ranks=2,4 message_bytes=1Ki,64Ki"},
+                 {"standard", "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+                 {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
   if (!is_rooted(row)) made.sweeps.push_back({"advanced", collective_group_sweep});
   made.sweeps.push_back({"advanced", collective_buffer_sweep});
   if (row.takes_blocks) {

@@ -29,9 +29,8 @@ const Row rows[] = {
     {"mpi.reduce", "reduce", "reduce: the root receives the reduced vector", "vector of one process",
      Result::all_on_root, false,
      SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
-    {"mpi.allreduce", "allreduce", "allreduce: every process receives the reduced vector",
-     "vector of one process", Result::all, false,
-     SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+    {"mpi.allreduce", "allreduce", "allreduce: every process receives the reduced vector", "vector of one process",
+     Result::all, false, SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
     {"mpi.scan", "scan", "scan: each process receives the reduction over all ranks up to its own",
      "vector of one process", Result::up_to_me, false,
      SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
@@ -39,14 +38,12 @@ const Row rows[] = {
      "vector of one process", Result::before_me, false,
      SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
     {"mpi.reduce_scatter_block", "reduce-scatter (equal blocks)",
-     "reduce-scatter: each process receives its block of the reduced vector",
-     "block that one process receives", Result::my_block, false,
-     SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op,
-                 a.comm)},
+     "reduce-scatter: each process receives its block of the reduced vector", "block that one process receives",
+     Result::my_block, false,
+     SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op, a.comm)},
     {"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of individual lengths",
      "mean block that one process receives", Result::my_block, true,
-     SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op,
-                 a.comm)},
+     SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op, a.comm)},
 };
 
 // Rank r contributes a + r b to a sum; a and b are whole and depend on the element.
@@ -111,8 +108,8 @@ class Reduction final : public Collective {
     require_memory((asked_.layout.rotation * length + places(room * item_bytes) * room) * item_bytes,
                    communicator);
     if (asked_.layout.offset % item_bytes != 0) {
-      throw Unavailable(sentence({"offset_bytes=", asked_.layout.offset, ": must be a multiple of ",
-                                  item_bytes, ", the size of an element of this operator"}));
+      throw Unavailable(sentence({"offset_bytes=", asked_.layout.offset, ": must be a multiple of ", item_bytes,
+                                  ", the size of an element of this operator"}));
     }
     vector_bytes_ = length * item_bytes;
     items_ = items;
@@ -190,11 +187,10 @@ Declaration declaration(const Row& row) {
   made.definition = Definition::global;
   made.metrics = collective_metrics();
   const bool main = row.result == Result::all_on_root || row.result == Result::all;
-  made.sweeps = {
-      {"baseline",
-       main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
-      {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-      {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
+  made.sweeps = {{"baseline", main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"
+                                   : "ranks=2,4 message_bytes=1Ki,64Ki"},
+                 {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+                 {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
   if (main) made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
   if (row.result == Result::all) made.sweeps.push_back({"advanced", collective_group_sweep});
   made.sweeps.push_back({"advanced", collective_buffer_sweep});

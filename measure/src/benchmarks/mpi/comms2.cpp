@@ -76,8 +76,7 @@ const Registration registration{{
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"advanced", "ranks=2 cache=cold message_bytes=1Ki,64Ki,1Mi"},
-               {"advanced",
-                "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"}},
+               {"advanced", "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"}},
     .make = make<Comms2>,
 }};
 

@@ -202,8 +202,8 @@ class Blocks : public Exchange {
     for (int from = 0; from < static_cast<int>(arrived_.size() / bytes_); ++from) {
       if (from == skipped()) continue;
       if (check.problem.empty())
-        check.problem = pattern_problem(arrived_.bytes().subspan(from * bytes_, bytes_),
-                                        block_seed(seed, from, side_.rank()));
+        check.problem =
+            pattern_problem(arrived_.bytes().subspan(from * bytes_, bytes_), block_seed(seed, from, side_.rank()));
       check.checks += bytes_;
     }
     return check;
@@ -263,8 +263,7 @@ class Incast final : public Blocks {
 // The same with puts into memory that the first process exposes.
 class PutIncast final : public Blocks {
  public:
-  PutIncast(const Communicator& side, std::int64_t bytes)
-      : Blocks(side, bytes, 1, side.root() ? side.size() : 0) {
+  PutIncast(const Communicator& side, std::int64_t bytes) : Blocks(side, bytes, 1, side.root() ? side.size() : 0) {
     MPI_Win_create(arrived_.data(), static_cast<MPI_Aint>(arrived_.size()), 1, MPI_INFO_NULL, side.handle(),
                    &window_);
   }
@@ -480,9 +479,8 @@ const Registration registration{{
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),
-         problem(
-             "victim", "random_ring,natural_ring,allreduce",
-             "exchange with both neighbors on a random ring or on that of the ranks, or several allreduces")
+         problem("victim", "random_ring,natural_ring,allreduce",
+                 "exchange with both neighbors on a random ring or on that of the ranks, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
                  "load of the others: all-to-all, all to one by messages or puts, broadcast, files, or none")

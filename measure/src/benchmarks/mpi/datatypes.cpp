@@ -60,8 +60,7 @@ class Datatypes final : public Benchmark {
     if (layout_ == "hand_packed") {
       time_round_trips(repetition, first_, [this] { pack_and_send(); }, [this] { receive_and_unpack(); });
     } else if (layout_ == "mpi_pack") {
-      time_round_trips(
-          repetition, first_, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
+      time_round_trips(repetition, first_, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
     } else {
       time_round_trips(
           repetition, first_, [this] { MPI_Send(data_.data(), 1, type_.handle(), partner_, tag, comm_); },
@@ -93,9 +92,7 @@ class Datatypes final : public Benchmark {
   }
 
   std::byte* block(int i) { return data_.data() + static_cast<std::size_t>(i) * stride_; }
-  std::byte* in(Buffer& together, int i) {
-    return together.data() + static_cast<std::size_t>(i) * block_bytes_;
-  }
+  std::byte* in(Buffer& together, int i) { return together.data() + static_cast<std::size_t>(i) * block_bytes_; }
   int packed_bytes() const { return static_cast<int>(packed_.size()); }
 
   void send_packed() { MPI_Send(packed_.data(), packed_bytes(), MPI_BYTE, partner_, tag, comm_); }

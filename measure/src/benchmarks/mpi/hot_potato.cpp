@@ -26,9 +26,7 @@ class HotPotato final : public Benchmark {
     return {.bytes = hops * static_cast<double>(message_.size()), .messages = hops, .steps = hops};
   }
 
-  void fill(std::uint64_t seed) override {
-    first_ ? write_pattern(message_.bytes(), seed) : message_.clear();
-  }
+  void fill(std::uint64_t seed) override { first_ ? write_pattern(message_.bytes(), seed) : message_.clear(); }
 
   void run(Repetition& repetition) override {
     const int bytes = static_cast<int>(message_.size());

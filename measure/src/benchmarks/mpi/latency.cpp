@@ -78,9 +78,7 @@ class PingPong final : public Benchmark {
   }
 
   void time_rotating(Repetition& repetition) {
-    const auto send_message = [this] {
-      mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_);
-    };
+    const auto send_message = [this] { mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_); };
     const auto receive_message = [this] {
       Calls::receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
       buffers_.turn();
@@ -104,9 +102,7 @@ class PingPong final : public Benchmark {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  void post() {
-    Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
-  }
+  void post() { Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_); }
   void send_ready() {
     if (blocking_) {
       mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_);

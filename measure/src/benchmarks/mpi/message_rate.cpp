@@ -39,20 +39,16 @@ class MessageRate final : public Benchmark {
     const int bytes = static_cast<int>(message_bytes_);
     if (sender_) {
       repetition.time([&] {
-        for (int i = 0; i < window(); ++i) {
-          MPI_Isend(messages_.data() + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_,
-                    &requests_[i]);
-        }
+        for (int i = 0; i < window(); ++i)
+          MPI_Isend(messages_.data() + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         MPI_Recv(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_, MPI_STATUS_IGNORE);
       });
     } else {
       arrived_.use(repetition.calls());
       repetition.time([&](std::int64_t number) {
-        for (int i = 0; i < window(); ++i) {
-          MPI_Irecv(arrived_[number] + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_,
-                    &requests_[i]);
-        }
+        for (int i = 0; i < window(); ++i)
+          MPI_Irecv(arrived_[number] + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         MPI_Send(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_);
       });

@@ -105,20 +105,16 @@ class NeighborExchange final : public Benchmark {
   }
 
   int bytes() const { return static_cast<int>(block_); }
-  std::span<std::byte> block_of(std::span<std::byte> all, int i) const {
-    return all.subspan(i * block_, block_);
-  }
+  std::span<std::byte> block_of(std::span<std::byte> all, int i) const { return all.subspan(i * block_, block_); }
 
   // What goes to the lower neighbor along a dimension arrives there from the upper one.
   void exchange(std::byte* place) {
     std::array<MPI_Request, 4 * most_dimensions> requests;
     MPI_Request* next = requests.data();
     for (int i = 0; i < neighbors_; ++i)
-      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_.handle(),
-                next++);
+      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_.handle(), next++);
     for (int i = 0; i < neighbors_; ++i)
-      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_.handle(),
-                next++);
+      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_.handle(), next++);
     MPI_Waitall(static_cast<int>(next - requests.data()), requests.data(), MPI_STATUSES_IGNORE);
   }
 
@@ -141,20 +137,18 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
-                   problem(
-                       "dimensions", "", 1, 1, most_dimensions,
-                       "of the periodic grid of ranks, each of which has two neighbors along every dimension")
+                   problem("dimensions", "", 1, 1, most_dimensions,
+                           "of the periodic grid of ranks, each of which has two neighbors along every dimension")
                        .worded("on a grid of {} dimensions"),
                    call("call", "nonblocking,neighbor_alltoall",
                         "MPI_Irecv and MPI_Isend, or MPI_Neighbor_alltoall")
                        .worded(",MPI_Neighbor_alltoall")},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps =
-        {{"standard",
-          "ranks=powers dimensions=1 call=nonblocking,neighbor_alltoall message_bytes=0,1Ki,16Ki,64Ki,1Mi"},
-         {"advanced", "ranks=4,6,9,16,64 dimensions=2 message_bytes=1Ki,16Ki,64Ki,1Mi"},
-         {"advanced", "ranks=8,12,27,64 dimensions=3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
+    .sweeps = {{"standard",
+                "ranks=powers dimensions=1 call=nonblocking,neighbor_alltoall message_bytes=0,1Ki,16Ki,64Ki,1Mi"},
+               {"advanced", "ranks=4,6,9,16,64 dimensions=2 message_bytes=1Ki,16Ki,64Ki,1Mi"},
+               {"advanced", "ranks=8,12,27,64 dimensions=3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
     .make = make<NeighborExchange>,
 }};
 

@@ -21,9 +21,7 @@ constexpr std::uint64_t summand = 0x0101010101010101u;
 constexpr std::int64_t room = std::int64_t{2} << 20;
 constexpr std::int64_t most_places = 65;
 
-std::int64_t in_lines(std::int64_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
+std::int64_t in_lines(std::int64_t bytes) { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 
 // Memory of rank 1 that rank 0 may access, in whole cache lines as in programs.
 class Window {
@@ -36,9 +34,7 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   MPI_Win handle() const { return handle_; }
-  std::span<std::byte> bytes() {
-    return {static_cast<std::byte*>(memory_), static_cast<std::size_t>(bytes_)};
-  }
+  std::span<std::byte> bytes() { return {static_cast<std::byte*>(memory_), static_cast<std::size_t>(bytes_)}; }
 
  private:
   std::int64_t bytes_;
@@ -143,9 +139,7 @@ class OneSided final : public Benchmark {
     return (origin_ ? local_.bytes() : window_.bytes()).first(used_ * stride_);
   }
   // The words that were looked at when each operation ended.
-  std::vector<std::span<const std::byte>> computed() override {
-    return {std::as_bytes(std::span(&seen_, 1))};
-  }
+  std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(&seen_, 1))}; }
 
  private:
   static std::int64_t checked(const Parameters& parameters) {
@@ -306,11 +300,11 @@ const Registration registration{{
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
     .ranks = Ranks::exactly(2),
     .routines = routines(),
-    .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
-                       .worded("put,get,accumulate"),
-                   call("epoch", "fence,lock,pscw", "synchronization mode")
-                       .worded("fence,lock,post/start/complete/wait"),
-                   size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
+    .parameters =
+        {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
+             .worded("put,get,accumulate"),
+         call("epoch", "fence,lock,pscw", "synchronization mode").worded("fence,lock,post/start/complete/wait"),
+         size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 operation=put epoch=fence,lock message_bytes=8,64Ki"},

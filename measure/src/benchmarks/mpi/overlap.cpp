@@ -43,12 +43,11 @@ class Overlap final : public Benchmark {
       start(number);
       finish();
     };
-    overlapped_.run(
-        repetition, alone, [this](std::int64_t number, Computation& computation, std::int64_t steps) {
-          start(number);
-          testing_&& steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
-          finish();
-        });
+    overlapped_.run(repetition, alone, [this](std::int64_t number, Computation& computation, std::int64_t steps) {
+      start(number);
+      testing_&& steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
+      finish();
+    });
   }
 
   Check verify(std::uint64_t seed) override {
@@ -90,19 +89,17 @@ const Registration registration{{
     .summary = "share of an exchange hidden behind computation",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
-                   call("progress", "none,test",
-                        "the computation runs undisturbed, or calls MPI_Testall 16 times")
+                   call("progress", "none,test", "the computation runs undisturbed, or calls MPI_Testall 16 times")
                        .worded(",with MPI_Testall")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
                 result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
                 phase("exchange_s").labelled("exchange alone"),
                 phase("computation_s").labelled("computation alone")},
-    .sweeps =
-        {{"baseline", "ranks=2 placement=core,node progress=none message_bytes=1Ki,64Ki,1Mi"},
-         {"standard",
-          "ranks=2 placement=core,node progress=none,test message_bytes=64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-         {"standard", "ranks=2 transport=tcp progress=none,test message_bytes=1Ki,64Ki,1Mi"}},
+    .sweeps = {{"baseline", "ranks=2 placement=core,node progress=none message_bytes=1Ki,64Ki,1Mi"},
+               {"standard",
+                "ranks=2 placement=core,node progress=none,test message_bytes=64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"standard", "ranks=2 transport=tcp progress=none,test message_bytes=1Ki,64Ki,1Mi"}},
     .make = make<Overlap>,
 }};
 

@@ -18,10 +18,8 @@ class Partitioned final : public Echo {
         partitions_(static_cast<int>(parameters.integer("partitions"))),
         one_by_one_(parameters.choice("arrival") == "one_by_one") {
     const auto count = static_cast<MPI_Count>(message_.size()) / partitions_;
-    MPI_Psend_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL,
-                   &send_);
-    MPI_Precv_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL,
-                   &receive_);
+    MPI_Psend_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL, &send_);
+    MPI_Precv_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL, &receive_);
   }
   ~Partitioned() override {
     MPI_Request_free(&send_);

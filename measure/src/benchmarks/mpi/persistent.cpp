@@ -48,8 +48,7 @@ const Registration registration{{
                    size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
-    .sweeps = {{"standard",
-                "ranks=2 placement=core,node mode=standard,synchronous message_bytes=0,1Ki,64Ki,1Mi"}},
+    .sweeps = {{"standard", "ranks=2 placement=core,node mode=standard,synchronous message_bytes=0,1Ki,64Ki,1Mi"}},
     .make = make<Persistent>,
 }};
 

@@ -96,9 +96,8 @@ const Registration registration{{
     .title = "local reduction",
     .summary = "reduction of two vectors inside each process by the library's operator",
     .routines = {{"MPI_Reduce_local"}},
-    .parameters =
-        {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one process"),
-         problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one process"),
+                   problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2,4 message_bytes=1Ki,64Ki"},

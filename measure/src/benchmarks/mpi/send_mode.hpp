@@ -20,8 +20,7 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return call("mode", "standard,buffered,synchronous,ready", "send mode")
-      .worded(",buffered,synchronous,ready");
+  return call("mode", "standard,buffered,synchronous,ready", "send mode").worded(",buffered,synchronous,ready");
 }
 
 template <class Count>

@@ -31,8 +31,7 @@ Communicator one_host(const Communicator& communicator) {
 // A segment of each process: its flag, and the message.
 class Window {
  public:
-  Window(const Communicator& host, std::int64_t message_bytes)
-      : segments_(host, flag_bytes + message_bytes) {}
+  Window(const Communicator& host, std::int64_t message_bytes) : segments_(host, flag_bytes + message_bytes) {}
 
   std::span<std::byte> message_of(int rank) const { return segments_.of(rank).subspan(flag_bytes); }
   std::atomic_ref<std::int64_t> flag_of(int rank) const {
@@ -136,10 +135,9 @@ const Registration registration{{
                    size("message_bytes", "B", 1024, 0, 1 << 30, "bytes that each copy moves")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
-    .sweeps =
-        {{"baseline", "ranks=2 placement=core access=store message_bytes=8,64Ki"},
-         {"standard",
-          "ranks=2 placement=core access=store,load signal=flag,message message_bytes=0,8,1Ki,64Ki,1Mi"}},
+    .sweeps = {{"baseline", "ranks=2 placement=core access=store message_bytes=8,64Ki"},
+               {"standard",
+                "ranks=2 placement=core access=store,load signal=flag,message message_bytes=0,8,1Ki,64Ki,1Mi"}},
     .make = make<SharedWindow>,
 }};
 

@@ -80,12 +80,12 @@ const Registration registration{{
     .title = "circular shift",
     .summary = "circular q-shift: every rank i sends to i + q at the same time",
     .ranks = Ranks::at_least(2),
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
-                   problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes")
-                       .labelled("shift q")
-                       .worded("by {}"),
-                   call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")
-                       .worded(",nonblocking")},
+    .parameters =
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
+         problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes")
+             .labelled("shift q")
+             .worded("by {}"),
+         call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend").worded(",nonblocking")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2,4 shift=1 call=sendrecv message_bytes=1Ki,64Ki"},

@@ -158,9 +158,8 @@ const Registration registration{{
              .worded(",oversubscribed")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
-    .sweeps =
-        {{"standard",
-          "ranks=2 placement=threads threads=1,2,4,8,16 communicators=own,shared message_bytes=8,64Ki"}},
+    .sweeps = {{"standard",
+                "ranks=2 placement=threads threads=1,2,4,8,16 communicators=own,shared message_bytes=8,64Ki"}},
     .make = make<Threads>,
 }};
 

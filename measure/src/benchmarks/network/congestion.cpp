@@ -64,8 +64,8 @@ class Congestion final : public Benchmark {
     } else {
       for (int number = 0; number < 2; ++number) answer();
     }
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
-                 partner_.comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2, partner_.comm,
+                 MPI_STATUS_IGNORE);
     const double retransmitted = streams_.retransmissions();
     const double packets = streams_.packets();
     double duration_s = 0;
@@ -202,8 +202,7 @@ class Congestion final : public Benchmark {
     repetition.observe("isolated_s", client.alone_s);
     if (client.alone_s > 0) repetition.observe("bloat_factor", client.loaded_s / client.alone_s);
     // The client's round trip is short: it sees too little of the streams where the queues are short.
-    repetition.observe("bandwidth_bytes_per_s",
-                       server.bytes_per_s > 0 ? server.bytes_per_s : client.bytes_per_s);
+    repetition.observe("bandwidth_bytes_per_s", server.bytes_per_s > 0 ? server.bytes_per_s : client.bytes_per_s);
     repetition.observe("fairness", server.bytes_per_s > 0 ? server.fairness : client.fairness);
     const double again = mine.retransmitted + theirs.retransmitted;
     const double sent = mine.packets + theirs.packets;

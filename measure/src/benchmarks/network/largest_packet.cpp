@@ -228,8 +228,8 @@ class LargestPacket final : public Benchmark {
     write_pattern(buffer_.bytes().first(last_bytes_), last_.seed);
     std::memcpy(buffer_.data(), &last_, sizeof last_);
     if (std::memcmp(buffer_.data(), answer_.data(), last_bytes_) != 0)
-      problem_ = sentence(
-          {"a packet of ", static_cast<std::int64_t>(last_bytes_ + header_bytes), " B arrived damaged"});
+      problem_ =
+          sentence({"a packet of ", static_cast<std::int64_t>(last_bytes_ + header_bytes), " B arrived damaged"});
   }
 
   // The kernel reports an ICMP "fragmentation needed" as EMSGSIZE of a later call.

@@ -73,8 +73,7 @@ class Pauses final : public Benchmark {
     socket_.set(SOL_SOCKET, SO_RXQ_OVFL, 1);
     socket_.set(SOL_SOCKET, SO_RCVBUF, 1 << 21);
     partner_.agree([this] {
-      if (!hears_partner())
-        throw std::runtime_error("no datagram arrives: is UDP blocked between the hosts?");
+      if (!hears_partner()) throw std::runtime_error("no datagram arrives: is UDP blocked between the hosts?");
       return true;
     });
   }
@@ -97,9 +96,7 @@ class Pauses final : public Benchmark {
   }
 
   // Each train arrives on one side.
-  Check verify(std::uint64_t /*seed*/) override {
-    return {1, arrived_ > 0 ? "" : "no packet of a train arrived"};
-  }
+  Check verify(std::uint64_t /*seed*/) override { return {1, arrived_ > 0 ? "" : "no packet of a train arrived"}; }
 
   bool loops() const override { return false; }
 
@@ -116,8 +113,8 @@ class Pauses final : public Benchmark {
 
   Stops train(bool sends) {
     ++train_;
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
-                 partner_.comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2, partner_.comm,
+                 MPI_STATUS_IGNORE);
     std::vector<Arrival> arrivals;
     std::int64_t sent = 0;
     if (sends)
@@ -195,8 +192,7 @@ class Pauses final : public Benchmark {
     const ssize_t length = recvmsg(socket_.descriptor(), &message, MSG_DONTWAIT);
     if (length < static_cast<ssize_t>(sizeof one.packet)) return false;
     std::memcpy(&one.packet, bytes.data(), sizeof one.packet);
-    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-         header = CMSG_NXTHDR(&message, header)) {
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
       if (header->cmsg_level != SOL_SOCKET) continue;
       if (header->cmsg_type == SO_RXQ_OVFL)
         std::memcpy(&one.dropped_here, CMSG_DATA(header), sizeof one.dropped_here);
@@ -254,11 +250,10 @@ const Registration registration{{
     .title = "stops of a path",
     .summary = "how often and how long a path stands still, seen by a thin train of packets",
     .ranks = Ranks::exactly(2),
-    .parameters = {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
-                   problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next")
-                       .labelled("spacing"),
-                   problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction")
-                       .labelled("train")},
+    .parameters =
+        {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
+         problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next").labelled("spacing"),
+         problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction").labelled("train")},
     .definition = Definition::local,
     .metrics = {result_seconds("longest_stop_s").labelled("longest stop"),
                 result("stopped_share", "1", Better::lower).labelled("share of the time in stops"),

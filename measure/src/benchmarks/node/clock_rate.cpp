@@ -91,10 +91,10 @@ const Registration registration{{
     .name = "node.clock_rate",
     .title = "clock rate",
     .summary = "deviation of a clock's rate from the wall clock (TICK2)",
-    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to compare")
-                       .worded("register,clock_gettime,MPI_Wtime"),
-                   problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure")
-                       .labelled("interval")},
+    .parameters =
+        {problem("clock", "register,clock_gettime,mpi_wtime", "clock to compare")
+             .worded("register,clock_gettime,MPI_Wtime"),
+         problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure").labelled("interval")},
     .definition = Definition::max_rank,
     .metrics = {result("deviation", "", Better::lower).labelled("deviation from the wall clock"),
                 seconds("time_s")},

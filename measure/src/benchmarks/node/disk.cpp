@@ -149,14 +149,11 @@ class Disk final : public Benchmark {
   void read_blocks() {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       if (!read(block)) return;
-      if (!stamped(read_, seed_, block))
-        problem_ = sentence({"block ", block, " was read from another position"});
+      if (!stamped(read_, seed_, block)) problem_ = sentence({"block ", block, " was read from another position"});
     }
   }
 
-  bool read(std::int64_t block) {
-    return moved(file_.read(read_.data(), block_bytes_, block * block_bytes_));
-  }
+  bool read(std::int64_t block) { return moved(file_.read(read_.data(), block_bytes_, block * block_bytes_)); }
 
   // Whether a transfer went well; its problem is noted.
   bool moved(const std::string& problem) {
@@ -214,13 +211,12 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
                 condition("resident_share", "1", Better::lower).labelled("share of the file in memory")},
-    .sweeps =
-        {{"baseline", "nodes=types ranks=1 operation=write,read cache=fsync"},
-         {"standard",
-          "nodes=types ranks=1 operation=write,rewrite,read cache=fsync,direct,cached block_bytes=64Ki,1Mi"},
-         {"advanced",
-          "nodes=types ranks=1,all operation=write,rewrite,read cache=fsync,direct file_bytes=1Gi "
-          "block_bytes=4Ki,1Mi"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 operation=write,read cache=fsync"},
+               {"standard",
+                "nodes=types ranks=1 operation=write,rewrite,read cache=fsync,direct,cached block_bytes=64Ki,1Mi"},
+               {"advanced",
+                "nodes=types ranks=1,all operation=write,rewrite,read cache=fsync,direct file_bytes=1Gi "
+                "block_bytes=4Ki,1Mi"}},
     .make = make<Disk>,
 }};
 

@@ -14,8 +14,8 @@ namespace {
 // As in HPL, which took the threshold from LINPACK.
 constexpr double threshold = 16;
 
-using Solve = void(const int* n, const int* right_sides, double* a, const int* leading, int* pivots,
-                   double* b, const int* leading_b, int* info);
+using Solve = void(const int* n, const int* right_sides, double* a, const int* leading, int* pivots, double* b,
+                   const int* leading_b, int* info);
 
 // y += factor x
 void add_multiple(std::size_t n, double factor, const double* x, double* y) {
@@ -83,8 +83,7 @@ class Linpack final : public Benchmark {
   Check verify(std::uint64_t) override {
     if (!solved_) return {n_, "the matrix is singular"};
     const double scale =
-        epsilon * n_ *
-        (row_norm(std::span<const double>(original_), n_) * largest(x_) + largest(right_side_));
+        epsilon * n_ * (row_norm(std::span<const double>(original_), n_) * largest(x_) + largest(right_side_));
     const double residual = largest_difference(multiply(original_.data(), x_), right_side_) / scale;
     if (!(residual < threshold)) return {n_, sentence({"scaled residual ", residual, ", must be below 16"})};
     return {n_, ""};

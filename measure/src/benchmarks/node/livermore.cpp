@@ -20,9 +20,7 @@ namespace {
 
 // Baseline builds agree to 1e-13 on x86-64. Where products and sums are fused eleven digits are left, and seven of loop
 // 12, the differences of neighbors.
-double tolerance(int kernel) {
-  return kernel == 12 ? 1e-6 : 1e-9;
-}
+double tolerance(int kernel) { return kernel == 12 ? 1e-6 : 1e-9; }
 
 // A Fortran array: indices from 1, the first one fastest.
 template <class Item, int... extents>
@@ -64,8 +62,8 @@ class Room {
 };
 
 struct Scalars {
-  double a11, a12, a13, a21, a22, a23, a31, a32, a33, ar, br, c0, cr, di, dk, dm22, dm23, dm24, dm25, dm26,
-      dm27, dm28, dn, e3, e6, expmax, flx, q, qa, r, ri, s, scale, sig, stb5, t, xnc, xnei, xnm;
+  double a11, a12, a13, a21, a22, a23, a31, a32, a33, ar, br, c0, cr, di, dk, dm22, dm23, dm24, dm25, dm26, dm27,
+      dm28, dn, e3, e6, expmax, flx, q, qa, r, ri, s, scale, sig, stb5, t, xnc, xnei, xnm;
 };
 constexpr int scalars = sizeof(Scalars) / sizeof(double);
 static_assert(scalars == 39);
@@ -292,8 +290,7 @@ class Kernels {
       for (int band = 0; band < 3; ++band) {
         long double& solved = values[5 + band * stride_of_bands];
         long double sum = 0;
-        for (int j = 5; j <= n_; j += 5)
-          sum += values[band * stride_of_bands + j / 5 - 1] * values[1001 + j - 1];
+        for (int j = 5; j <= n_; j += 5) sum += values[band * stride_of_bands + j / 5 - 1] * values[1001 + j - 1];
         solved = values[1001 + 4] * (solved - sum);
       }
     }
@@ -448,8 +445,8 @@ class Kernels {
     if (place > n_) {
       ++weighed_;
       const auto square = [](double value) { return value * value; };
-      return d(place) - (d(place - 1) * square(a.t - d(place - 2)) + square(a.s - d(place - 3)) +
-                         square(a.r - d(place - 4)));
+      return d(place) -
+             (d(place - 1) * square(a.t - d(place - 2)) + square(a.s - d(place - 3)) + square(a.r - d(place - 4)));
     }
     if (place - n_ + 2 * third < 0) return plan(place) - a.t;
     return plan(place) - (place - n_ + third < 0 ? a.s : a.r);
@@ -590,8 +587,8 @@ class Kernels {
   int searches_ = 0;
   double searched_ = 0;
 
-  Line u, v, w, x, y, z, g, du1, du2, du3, grd, dex, xi, ex, ex1, dex1, vx, xx, rx, rh, vsp, vstp, vxne, vxnd,
-      ve3, vlr, vlin, b5, plan, d, sa, sb;
+  Line u, v, w, x, y, z, g, du1, du2, du3, grd, dex, xi, ex, ex1, dex1, vx, xx, rx, rh, vsp, vstp, vxne, vxnd, ve3,
+      vlr, vlin, b5, plan, d, sa, sb;
   Array<double, 4, 512> p;
   Array<double, 25, 101> px, cx;
   Array<double, 101, 25> vy;
@@ -602,9 +599,7 @@ class Kernels {
   Scalars a{};
 };
 
-int length_of(const std::string& span) {
-  return span == "long" ? 0 : span == "medium" ? 1 : 2;
-}
+int length_of(const std::string& span) { return span == "long" ? 0 : span == "medium" ? 1 : 2; }
 
 class Livermore final : public Benchmark {
  public:
@@ -652,8 +647,7 @@ const Registration registration{{
     .summary = "one of the 24 Livermore loops, with the published checksum",
     .rungs = {arithmetic()},
     .parameters = {problem("kernel", "", 1, 1, 24, "number of the loop").worded("loop {}"),
-                   size("span", "long,medium,short",
-                        "length of the loops: to 1001, to 101 or to 27 iterations")
+                   size("span", "long,medium,short", "length of the loops: to 1001, to 101 or to 27 iterations")
                        .worded("long,medium,short")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},

@@ -112,10 +112,8 @@ template <class Real>
 Kernel<Real> widest() {
 #ifdef PR_SVE_GET_VL
   const int scalable = prctl(PR_SVE_GET_VL);
-  if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16) {
-    throw Unavailable(
-        "this processor's SVE vectors are wider than the NEON vectors that this benchmark supports");
-  }
+  if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16)
+    throw Unavailable("this processor's SVE vectors are wider than the NEON vectors that this benchmark supports");
 #endif
   return {16, fused_128<Real>};
 }
@@ -130,8 +128,7 @@ template <class Real>
 class Peak final : public Benchmark {
  public:
   Peak(const Parameters& parameters, const Communicator& communicator)
-      : kernel_(parameters.choice("instructions") == "widest" ? widest<Real>()
-                                                              : Kernel<Real>{16, compiled<Real>}),
+      : kernel_(parameters.choice("instructions") == "widest" ? widest<Real>() : Kernel<Real>{16, compiled<Real>}),
         ranks_(communicator.size()) {}
 
   Work work() const override {
@@ -178,12 +175,11 @@ const Registration registration{{
     .title = "peak arithmetic rate",
     .summary = "peak floating point rate: multiply-adds in registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
-    .parameters =
-        {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
-         method("instructions", "widest,compiled",
-                "the processor's widest fused multiply-add, or what the compiler makes at the "
-                "flags of the build")
-             .worded(",as compiled")},
+    .parameters = {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
+                   method("instructions", "widest,compiled",
+                          "the processor's widest fused multiply-add, or what the compiler makes at the "
+                          "flags of the build")
+                       .worded(",as compiled")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 precision=double instructions=widest"},

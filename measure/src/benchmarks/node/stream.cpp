@@ -103,10 +103,7 @@ class Stream : public Benchmark {
     with_operation([&](auto operation) {
       repetition.time([&] {
         for (std::size_t i = 0; i < n; ++i) c[i] = operation(a[i], b[i]);
-        asm volatile(""
-                     :
-                     : "r"(c)
-                     : "memory");  // the compiler must not skip a pass that repeats the one before
+        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a pass that repeats the one before
       });
     });
   }
@@ -166,8 +163,7 @@ class StreamFromMemory final : public Stream {
 };
 
 Parameter kernel_parameter() {
-  return problem("kernel", "triad,copy,scale,add", "operation on each element")
-      .worded("triad,copy,scale,add");
+  return problem("kernel", "triad,copy,scale,add", "operation on each element").worded("triad,copy,scale,add");
 }
 
 const Registration registration{{
@@ -176,8 +172,8 @@ const Registration registration{{
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {kernel_parameter(), size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
-                                            "size of each array on each rank")},
+    .parameters = {kernel_parameter(),
+                   size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40, "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},

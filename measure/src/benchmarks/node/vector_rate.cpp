@@ -47,10 +47,7 @@ class VectorRate final : public Benchmark {
     const auto loop = [&](auto element) {
       repetition.time([&] {
         for (std::size_t i = 0; i < n_; ++i) c[i] = element(i);
-        asm volatile(""
-                     :
-                     : "r"(c)
-                     : "memory");  // the compiler must not skip a loop that repeats the one before
+        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a loop that repeats the one before
       });
     };
     if (kernel_ == "multiply") {
@@ -105,10 +102,9 @@ const Registration registration{{
                        .worded("vectors of {}")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps =
-        {{"baseline", "nodes=types ranks=1 kernel=triad vector_length=4,16,64,256"},
-         {"standard",
-          "nodes=types ranks=1 kernel=triad,multiply,dot vector_length=1,2,4,8,16,32,64,128,256,512,1024"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 kernel=triad vector_length=4,16,64,256"},
+               {"standard",
+                "nodes=types ranks=1 kernel=triad,multiply,dot vector_length=1,2,4,8,16,32,64,128,256,512,1024"}},
     .make = make<VectorRate>,
 }};
 

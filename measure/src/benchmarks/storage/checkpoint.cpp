@@ -37,8 +37,8 @@ class Checkpoint final : public Benchmark {
         found_(bytes_),
         overlapped_(communicator) {
     const bool elsewhere = shared_ || folder_.one_for_all();
-    partner_ = elsewhere ? (communicator.rank() + folder_.partner_distance()) % communicator.size()
-                         : communicator.rank();
+    partner_ =
+        elsewhere ? (communicator.rank() + folder_.partner_distance()) % communicator.size() : communicator.rank();
     state_.map();
     found_.map();
   }
@@ -141,10 +141,8 @@ class Checkpoint final : public Benchmark {
   }
 
   void write(OpenFile& file) {
-    for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_) {
-      file.write(state_.data() + at, std::min(transfer_bytes_, bytes_ - at),
-                 offset(communicator_.rank()) + at);
-    }
+    for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_)
+      file.write(state_.data() + at, std::min(transfer_bytes_, bytes_ - at), offset(communicator_.rank()) + at);
   }
 
   void close(OpenFile& file) {
@@ -216,9 +214,8 @@ const Registration registration{{
     .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s",
                "interface=posix,mpiio overlap=none sync=fsync transfer_bytes=*", "application"}},
     .parameters =
-        {call(
-             "overlap", "none,thread,nonblocking",
-             "the checkpoint follows the computation, a thread writes it meanwhile, or requests of MPI-IO do")
+        {call("overlap", "none,thread,nonblocking",
+              "the checkpoint follows the computation, a thread writes it meanwhile, or requests of MPI-IO do")
              .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
          call("access", "independent,collective", "of MPI-IO: calls of each rank, or of all together")
@@ -231,12 +228,10 @@ const Registration registration{{
              .worded(",without flush")},
     .definition = Definition::max_rank,
     .metrics =
-        {seconds("time_s"),
-         result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
+        {seconds("time_s"), result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
          result("bandwidth_bytes_per_s", "B/s", Better::higher).labelled("bandwidth of the checkpoint alone"),
-         phase("exchange_s").labelled("checkpoint alone"),
-         phase("computation_s").labelled("computation alone"), phase("write_s"), phase("sync_s"),
-         phase("close_s")},
+         phase("exchange_s").labelled("checkpoint alone"), phase("computation_s").labelled("computation alone"),
+         phase("write_s"), phase("sync_s"), phase("close_s")},
     .sweeps = {{"standard", "ranks=1,all interface=posix overlap=none,thread"},
                {"standard", "ranks=all interface=mpiio overlap=none,nonblocking"},
                {"advanced",

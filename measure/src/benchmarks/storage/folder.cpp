@@ -50,8 +50,8 @@ std::string cache_problem(const std::string& path, const std::string& cache) {
   file.leave_cache();
   const double resident = file.resident_share(probe_bytes);
   if (resident <= tolerated_resident) return "";
-  return sentence({"this file system keeps files in memory despite eviction (",
-                   static_cast<int>(100 * resident), " % of the pages)"});
+  return sentence({"this file system keeps files in memory despite eviction (", static_cast<int>(100 * resident),
+                   " % of the pages)"});
 }
 
 }  // namespace
@@ -99,9 +99,7 @@ Folder::Folder(const Communicator& communicator, const Needs& needs)
   }
 }
 
-Folder::~Folder() {
-  remove();
-}
+Folder::~Folder() { remove(); }
 
 void Folder::remove() const {
   std::error_code ignored;
@@ -136,8 +134,8 @@ void Folder::share(const Communicator& communicator, bool required) {
   const int rank = communicator.rank();
   if (required) {
     agree(communicator, seen() ? ""
-                               : sentence({place_, " on host ", hosts_[rank],
-                                           " is not the file system of host ", hosts_.front()}));
+                               : sentence({place_, " on host ", hosts_[rank], " is not the file system of host ",
+                                           hosts_.front()}));
   }
   // One host after another: several may have a file system in common.
   std::string problem;
@@ -157,8 +155,7 @@ void Folder::share(const Communicator& communicator, bool required) {
 
 void Folder::require_room(const Communicator& communicator, const Needs& needs) const {
   const int rank = communicator.rank();
-  const auto sharers =
-      one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[rank]);
+  const auto sharers = one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[rank]);
   struct statvfs facts{};
   std::string problem;
   if (statvfs(path_.c_str(), &facts) != 0) {
@@ -180,8 +177,8 @@ void Folder::require_room(const Communicator& communicator, const Needs& needs) 
 }
 
 std::int64_t Folder::room_of_rank(const Communicator& communicator) const {
-  const auto sharers = one_for_all_ ? communicator.size()
-                                    : std::count(hosts_.begin(), hosts_.end(), hosts_[communicator.rank()]);
+  const auto sharers =
+      one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[communicator.rank()]);
   struct statvfs facts{};
   agree(communicator, statvfs(path_.c_str(), &facts) == 0 ? "" : path_ + ": " + last_error());
   const double free = static_cast<double>(facts.f_bavail) * static_cast<double>(facts.f_frsize);

@@ -54,9 +54,8 @@ class Metadata final : public Benchmark {
         elsewhere_(checked(parameters, communicator) == "other_rank"),
         files_(parameters.integer("files")),
         file_bytes_(parameters.integer("file_bytes")),
-        folder_(
-            communicator,
-            {.shared = shared_ || elsewhere_, .rank_bytes = files_ * file_bytes_, .rank_files = files_ + 1}),
+        folder_(communicator,
+                {.shared = shared_ || elsewhere_, .rank_bytes = files_ * file_bytes_, .rank_files = files_ + 1}),
         content_(folder_.number(), Content::page_bytes),
         other_(elsewhere_ ? (communicator.rank() + folder_.partner_distance()) % communicator.size()
                           : communicator.rank()),
@@ -97,8 +96,8 @@ class Metadata final : public Benchmark {
     const auto found = numbers();
     for (std::int64_t file = 0; file < files_ && problem_.empty(); ++file) {
       if (found[file] != file_bytes_) {
-        problem_ = sentence(
-            {visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
+        problem_ =
+            sentence({visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
       }
     }
     if (problem_.empty() && (found[files_] != listed() || found[files_ + 1] != 0)) {
@@ -111,8 +110,7 @@ class Metadata final : public Benchmark {
       if (!wrong.empty()) problem_ = visited_.of(file) + ": " + wrong;
     }
     if (problem_.empty()) {
-      const std::int64_t left =
-          count_of(place(communicator_.rank()), [](const std::string&) { return true; });
+      const std::int64_t left = count_of(place(communicator_.rank()), [](const std::string&) { return true; });
       if (left != 0) problem_ = sentence({left, " files are in the folder after all were removed"});
     }
     return {3 * files_ + files_ * file_bytes_, problem_};
@@ -131,12 +129,8 @@ class Metadata final : public Benchmark {
     return cache;
   }
 
-  std::string place(int rank) const {
-    return shared_ ? folder_.path() : sentence({folder_.path(), "/", rank});
-  }
-  std::string stem(const char* kind, int rank) const {
-    return sentence({place(rank), "/", kind, ".", rank, "."});
-  }
+  std::string place(int rank) const { return shared_ ? folder_.path() : sentence({folder_.path(), "/", rank}); }
+  std::string stem(const char* kind, int rank) const { return sentence({place(rank), "/", kind, ".", rank, "."}); }
   // Where a file begins in its rank's data: with a page, and so with a stamp.
   std::int64_t start(std::int64_t file) const {
     return file * ((file_bytes_ + Content::page_bytes - 1) / Content::page_bytes) * Content::page_bytes;
@@ -256,9 +250,8 @@ class Metadata final : public Benchmark {
 
 std::vector<Metric> metrics() {
   std::vector<Metric> all;
-  const char* labels[] = {"files created per second",  "stat calls per second",
-                          "files opened per second",   "files renamed per second",
-                          "entries listed per second", "files removed per second"};
+  const char* labels[] = {"files created per second", "stat calls per second",     "files opened per second",
+                          "files renamed per second", "entries listed per second", "files removed per second"};
   for (int step = 0; step < steps; ++step)
     all.push_back(result(rates[step], "1/s", Better::higher).labelled(labels[step]));
   all.push_back(seconds("time_s"));

@@ -109,9 +109,7 @@ MpiFile::MpiFile(const Method& method, MPI_Comm ranks, const std::string& path, 
     handle_ = MPI_FILE_NULL;
 }
 
-MpiFile::~MpiFile() {
-  close();
-}
+MpiFile::~MpiFile() { close(); }
 
 bool MpiFile::ok(const char* what, int code) {
   if (code != MPI_SUCCESS) note(what, described(code));
@@ -195,8 +193,7 @@ void MpiFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) {
       },
       [&](MPI_Request* request) {
         switch (method_.pointer) {
-          case Pointer::explicit_offset:
-            return MPI_File_iread_at(handle_, offset, data, count, MPI_BYTE, request);
+          case Pointer::explicit_offset: return MPI_File_iread_at(handle_, offset, data, count, MPI_BYTE, request);
           case Pointer::individual: return MPI_File_iread(handle_, data, count, MPI_BYTE, request);
           case Pointer::shared: break;
         }

@@ -263,8 +263,7 @@ class Noncontiguous final : public Benchmark {
     const std::int64_t bytes = columns_.size() * item;
     for (std::int64_t row = 0; row < rows_.size(); ++row) {
       std::byte* packed = outgoing_.data() + row * bytes;
-      into_block ? std::memcpy(line(row).data(), packed, bytes)
-                 : std::memcpy(packed, line(row).data(), bytes);
+      into_block ? std::memcpy(line(row).data(), packed, bytes) : std::memcpy(packed, line(row).data(), bytes);
     }
   }
 
@@ -274,8 +273,7 @@ class Noncontiguous final : public Benchmark {
       const Part columns = columns_of(rank);
       for (std::int64_t row = 0; row < rows.size(); ++row) {
         std::byte* packed = parts + from[rank] + row * columns.size() * item;
-        std::byte* place =
-            rows_of_slab_.data() + ((rows.begin - slab_.begin + row) * n_ + columns.begin) * item;
+        std::byte* place = rows_of_slab_.data() + ((rows.begin - slab_.begin + row) * n_ + columns.begin) * item;
         out_of_slab ? std::memcpy(packed, place, columns.size() * item)
                     : std::memcpy(place, packed, columns.size() * item);
       }
@@ -328,18 +326,18 @@ const Registration registration{{
     .needs = {Requirement::file_system},
     .routines = {{"MPI_File_write_all", "operation=write access=collective"},
                  {"MPI_File_read_all", "operation=read access=collective"}},
-    .parameters = together(
-        {{problem("operation", "write,read", "operation on the file").worded("write,read"),
-          size("n", "", 1024, 1, largest_order, "order of the matrix"),
-          call("method", "view,rows,packed",
-               "a file view, a call for each row of a block, or rows exchanged and packed by the program")
-              .worded(",by rows,packed by hand"),
-          call("access", "collective,independent", "calls of all ranks together, or of each")
-              .worded(",independent"),
-          parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the grid of processes; 0: the squarest grid"),
-          layout("halo", "", 1, 0, 1024,
-                 "rows and columns round each block in memory, which are not transferred")},
-         hint_parameters()}),
+    .parameters =
+        together({{problem("operation", "write,read", "operation on the file").worded("write,read"),
+                   size("n", "", 1024, 1, largest_order, "order of the matrix"),
+                   call("method", "view,rows,packed",
+                        "a file view, a call for each row of a block, or rows exchanged and packed by the program")
+                       .worded(",by rows,packed by hand"),
+                   call("access", "collective,independent", "calls of all ranks together, or of each")
+                       .worded(",independent"),
+                   parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the grid of processes; 0: the squarest grid"),
+                   layout("halo", "", 1, 0, 1024,
+                          "rows and columns round each block in memory, which are not transferred")},
+                  hint_parameters()}),
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("open_s"), phase("pack_s"), phase("transfer_s"),
                 phase("sync_s"), phase("close_s"),

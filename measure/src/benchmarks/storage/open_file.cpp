@@ -91,10 +91,8 @@ Method method_of(const Parameters& parameters) {
   if (parameters.choice("interface") == "posix") {
     for (const char* name : {"access", "pointer", "collective_buffering", "data_sieving"}) {
       const std::string value = parameters.choice(name);
-      if (value != "independent" && value != "explicit" && value != "automatic") {
-        throw Unavailable(
-            sentence({name, "=", value, " is of MPI-IO and has no meaning with interface=posix"}));
-      }
+      if (value != "independent" && value != "explicit" && value != "automatic")
+        throw Unavailable(sentence({name, "=", value, " is of MPI-IO and has no meaning with interface=posix"}));
     }
     for (const char* name : {"aggregators", "stripe_count", "stripe_bytes"})
       if (parameters.integer(name) != 0)
@@ -109,8 +107,7 @@ Method method_of(const Parameters& parameters) {
   method.pointer = pointer == "shared"       ? Pointer::shared
                    : pointer == "individual" ? Pointer::individual
                                              : Pointer::explicit_offset;
-  if (method.access == Access::nonblocking)
-    method.in_flight = static_cast<int>(parameters.integer("in_flight"));
+  if (method.access == Access::nonblocking) method.in_flight = static_cast<int>(parameters.integer("in_flight"));
   return with_hints(method, parameters);
 }
 

@@ -30,10 +30,8 @@ inline void choose(void* mine, void* theirs, int* count, MPI_Datatype* type) {
   MPI_Type_size(*type, &bytes);
   const std::size_t width = (bytes / sizeof(double) - 3) / 2;
   for (int i = 0; i < *count; ++i) {
-    auto* const from =
-        reinterpret_cast<Candidate*>(static_cast<std::byte*>(mine) + std::ptrdiff_t{bytes} * i);
-    auto* const into =
-        reinterpret_cast<Candidate*>(static_cast<std::byte*>(theirs) + std::ptrdiff_t{bytes} * i);
+    auto* const from = reinterpret_cast<Candidate*>(static_cast<std::byte*>(mine) + std::ptrdiff_t{bytes} * i);
+    auto* const into = reinterpret_cast<Candidate*>(static_cast<std::byte*>(theirs) + std::ptrdiff_t{bytes} * i);
     if (from->magnitude > into->magnitude || (from->magnitude == into->magnitude && from->row < into->row)) {
       into->magnitude = from->magnitude;
       into->row = from->row;
@@ -99,12 +97,12 @@ class PanelFactors {
     factor(from, middle);
     const double one = 1;
     const double minus = -1;
-    solve_("L", "L", "N", "U", &left, &right, &one, square(from, from), &width_, square(from, middle),
-           &width_, length_, length_, length_, length_);
+    solve_("L", "L", "N", "U", &left, &right, &one, square(from, from), &width_, square(from, middle), &width_,
+           length_, length_, length_, length_);
     const int rows = m_ - begin(middle);
     if (rows > 0) {
-      multiply_("N", "N", &rows, &right, &left, &minus, column(from) + begin(middle), &m_,
-                square(from, middle), &width_, &one, column(middle) + begin(middle), &m_, length_, length_);
+      multiply_("N", "N", &rows, &right, &left, &minus, column(from) + begin(middle), &m_, square(from, middle),
+                &width_, &one, column(middle) + begin(middle), &m_, length_, length_);
     }
     factor(middle, to);
   }

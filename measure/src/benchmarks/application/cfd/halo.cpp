@@ -42,8 +42,7 @@ auto out_of(const double*& message) {
 
 }  // namespace
 
-Halo::Halo(const Communicator& communicator, const Block& block)
-    : communicator_(communicator), block_(block) {
+Halo::Halo(const Communicator& communicator, const Block& block) : communicator_(communicator), block_(block) {
   std::vector<int> all;
   for (int d = 0; d < 3; ++d) {
     if (!block.split(d)) continue;
@@ -122,8 +121,7 @@ void Halo::exchange(const Velocities& velocities) {
       for (Field* const field : velocities) each_row_in_layer(*field, d, side == 0 ? 0 : last, into(to));
       const double* from = swap(face, sent, sources_[2 * d + side]);
       if (face.from == MPI_PROC_NULL) continue;
-      for (Field* const field : velocities)
-        each_row_in_layer(*field, d, side == 0 ? last + 1 : -1, out_of(from));
+      for (Field* const field : velocities) each_row_in_layer(*field, d, side == 0 ? last + 1 : -1, out_of(from));
     }
   }
   enter(Phase::compute);
@@ -185,8 +183,8 @@ void Halo::start(Field& field, int color) {
     if (face.to == MPI_PROC_NULL) continue;
     const std::span<const double> sent = surface(i);
     if (shares_with(face.to)) shared_->synchronise();
-    MPI_Isend(sent.data(), shares_with(face.to) ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to,
-              face.tag, communicator_.handle(), &requests_[6 + i]);
+    MPI_Isend(sent.data(), shares_with(face.to) ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
+              communicator_.handle(), &requests_[6 + i]);
     ++messages_;
     bytes_ += static_cast<std::int64_t>(sent.size_bytes());
   }

@@ -121,9 +121,7 @@ SCOPE_INLINE inline void relax_row(const Row& row, int begin, int end, int neigh
 }
 
 // The cells of one color along x.
-Extents half_of(const Extents& size) {
-  return {(size[0] + 1) / 2, size[1], size[2]};
-}
+Extents half_of(const Extents& size) { return {(size[0] + 1) / 2, size[1], size[2]}; }
 
 double lowest_wave(int cells, bool periodic) {
   return cells > 1 ? (periodic ? 2 : 1) * std::numbers::pi / cells : std::numbers::pi;
@@ -414,16 +412,14 @@ double Solver::sweep(int color, const std::vector<Box>& boxes, bool looking) {
 
 double Solver::sweep(int color, const Box& box, bool looking) {
   double residual = 0;
-  for (int z = box.begin[2]; z < box.end[2]; ++z)
-    residual = std::max(residual, plane(color, z, box, looking));
+  for (int z = box.begin[2]; z < box.end[2]; ++z) residual = std::max(residual, plane(color, z, box, looking));
   return residual;
 }
 
 double Solver::plane(int color, int z, const Box& box, bool looking) {
   double largest = 0;
   npb::in_lanes(methods_.width, [&]<int lanes>() SCOPE_INLINE {
-    largest =
-        looking ? relaxed_plane<lanes, true>(color, z, box) : relaxed_plane<lanes, false>(color, z, box);
+    largest = looking ? relaxed_plane<lanes, true>(color, z, box) : relaxed_plane<lanes, false>(color, z, box);
   });
   return largest;
 }

@@ -43,8 +43,7 @@ class AlternatingDirections : public Kernel {
   const FlowProblem& problem() const { return problem_; }
 
  private:
-  static constexpr int derived_numbers =
-      System<0>::needs_sound ? derived::with_sound : derived::without_sound;
+  static constexpr int derived_numbers = System<0>::needs_sound ? derived::with_sound : derived::without_sound;
 
   // Allocates everything. Throws Unavailable where it does not fit.
   void prepare() {
@@ -113,8 +112,8 @@ class AlternatingDirections : public Kernel {
 
   void solve(Cell& cell, int axis, double* kept, const Passage& passage) {
     with_axis(axis, [&](auto a) {
-      in_lanes(width_, [&]<int lanes>()
-                           SCOPE_INLINE { System<a>(cell, flow_, kept).template solve<lanes>(passage); });
+      in_lanes(width_,
+               [&]<int lanes>() SCOPE_INLINE { System<a>(cell, flow_, kept).template solve<lanes>(passage); });
     });
   }
 
@@ -173,9 +172,8 @@ class AlternatingDirections : public Kernel {
     if (partition_.cells() > 1) exchange_faces();
     for (Cell& cell : cells_) {
       in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { derive<lanes>(cell, System<0>::needs_sound); });
-      in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-        right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true);
-      });
+      in_lanes(width_, [&]<int lanes>()
+                           SCOPE_INLINE { right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true); });
     }
   }
 
@@ -198,8 +196,7 @@ class AlternatingDirections : public Kernel {
       kept += line_memory(cell, axis).kept;
       if (last) break;
       const Side side{after, std::span(sent_).first(line_memory(cell, axis).forward), before,
-                      std::span(received_).first(line_memory(in_slab(axis, slab + 1), axis).forward),
-                      sweep_tag};
+                      std::span(received_).first(line_memory(in_slab(axis, slab + 1), axis).forward), sweep_tag};
       exchange().swap(std::span(&side, 1), before_[axis]);
     }
     for (int slab = cells - 1; slab >= 0; --slab) {
@@ -210,16 +207,15 @@ class AlternatingDirections : public Kernel {
       solve(cell, axis, kept, {false, true, from, to});
       if (slab == 0) break;
       const Side side{before, std::span(sent_).first(line_memory(cell, axis).backward), after,
-                      std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward),
-                      sweep_tag};
+                      std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward), sweep_tag};
       exchange().swap(std::span(&side, 1), after_[axis]);
     }
   }
 
   // The cell of this process in a slab along an axis that is cut.
   Cell& in_slab(int axis, int slab) {
-    const auto found = std::find_if(places_.begin(), places_.end(),
-                                    [&](const Extents& place) { return place[axis] == slab; });
+    const auto found =
+        std::find_if(places_.begin(), places_.end(), [&](const Extents& place) { return place[axis] == slab; });
     return cells_[found - places_.begin()];
   }
 

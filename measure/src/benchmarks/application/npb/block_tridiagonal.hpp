@@ -41,8 +41,7 @@ class BlockTridiagonal {
   static constexpr int forward = kept + quantities;
   static constexpr int backward = quantities;
 
-  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights)
-      : cell_(cell), flow_(flow), rights_(rights) {}
+  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights) : cell_(cell), flow_(flow), rights_(rights) {}
 
   template <int lanes>
   SCOPE_INLINE void solve(const Passage& passage) {
@@ -78,8 +77,7 @@ class BlockTridiagonal {
     }
     if (passage.back) {
       Real change[quantities]{};
-      if (passage.received != nullptr)
-        std::memcpy(&change, passage.received + line * backward, sizeof change);
+      if (passage.received != nullptr) std::memcpy(&change, passage.received + line * backward, sizeof change);
       substitute(change, rights, i, j, k);
       if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &change, sizeof change);
     }
@@ -97,9 +95,8 @@ class BlockTridiagonal {
     const Stride apart = cell_.derived.along(Lines<axis>::inner);
     const Stride residuals_apart = cell_.residual.along(Lines<axis>::inner);
     const auto at = [&](const double* d) SCOPE_INLINE {
-      return Thermodynamics<Real>::at(d, md, [&](const double* from) SCOPE_INLINE {
-        return Lines<axis>::template get<Real>(from, apart);
-      });
+      return Thermodynamics<Real>::at(
+          d, md, [&](const double* from) SCOPE_INLINE { return Lines<axis>::template get<Real>(from, apart); });
     };
     const double* d = cell_.derived.at(i, j, k);
     double* residual = cell_.residual.at(i, j, k);
@@ -153,8 +150,8 @@ class BlockTridiagonal {
 
   // right = middle^-1 right, value = middle^-1 value, by Gaussian elimination.
   template <class Real>
-  SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities],
-                                  Real (&right)[quantities][quantities], Real (&value)[quantities]) {
+  SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities], Real (&right)[quantities][quantities],
+                                  Real (&value)[quantities]) {
     each<quantities>([&](auto pivot) SCOPE_INLINE {
       constexpr unsigned columns = behind(pivot);
       const Real scale = 1.0 / middle[pivot][pivot];

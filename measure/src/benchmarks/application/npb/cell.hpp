@@ -86,9 +86,7 @@ struct Box {
   int inner(int axis) const { return std::max(0, inner_end(axis) - inner_begin(axis)); }
   // The same with those of `layers` around it that exist.
   int outer_begin(int axis, int layers) const { return -std::min(begin[axis], layers); }
-  int outer_end(int axis, int layers) const {
-    return size[axis] + std::min(n - begin[axis] - size[axis], layers);
-  }
+  int outer_end(int axis, int layers) const { return size[axis] + std::min(n - begin[axis] - size[axis], layers); }
   // Coordinate of its point number `at` along an axis, in the unit cube.
   double place(int axis, int at) const { return static_cast<double>(begin[axis] + at) / (n - 1); }
 
@@ -112,8 +110,7 @@ struct Cell : Box {
                FourthDifference(begin[2], size[2], n)} {}
 
   static std::size_t bytes(const Box& box, int derived_numbers, int residual_ghost) {
-    return Field::bytes(quantities, box.size, u_ghost) +
-           Field::bytes(derived_numbers, box.size, derived_ghost) +
+    return Field::bytes(quantities, box.size, u_ghost) + Field::bytes(derived_numbers, box.size, derived_ghost) +
            Field::bytes(quantities, box.size, residual_ghost) + Field::bytes(quantities, box.size, 0);
   }
 

@@ -84,8 +84,8 @@ Parcels Exchange::in_units(Parcels parcels, int width) {
 void Exchange::swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in,
                             MPI_Datatype type) {
   meet(Phase::exchange, everyone_);
-  MPI_Alltoallv(sent, out.counts.data(), out.begins.data(), type, received, in.counts.data(),
-                in.begins.data(), type, handle());
+  MPI_Alltoallv(sent, out.counts.data(), out.begins.data(), type, received, in.counts.data(), in.begins.data(),
+                type, handle());
   waits_ += communicator_.size() > 1 ? 1 : 0;
   compute();
 }

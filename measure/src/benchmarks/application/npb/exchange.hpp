@@ -136,8 +136,7 @@ class Exchange {
 
   static Parcels in_units(Parcels parcels, int width);
 
-  void swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in,
-                    MPI_Datatype type);
+  void swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in, MPI_Datatype type);
 
   template <class Item>
   void reduce(std::span<Item> values, MPI_Op operation) {

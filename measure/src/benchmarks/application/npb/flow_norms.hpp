@@ -24,8 +24,7 @@ struct FlowProblem {
 
 inline std::vector<Published> published_norms(const FlowProblem& problem) {
   std::vector<Published> published;
-  for (int m = 0; m < quantities; ++m)
-    published.push_back({sentence({"residual ", m + 1}), problem.residual[m]});
+  for (int m = 0; m < quantities; ++m) published.push_back({sentence({"residual ", m + 1}), problem.residual[m]});
   for (int m = 0; m < quantities; ++m) published.push_back({sentence({"error ", m + 1}), problem.error[m]});
   return published;
 }
@@ -39,8 +38,7 @@ class SquareSums {
     const Stride mr = cell.residual.component();
     for_points({cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)},
                {cell.inner_end(0), cell.inner_end(1), cell.inner_end(2)}, [&](int i, int j, int k) {
-                 const Quantities exact =
-                     exact_solution(cell.place(0, i), cell.place(1, j), cell.place(2, k));
+                 const Quantities exact = exact_solution(cell.place(0, i), cell.place(1, j), cell.place(2, k));
                  for (int m = 0; m < quantities; ++m) {
                    const double residual = cell.residual.at(i, j, k)[m * mr] / flow.dt;
                    const double error = cell.u.at(i, j, k)[m * mu] - exact[m];

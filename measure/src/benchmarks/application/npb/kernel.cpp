@@ -116,18 +116,17 @@ Declaration declaration(const KernelDeclaration& kernel,
                                   [](const Parameter& parameter) { return parameter.name == "variant"; });
   std::vector<Rung> rungs{communication()};
   if (kernel.operations == Operations::floating_point) rungs.push_back(arithmetic("mops_per_s"));
-  return {
-      .name = kernel.name,
-      .title = kernel.title,
-      .summary = kernel.summary,
-      .rungs = std::move(rungs),
-      .parameters = together({{kernel.problem_class}, kernel.further}),
-      .definition = Definition::max_rank,
-      .metrics = kernel_metrics(),
-      .sweeps = {{"standard", "ranks=1,2,4 class=S"},
-                 {"advanced", varied ? "ranks=powers class=W variant=plain,tuned" : "ranks=powers class=W"},
-                 {"advanced", varied ? "ranks=powers class=A variant=plain,tuned" : "ranks=powers class=A"}},
-      .make = make};
+  return {.name = kernel.name,
+          .title = kernel.title,
+          .summary = kernel.summary,
+          .rungs = std::move(rungs),
+          .parameters = together({{kernel.problem_class}, kernel.further}),
+          .definition = Definition::max_rank,
+          .metrics = kernel_metrics(),
+          .sweeps = {{"standard", "ranks=1,2,4 class=S"},
+                     {"advanced", varied ? "ranks=powers class=W variant=plain,tuned" : "ranks=powers class=W"},
+                     {"advanced", varied ? "ranks=powers class=A variant=plain,tuned" : "ranks=powers class=A"}},
+          .make = make};
 }
 
 }  // namespace scope::npb

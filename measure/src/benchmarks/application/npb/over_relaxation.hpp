@@ -35,11 +35,11 @@ SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermody
   each<3>([&](auto m) SCOPE_INLINE {
     Real convection = v[axis] * moved[m] + v[m] * mass;
     if constexpr (m == axis) convection += pressure;
-    sum[m + 1] += first * convection - (second * stretching(axis, m) * viscosity) * at.volume * moved[m] -
-                  spread * x[m + 1];
+    sum[m + 1] +=
+        first * convection - (second * stretching(axis, m) * viscosity) * at.volume * moved[m] - spread * x[m + 1];
   });
-  sum[4] += first * (v[axis] * (pressure + x[4] - enthalpy * x[0]) + enthalpy * mass) -
-            second * at.volume * work - spread * x[4];
+  sum[4] += first * (v[axis] * (pressure + x[4] - enthalpy * x[0]) + enthalpy * mass) - second * at.volume * work -
+            spread * x[4];
 }
 
 // x becomes (diagonal block)^-1 x. Summed over the three axes, all velocities diffuse alike.

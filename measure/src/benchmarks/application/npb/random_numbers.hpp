@@ -12,9 +12,7 @@ namespace scope::npb {
 constexpr std::uint64_t random_modulus = std::uint64_t{1} << 46;
 constexpr std::uint64_t random_multiplier = 1220703125;  // 5^13
 
-constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) {
-  return a * b & (random_modulus - 1);
-}
+constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) { return a * b & (random_modulus - 1); }
 
 // a^exponent mod 2^46.
 constexpr std::uint64_t power(std::uint64_t a, std::uint64_t exponent) {

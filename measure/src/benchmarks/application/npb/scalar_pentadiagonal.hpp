@@ -196,9 +196,8 @@ class ScalarPentadiagonal {
       each<5>([&](auto w)
                   SCOPE_INLINE { weight[w] = flow_.dt * dissipation * cell_.fourth[axis].weights[w][at]; });
       Row<Real> row;
-      each<quantities>([&](auto m) SCOPE_INLINE {
-        row.value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart);
-      });
+      each<quantities>(
+          [&](auto m) SCOPE_INLINE { row.value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart); });
       if constexpr (axis == 0) characteristic::into_x(row.value, motion_at<Real>(d));
 
       const Real low = weight[1] - first * behind.along - second * behind.diffusion;
@@ -218,16 +217,13 @@ class ScalarPentadiagonal {
         row.next[s] = (right - left * before[1].far[s]) * scale;
         row.far[s] = weight[4] * scale;
         each<quantities>([&](auto m) SCOPE_INLINE {
-          if constexpr (system_of(m) == s) {
-            row.value[m] =
-                (row.value[m] - weight[0] * before[0].value[m] - left * before[1].value[m]) * scale;
-          }
+          if constexpr (system_of(m) == s)
+            row.value[m] = (row.value[m] - weight[0] * before[0].value[m] - left * before[1].value[m]) * scale;
         });
         store(factors + s * lanes_of<Real>, row.next[s]);
         store(factors + (systems + s) * lanes_of<Real>, row.far[s]);
       });
-      each<quantities>([&](auto m)
-                           SCOPE_INLINE { Lines<axis>::put(residual + m * mr, apart, row.value[m]); });
+      each<quantities>([&](auto m) SCOPE_INLINE { Lines<axis>::put(residual + m * mr, apart, row.value[m]); });
       before[0] = before[1];
       before[1] = row;
       behind = here;

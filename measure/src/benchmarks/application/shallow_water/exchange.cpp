@@ -9,9 +9,7 @@ namespace {
 
 constexpr int tag = 31;
 
-int as_count(std::ptrdiff_t size) {
-  return static_cast<int>(size);
-}
+int as_count(std::ptrdiff_t size) { return static_cast<int>(size); }
 
 std::vector<std::ptrdiff_t> begins_of(const std::vector<std::ptrdiff_t>& sizes) {
   std::vector<std::ptrdiff_t> begins(sizes.size() + 1);
@@ -37,8 +35,8 @@ struct Parcels {
 void Exchange::swap(const Line& line, const double* sent, std::ptrdiff_t sent_size, int to, double* received,
                     std::ptrdiff_t received_size, int from) {
   meet(line.at(from));
-  MPI_Sendrecv(sent, as_count(sent_size), MPI_DOUBLE, to, tag, received, as_count(received_size), MPI_DOUBLE,
-               from, tag, line.handle(), MPI_STATUS_IGNORE);
+  MPI_Sendrecv(sent, as_count(sent_size), MPI_DOUBLE, to, tag, received, as_count(received_size), MPI_DOUBLE, from,
+               tag, line.handle(), MPI_STATUS_IGNORE);
   count(1, sent_size);
   compute();
 }

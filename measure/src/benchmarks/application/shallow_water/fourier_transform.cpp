@@ -149,8 +149,7 @@ struct Pass {
           using Real = typename decltype(run)::Real;
           Complex<Real> x[radix];
           npb::each<radix>([&](auto k) SCOPE_INLINE {
-            x[k] = {npb::load<Real>(in + k * in_step + re + line),
-                    npb::load<Real>(in + k * in_step + im + line)};
+            x[k] = {npb::load<Real>(in + k * in_step + re + line), npb::load<Real>(in + k * in_step + im + line)};
           });
           Butterfly<radix>::apply(x);
           npb::each<radix>([&](auto k) SCOPE_INLINE {
@@ -191,8 +190,7 @@ FourierTransform::FourierTransform(int points, int lines, npb::Width width)
   for (const int radix : {8, 4, 2, 3, 5})
     for (; left % radix == 0; left /= radix) radices_.push_back(radix);
   if (points < 1 || left != 1)
-    throw std::invalid_argument(
-        sentence({points, " points: must have no other prime factors than 2, 3 and 5"}));
+    throw std::invalid_argument(sentence({points, " points: must have no other prime factors than 2, 3 and 5"}));
   for (int k = 0; k < points; ++k) {
     const double angle = -2 * std::numbers::pi * k / points;
     roots_[k] = {std::cos(angle), std::sin(angle)};

@@ -151,8 +151,7 @@ void LatitudeTransform::analyse_round_ring(const double* fourier, double* spectr
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       exchange_.compute();
     } else {
-      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming,
-                     column.before());
+      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
       contribute(block, share_.data());
     }
     double* const sums = step + 1 < size ? travelling_.data() : spectral;
@@ -190,8 +189,7 @@ void LatitudeTransform::synthesise_round_ring(const double* spectral, double* fo
       exchange_.compute();
     } else {
       evaluate(block, travelling_.data());
-      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming,
-                     column.before());
+      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
     }
     std::swap(travelling_, arriving_);
   }

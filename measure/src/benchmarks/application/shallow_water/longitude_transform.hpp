@@ -41,8 +41,7 @@ class LongitudeTransform {
   // ones, from and to a complex transform of northern latitude + i southern latitude.
   void split(const double* line, const std::vector<int>& wavenumbers, double weight, double* even,
              std::ptrdiff_t apart) const;
-  void join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers,
-            double* line) const;
+  void join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers, double* line) const;
   // Those of one wave number m, from and to those of m and -m.
   template <int lanes>
   void split(const double* positive, const double* negative, double weight, double* even, double* odd) const;
