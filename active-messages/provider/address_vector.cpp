@@ -13,13 +13,6 @@ using active_messages::Address;
 
 AddressVector& vector_of(fid_av* vector) { return object<AddressVector>(vector); }
 
-int close_vector(fid* id) {
-  auto* vector = &object_of<AddressVector, fid_av>(id);
-  if (!vector->endpoints.empty()) return -FI_EBUSY;
-  delete vector;
-  return 0;
-}
-
 // Returns how many were inserted; those that cannot be reached get FI_ADDR_NOTAVAIL.
 int insert(fid_av* id, const void* addresses, std::size_t count, fi_addr_t* indices, std::uint64_t, void*) {
   return guarded([&] {
@@ -73,13 +66,7 @@ const char* text(fid_av*, const void* bytes, char* buffer, std::size_t* size) {
   return buffer;
 }
 
-fi_ops object_functions{.size = sizeof(fi_ops),
-                        .close = close_vector,
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops object_functions = closed_by(destroy_unless_bound<AddressVector, fid_av>);
 
 fi_ops_av vector_functions{.size = sizeof(fi_ops_av),
                            .insert = insert,

@@ -138,20 +138,7 @@ const char* error_text(fid_cq*, int error, const void* cause, char* buffer, std:
   return text;
 }
 
-int close_queue(fid* id) {
-  auto* queue = &object_of<CompletionQueue, fid_cq>(id);
-  if (!queue->endpoints.empty()) return -FI_EBUSY;
-  delete queue;
-  return 0;
-}
-
-fi_ops object_functions{.size = sizeof(fi_ops),
-                        .close = close_queue,
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops object_functions = closed_by(destroy_unless_bound<CompletionQueue, fid_cq>);
 
 fi_ops_cq queue_functions{.size = sizeof(fi_ops_cq),
                           .read = read,

@@ -237,17 +237,11 @@ int close_endpoint(fid* id) {
 }
 
 int bind_endpoint(fid* id, fid* bound, std::uint64_t flags) {
-  return guarded([&] {
-    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
-    const Guard guard(endpoint.domain.lock);
-    return endpoint.bind(bound, flags);
-  });
+  return locked(id, [&](Endpoint& endpoint) { return endpoint.bind(bound, flags); });
 }
 
 int control_endpoint(fid* id, int command, void* argument) {
-  return guarded([&] {
-    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
-    const Guard guard(endpoint.domain.lock);
+  return locked(id, [&](Endpoint& endpoint) {
     auto* flags = static_cast<std::uint64_t*>(argument);
     switch (command) {
       case FI_ENABLE: return endpoint.enable();
@@ -261,11 +255,7 @@ int control_endpoint(fid* id, int command, void* argument) {
 }
 
 ssize_t cancel(fid* id, void* context) {
-  return guarded([&] {
-    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
-    const Guard guard(endpoint.domain.lock);
-    return endpoint.exchange ? endpoint.exchange->cancel(context) : -FI_EOPBADSTATE;
-  });
+  return locked_exchange(id, [&](Endpoint& endpoint) { return endpoint.exchange->cancel(context); });
 }
 
 int get_option(fid* id, int level, int name, void* value, std::size_t* bytes) {
