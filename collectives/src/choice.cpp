@@ -86,7 +86,7 @@ Candidate best_of(const Problem& problem, const Algorithm& algorithm, std::int64
 
 std::vector<Candidate> candidates(const Problem& problem, Library library, std::int64_t segment_bytes) {
   Candidate own;
-  own.seconds = walk(problem, library_schedule(problem, library)).seconds;
+  own.seconds = simulate(problem, library_schedule(problem, library)).seconds;
   std::vector<Candidate> all = {own};
   for (const Algorithm& algorithm : algorithms())
     if (algorithm.operation == problem.operation && possible(problem, algorithm))

@@ -230,8 +230,7 @@ void Communicator::log(const Problem& problem, const Candidate& taken, const std
   line.member("algorithm", name(taken));
   line.member("shape", taken.algorithm && taken.algorithm->shapes.size() > 1 ? name_of(taken.shape) : "");
   line.member("segment", segmented ? taken.segment_units * problem.unit_bytes : 0);
-  line.key("estimated_s");
-  line.object();
+  line.object("estimated_s");
   for (const Candidate& each : all) line.member(name(each), each.seconds);
   line.end();
   line.end();

@@ -1,6 +1,7 @@
 #include "schedule.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace scope {
 
@@ -8,6 +9,16 @@ const char* name_of(Operation operation) {
   constexpr const char* names[operation_count] = {"broadcast", "reduce",  "allreduce", "barrier",
                                                   "gather",    "scatter", "allgather", "alltoall"};
   return names[static_cast<int>(operation)];
+}
+
+Operation operation_named(const std::string& where, const std::string& name) {
+  std::string allowed;
+  for (int i = 0; i < operation_count; ++i) {
+    const char* const each = name_of(static_cast<Operation>(i));
+    if (name == each) return static_cast<Operation>(i);
+    allowed += (i ? ", " : "") + std::string(each);
+  }
+  throw std::invalid_argument(where + ": allowed: " + allowed);
 }
 
 const char* name_of(Shape shape) {
@@ -45,6 +56,12 @@ std::int64_t Program::start_receive(int peer, Space space, std::int64_t begin, s
   touch(space, begin + count);
   steps_.push_back({Action::start_receive, space, peer, begin, count, 0});
   return posted_++;
+}
+
+void Program::exchange(int target, Space from, const Range& given, int source, Space into, const Range& taken) {
+  const std::int64_t sent = start_send(target, from, given.begin, given.count);
+  receive(source, into, taken.begin, taken.count);
+  wait(sent);
 }
 
 void Program::wait(std::int64_t posted) { steps_.push_back({Action::wait, Space::work, -1, 0, 0, posted}); }

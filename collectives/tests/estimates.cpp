@@ -75,10 +75,10 @@ void the_papers_table() {
          "pipelined, smaller");
   // Every transfer of a flat tree that leaves HPC or enters GIZA is counted on the trunk.
   const Algorithm& flat = *find_algorithm(Operation::broadcast, "flat_binomial");
-  const Estimate walked = walk(problem, flat.make(problem));
-  for (std::size_t i = 0; i < walked.carried.size(); ++i)
+  const Estimate simulated = simulate(problem, flat.make(problem));
+  for (std::size_t i = 0; i < simulated.carried.size(); ++i)
     if (grid.resources()[i].name == "giza in")
-      expect(walked.carried[i] == 8 * message_bytes, "bytes over the WAN");
+      expect(simulated.carried[i] == 8 * message_bytes, "bytes over the WAN");
 }
 
 void one_switch_and_one_bus() {
@@ -150,8 +150,8 @@ void clearances_wait_behind_data() {
     return Schedule{program, {}};
   };
   const double step = message_bytes / 1e7;
-  near(walk(problem, exchange(0)).seconds, step, 0.001, "both at once");
-  near(walk(problem, exchange(80'000'000)).seconds, 2 * step, 0.01, "one behind what the other has sent");
+  near(simulate(problem, exchange(0)).seconds, step, 0.001, "both at once");
+  near(simulate(problem, exchange(80'000'000)).seconds, 2 * step, 0.01, "one behind what the other has sent");
 }
 
 // A long message is not simulated to its end; the estimate must not depend on that.
@@ -162,7 +162,7 @@ void extrapolation() {
   const Algorithm& algorithm = *find_algorithm(Operation::broadcast, "multilevel_pipelined");
   for (const Shape shape : algorithm.shapes) {
     problem.shape = shape;
-    near(estimate(problem, algorithm), walk(problem, algorithm.make(problem)).seconds, 0.005, name_of(shape));
+    near(estimate(problem, algorithm), simulate(problem, algorithm.make(problem)).seconds, 0.005, name_of(shape));
   }
 }
 

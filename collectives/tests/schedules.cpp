@@ -351,7 +351,7 @@ int main() {
     const char* wrong = verdict(problem, schedule, start);
     expect(!wrong, name + ": " + (wrong ? wrong : ""));
     try {
-      const double seconds = walk(problem, schedule).seconds;
+      const double seconds = simulate(problem, schedule).seconds;
       const double least = physical_limit(problem);
       expect(problem.units == 0 || seconds >= least * 0.999999,
              name + ": takes " + std::to_string(seconds) + " s, below the limit " + std::to_string(least));

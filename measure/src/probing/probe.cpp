@@ -239,8 +239,7 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
 
 void write_transfers(Json& json, const Command& command, const std::vector<std::vector<double>>& answers) {
   std::vector<std::size_t> read(answers.size());
-  json.key("transfers");
-  json.array();
+  json.array("transfers");
   for (const Transfer& each : command.transfers) {
     const double* numbers = &answers[each.to][4 * read[each.to]++];
     json.object();
