@@ -8,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
-#include <optional>
 #include <system_error>
 
 #include "alone.hpp"
@@ -21,7 +20,6 @@
 #include "probing/probe.hpp"
 #include "registry.hpp"
 #include "sampling/sentinel.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 namespace {

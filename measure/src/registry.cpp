@@ -1,13 +1,10 @@
 #include "registry.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "blas/blas.hpp"
 #include "json/json.hpp"
 #include "scalapack/scalapack.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -24,80 +21,45 @@ std::string below_benchmarks(const std::string& path) {
   return at == std::string::npos ? path : path.substr(at + folder.size());
 }
 
-const char* spelling(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::time: return "time";
-    case Quantity::bytes: return "bytes";
-    case Quantity::flops: return "flops";
-    case Quantity::time_per_step: return "time_per_step";
-    case Quantity::messages: return "messages";
-    case Quantity::observed: return "observed";
-  }
-  return "";
-}
+const Names<Quantity> quantities = {{Quantity::time, "time"},         {Quantity::time_per_step, "time_per_step"},
+                                    {Quantity::bytes, "bytes"},       {Quantity::flops, "flops"},
+                                    {Quantity::messages, "messages"}, {Quantity::observed, "observed"}};
 
-const char* spelling(Role role) {
-  switch (role) {
-    case Role::size: return "size";
-    case Role::problem: return "problem";
-    case Role::method: return "method";
-    case Role::parallel: return "parallel";
-    case Role::layout: return "layout";
-    case Role::call: return "call";
-    case Role::path: return "path";
-  }
-  return "";
-}
+const Names<Definition> definitions = {{Definition::half_round_trip, "half_round_trip"},
+                                       {Definition::global, "global"},
+                                       {Definition::max_rank, "max_rank"},
+                                       {Definition::local, "local"}};
 
-const char* spelling(MetricRole role) {
-  switch (role) {
-    case MetricRole::result: return "result";
-    case MetricRole::phase: return "phase";
-    case MetricRole::count: return "count";
-    case MetricRole::condition: return "condition";
-  }
-  return "";
-}
+const Names<Role> roles = {{Role::size, "size"},         {Role::problem, "problem"}, {Role::method, "method"},
+                           {Role::parallel, "parallel"}, {Role::layout, "layout"},   {Role::call, "call"},
+                           {Role::path, "path"}};
 
-const char* spelling(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::ping_pong: return "ping_pong";
-    case Pattern::stream: return "stream";
-    case Pattern::transfer: return "transfer";
-    case Pattern::communication: return "communication";
-    case Pattern::arithmetic: return "arithmetic";
-    case Pattern::memory: return "memory";
-    case Pattern::copy: return "copy";
-    case Pattern::pair_matrix: return "pair_matrix";
-    case Pattern::pair_sample: return "pair_sample";
-    case Pattern::neighbor_exchange: return "neighbor_exchange";
-    case Pattern::file_write: return "file_write";
-    case Pattern::file_read: return "file_read";
-  }
-  return "";
-}
+const Names<MetricRole> metric_roles = {{MetricRole::result, "result"},
+                                        {MetricRole::phase, "phase"},
+                                        {MetricRole::count, "count"},
+                                        {MetricRole::condition, "condition"}};
 
-const char* spelling(Step::Kind kind) {
-  switch (kind) {
-    case Step::Kind::work: return "work";
-    case Step::Kind::messages: return "messages";
-    case Step::Kind::collective: return "collective";
-    case Step::Kind::neighbor_exchange: return "neighbor_exchange";
-  }
-  return "";
-}
+const Names<Pattern> patterns = {{Pattern::ping_pong, "ping_pong"},
+                                 {Pattern::stream, "stream"},
+                                 {Pattern::transfer, "transfer"},
+                                 {Pattern::communication, "communication"},
+                                 {Pattern::arithmetic, "arithmetic"},
+                                 {Pattern::memory, "memory"},
+                                 {Pattern::copy, "copy"},
+                                 {Pattern::pair_matrix, "pair_matrix"},
+                                 {Pattern::pair_sample, "pair_sample"},
+                                 {Pattern::neighbor_exchange, "neighbor_exchange"},
+                                 {Pattern::file_write, "file_write"},
+                                 {Pattern::file_read, "file_read"}};
 
-const char* spelling(Requirement requirement) {
-  switch (requirement) {
-    case Requirement::blas: return "blas";
-    case Requirement::lapack: return "lapack";
-    case Requirement::scalapack: return "scalapack";
-    case Requirement::spawn: return "spawn";
-    case Requirement::threads: return "threads";
-    case Requirement::file_system: return "file_system";
-  }
-  return "";
-}
+const Names<Step::Kind> kinds_of_steps = {{Step::Kind::work, "work"},
+                                          {Step::Kind::messages, "messages"},
+                                          {Step::Kind::collective, "collective"},
+                                          {Step::Kind::neighbor_exchange, "neighbor_exchange"}};
+
+const Names<Requirement> requirements = {
+    {Requirement::blas, "blas"},   {Requirement::lapack, "lapack"},   {Requirement::scalapack, "scalapack"},
+    {Requirement::spawn, "spawn"}, {Requirement::threads, "threads"}, {Requirement::file_system, "file_system"}};
 
 // Why this build lacks the benchmark; empty when it has it, or when only a case can tell.
 std::string absent(Requirement requirement) {
@@ -118,14 +80,10 @@ std::string unavailable_reason(const Declaration& declaration) {
 std::string_view after_last_dot(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 std::int64_t parse_integer(const Parameter& parameter, const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < parameter.minimum ||
-      value > parameter.maximum) {
-    throw std::invalid_argument(sentence(
-        {parameter.name, "=", text, ": must be an integer from ", parameter.minimum, " to ", parameter.maximum}));
-  }
-  return value;
+  const auto value = number_in<std::int64_t>(text);
+  if (value && *value >= parameter.minimum && *value <= parameter.maximum) return *value;
+  throw std::invalid_argument(sentence(
+      {parameter.name, "=", text, ": must be an integer from ", parameter.minimum, " to ", parameter.maximum}));
 }
 
 // Each parameter with its value.
@@ -159,8 +117,7 @@ std::vector<Settings> combinations(std::string_view text, const Declaration& dec
 }
 
 void write_settings(Json& json, const Settings& settings) {
-  json.key("parameters");
-  json.object();
+  json.object("parameters");
   for (const auto& [parameter, value] : settings)
     if (parameter->is_choice() || value == "*")
       json.member(parameter->name, value);
@@ -172,12 +129,10 @@ void write_settings(Json& json, const Settings& settings) {
 void write_ranks(Json& json, const Ranks& ranks) {
   json.object();
   json.member("minimum", ranks.minimum);
-  json.key("maximum");
-  ranks.maximum ? json.value(*ranks.maximum) : json.null();
+  json.member("maximum", ranks.maximum);
   json.member("multiple_of", ranks.multiple_of);
   json.member("square", ranks.square);
-  json.key("one_of");
-  json.array();
+  json.array("one_of");
   for (const auto& count : split(ranks.one_of, ',')) json.value(std::stoi(count));
   json.end();
   json.end();
@@ -185,8 +140,7 @@ void write_ranks(Json& json, const Ranks& ranks) {
 
 template <class Items, class Write>
 void write_list(Json& json, const char* name, const Items& items, Write&& write) {
-  json.key(name);
-  json.array();
+  json.array(name);
   for (const auto& item : items) write(item);
   json.end();
 }
@@ -211,7 +165,7 @@ void write_rung(Json& json, const Rung& rung, const Declaration& declaration) {
   const std::string_view level = declaration.name.substr(0, declaration.name.find('.'));
   for (const Settings& settings : combinations(rung.settings, declaration)) {
     json.object();
-    json.member("pattern", spelling(rung.pattern));
+    json.member("pattern", patterns.at(rung.pattern));
     json.member("layer", rung.layer.empty() ? level : rung.layer);
     json.member("metric", rung.metric);
     write_settings(json, settings);
@@ -223,7 +177,7 @@ void write_step(Json& json, const Step& step, const Declaration& declaration) {
   for (const Settings& settings : combinations(step.settings, declaration)) {
     json.object();
     json.member("phase", step.phase);
-    json.member("kind", spelling(step.kind));
+    json.member("kind", kinds_of_steps.at(step.kind));
     json.member("routine", step.routine);
     json.member("count", step.count);
     json.member("bytes", step.bytes);
@@ -266,7 +220,7 @@ void write_parameter(Json& json, const Parameter& parameter) {
   json.member("choices", choices);
   json.member("label", parameter.label());
   json.member("words", phrases(parameter.words));
-  json.member("role", spelling(parameter.role));
+  json.member("role", roles.at(parameter.role));
   json.member("meaning", parameter.meaning);
   json.end();
 }
@@ -276,10 +230,10 @@ void write_metric(Json& json, const Metric& metric, Definition definition) {
   json.member("name", metric.name);
   json.member("unit", metric.unit);
   json.member("better", metric.better == Better::lower ? "lower" : "higher");
-  json.member("quantity", spelling(metric.quantity));
-  json.member("definition", spelling(definition));
+  json.member("quantity", quantities.at(metric.quantity));
+  json.member("definition", definitions.at(definition));
   json.member("label", metric.label());
-  json.member("role", spelling(metric.role));
+  json.member("role", metric_roles.at(metric.role));
   json.end();
 }
 
@@ -289,8 +243,6 @@ void write_sweep(Json& json, const Sweep& sweep) {
   json.member("cases", sweep.cases);
   json.end();
 }
-
-// `write` of each item, as a list under `name`.
 
 void write_benchmark(Json& json, const Registered& benchmark) {
   const Declaration& declaration = benchmark.declaration;
@@ -305,7 +257,7 @@ void write_benchmark(Json& json, const Registered& benchmark) {
   json.member("reason", reason);
   json.member("family", declaration.family.empty() ? after_last_dot(declaration.name)
                                                    : std::string_view(declaration.family));
-  write_list(json, "requires", declaration.needs, [&](Requirement need) { json.value(spelling(need)); });
+  write_list(json, "requires", declaration.needs, [&](Requirement need) { json.value(requirements.at(need)); });
   json.key("ranks");
   write_ranks(json, declaration.ranks);
   write_list(json, "routines", declaration.routines,
@@ -321,16 +273,6 @@ void write_benchmark(Json& json, const Registered& benchmark) {
 }
 
 }  // namespace
-
-const char* spelling(Definition definition) {
-  switch (definition) {
-    case Definition::half_round_trip: return "half_round_trip";
-    case Definition::global: return "global";
-    case Definition::max_rank: return "max_rank";
-    case Definition::local: return "local";
-  }
-  return "";
-}
 
 Declaration::~Declaration() = default;
 

@@ -133,9 +133,7 @@ void GlobalClock::share_with_host() { MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts
 double GlobalClock::measure_error() {
   double worst = error_against_mirror(hosts_.neighbors());
   if (hosts_.leads()) worst = std::max(worst, error_against_mirror(hosts_.leaders()));
-  double largest = 0;
-  MPI_Allreduce(&worst, &largest, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
-  return largest;
+  return world_.largest(worst);
 }
 
 // Each rank compares its time with that of the rank as far from the end as itself from the begin, which has mostly learnt

@@ -89,15 +89,11 @@ Communicator sharing_memory(const Communicator& communicator) {
 // Throws Unavailable where the bytes of all ranks of this host exceed what is `available()` there.
 template <class Available>
 void require_on_host(std::int64_t bytes, Available&& available, const Communicator& communicator) {
-  std::int64_t largest = 0;
-  MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
-  if (largest <= unquestioned) return;
+  if (communicator.largest(bytes) <= unquestioned) return;
   const Communicator host = sharing_memory(communicator);
-  auto needed = static_cast<double>(bytes);
-  double left = available();
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host.handle());
+  const double needed = host.sum(static_cast<double>(bytes));
   // The first simulated rank that looks finds the memory of all; the others find what those before them left.
-  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, mpi_simulates ? MPI_MAX : MPI_MIN, host.handle());
+  const double left = mpi_simulates ? host.largest(available()) : host.smallest(available());
   if (needed > left) refuse(needed, left);
 }
 

@@ -102,8 +102,7 @@ std::vector<std::string> parts_of(const std::string& all, int block, const std::
 int Communicator::gather_blocks(const std::string& text, std::string& all, std::vector<int>& lengths) const {
   const int length = static_cast<int>(text.size());
   MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_);
-  int block = 0;
-  MPI_Allreduce(&length, &block, 1, MPI_INT, MPI_MAX, handle_);
+  const int block = largest(length);
   std::string mine = text;
   mine.resize(block);
   if (root()) all.resize(static_cast<std::size_t>(block) * size_);

@@ -1,13 +1,9 @@
 // shallow_water: the application of application.shallow_water as a program of its own, to be profiled and run
 // in campaigns. It has no other messages than the model's.
 #include <cstdio>
-#include <cstring>
-#include <map>
 #include <stdexcept>
-#include <string>
 
 #include "benchmarks/application/shallow_water/model.hpp"
-#include "unavailable.hpp"
 
 using namespace scope::shallow_water;
 

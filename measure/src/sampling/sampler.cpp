@@ -1,14 +1,9 @@
 #include "sampling/sampler.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
 #include <iterator>
-#include <span>
 #include <thread>
 
-#include "memory/cache_lines.hpp"
 #include "memory/sharing.hpp"
 #include "mpi/simulated.hpp"
 #include "sampling/digests.hpp"
@@ -53,16 +48,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double largest_over_ranks(const Communicator& world, double value) {
-  double largest = 0;
-  MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, world.handle());
-  return largest;
-}
-
 // A root may have room for fewer operations than the others: all do as many.
 std::int64_t most_on_every_rank(const Communicator& world, std::int64_t operations) {
-  MPI_Allreduce(MPI_IN_PLACE, &operations, 1, MPI_INT64_T, MPI_MIN, world.handle());
-  return std::max<std::int64_t>(1, operations);
+  return std::max<std::int64_t>(1, world.smallest(operations));
 }
 
 // Sampling of one case; its state lives as long as the case.
@@ -239,7 +227,7 @@ class Sampling {
   void note_problem(const std::string& problem, Cadence cadence, std::size_t repetition) {
     if (problem.empty() || !outcome_.verification.passed) return;
     outcome_.verification.passed = false;
-    outcome_.verification.message = sentence({spelling(cadence), " repetition ", repetition, ": ", problem});
+    outcome_.verification.message = sentence({cadences.at(cadence), " repetition ", repetition, ": ", problem});
   }
 
   // The number, from 1, of the next repetition.
@@ -251,7 +239,7 @@ class Sampling {
 
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
-    repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
+    repetition_s_ = setting_.world.largest(first.elapsed_s);
     if (!loops() || of_seconds()) return;
     const std::int64_t most_operations = most_on_every_rank(setting_.world, benchmark_.most_operations());
     most_operations_ = most_operations;
@@ -261,7 +249,7 @@ class Sampling {
       digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // of another number of operations
       const double elapsed_s = repeat(Cadence::streaming, operations).elapsed_s;
       verify();
-      return largest_over_ranks(setting_.world, elapsed_s);
+      return setting_.world.largest(elapsed_s);
     };
     double elapsed_s = elapsed_of(1);
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {

@@ -1,11 +1,6 @@
 // Repeats a case until its precision is reached or its budget is spent, and records which.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "benchmark.hpp"
 #include "faults/faults.hpp"
 #include "progress/progress.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace scope {
 namespace {
@@ -41,6 +40,11 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : separator) + word;
   return text;
+}
+
+std::string alternatives(const std::vector<std::string>& words) {
+  if (words.size() < 2) return joined(words, "");
+  return joined({words.begin(), words.end() - 1}, ", ") + " or " + words.back();
 }
 
 }  // namespace scope

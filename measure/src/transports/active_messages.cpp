@@ -4,11 +4,7 @@
 // message is received.
 #include <sys/random.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
-#include <optional>
 #include <stdexcept>
 
 #include "active-messages/src/endpoint.hpp"
@@ -66,7 +62,6 @@ class ActiveMessages final : public Transport {
       if (!heard)
         throw std::runtime_error(
             "no frame arrives from the other process: frames are filtered, or the hosts are not on one link");
-      return true;
     });
   }
 
@@ -156,20 +151,14 @@ std::unique_ptr<Transport> connect_active_messages(const Partner& partner, const
   } else {
     asked.wire = wire_named(options.wire);
     const Route route = route_to(partner);
-    partner.agree([&] {
-      asked.interface = interface_with(route.here);
-      return true;
-    });
+    partner.agree([&] { asked.interface = interface_with(route.here); });
   }
   std::unique_ptr<ActiveMessages> made;
   const am::Address theirs = partner.agree([&] {
     made = std::make_unique<ActiveMessages>(asked, options.sleeps);
     return made->address();
   });
-  partner.agree([&] {
-    made->reach(theirs);
-    return true;
-  });
+  partner.agree([&] { made->reach(theirs); });
   made->greet(partner);
   return made;
 }

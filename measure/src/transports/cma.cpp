@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
 
 #include "transports/shared_memory.hpp"
 #include "transports/socket.hpp"
@@ -94,7 +93,6 @@ class Cma final : public Transport {
       read_from(process_, theirs.address, std::as_writable_bytes(std::span(&read, 1)));
       if (read != theirs.content)
         throw Unavailable("process_vm_readv: it read the memory of a wrong process (separate PID namespaces)");
-      return true;
     });
   }
 

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 
@@ -53,10 +51,7 @@ Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptio
   const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
   // At least two packets, or nothing would overlap; a buffer too small for them loses some.
   if (options.credits) credit_bytes_ = std::max(usable_share * room, 2 * cost(largest_payload_));
-  partner.agree([&] {
-    hear_each_other(partner);
-    return true;
-  });
+  partner.agree([&] { hear_each_other(partner); });
 }
 
 // Sends empty packets until one has arrived from the peer, which shows, still untimed, that the path is open.

@@ -10,11 +10,8 @@
 
 #include <sys/uio.h>
 
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "transports/socket.hpp"
 

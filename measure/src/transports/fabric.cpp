@@ -34,7 +34,6 @@ void Fabric::greet(const Partner& partner) {
   partner.meet([&] { unless_broken([&] { look(false); }); });
   partner.agree([&] {
     if (!problem.empty()) throw Unavailable(problem);
-    return true;
   });
 }
 

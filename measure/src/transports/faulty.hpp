@@ -1,8 +1,6 @@
 // A transport that goes wrong on request of a test (see faults.hpp): it alters one byte or brings no data at all.
 #pragma once
 
-#include <vector>
-
 #include "transports/transport.hpp"
 
 namespace scope {

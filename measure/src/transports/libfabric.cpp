@@ -14,11 +14,6 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string_view>
-
 #include "transports/route.hpp"
 #include "transports/shared_library.hpp"
 
@@ -122,7 +117,6 @@ class Libfabric final : public Fabric {
     partner.agree([&] {
       if (fi_av_insert(addresses_.get(), there.bytes.data(), 1, &partner_, 0, nullptr) != 1)
         throw Unavailable("fi_av_insert: the peer's address is not accepted");
-      return true;
     });
     piece_bytes_ = std::min<std::uint64_t>(info.ep_attr->max_msg_size, there.largest_message);
     sends_.resize(std::min(info.tx_attr->size, most_sends));

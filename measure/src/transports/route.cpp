@@ -5,7 +5,6 @@
 #include <ifaddrs.h>
 #include <poll.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
@@ -127,12 +126,10 @@ Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes) {
   Socket connection;
   partner.agree([&] {
     if (!partner.leads) connection = connect_to_any(server, partner.nearby, socket_buffer_bytes);
-    return true;
   });
   // The kernel has completed the connection already; a client that gave up keeps nobody waiting here.
   partner.agree([&] {
     if (partner.leads) connection = accept_one(listener);
-    return true;
   });
   return connection;
 }
@@ -155,7 +152,6 @@ Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer
   partner.agree([&] {
     if (connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
       fail("connect");
-    return true;
   });
   return socket;
 }

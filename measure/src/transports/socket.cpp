@@ -4,12 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
 
 namespace scope {
 namespace {

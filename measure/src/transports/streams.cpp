@@ -2,13 +2,8 @@
 
 #include <netinet/tcp.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
-#include <utility>
-
-#include "text/words.hpp"
 
 namespace scope::streams {
 namespace {

@@ -2,11 +2,7 @@
 
 #include <sched.h>
 
-#include <algorithm>
-#include <array>
-
 #include "faults/faults.hpp"
-#include "text/words.hpp"
 #include "transports/faulty.hpp"
 
 namespace scope {

@@ -8,12 +8,9 @@
 
 #include <ucp/api/ucp.h>
 
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <stdexcept>
 
-#include "text/words.hpp"
 #include "transports/shared_library.hpp"
 
 namespace scope {
@@ -148,7 +145,6 @@ class Ucx final : public Fabric {
         parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
         parameters.address = reinterpret_cast<const ucp_address_t*>(there.data());
         check(ucx().ep_create(worker_.get(), &parameters, &endpoint_), "ucp_ep_create");
-        return true;
       });
       greet(partner);
     } catch (...) {

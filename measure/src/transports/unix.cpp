@@ -3,10 +3,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-
 #include "transports/socket.hpp"
 
 namespace scope {
@@ -57,11 +53,9 @@ std::unique_ptr<Transport> connect_unix(const Partner& partner, const TransportO
   });
   partner.agree([&] {
     if (!partner.leads) connection = connect_to(server, options);
-    return true;
   });
   partner.agree([&] {
     if (partner.leads) connection = accept_one(listener);
-    return true;
   });
   // Only SO_SNDBUF matters for Unix sockets, and an accepted socket does not inherit it.
   connection.size_buffers(options.socket_buffer_bytes);

@@ -1,9 +1,6 @@
 #include "benchmarks/algorithm/block_cyclic.hpp"
 
-#include <cmath>
 #include <limits>
-
-#include "text/words.hpp"
 
 namespace scope {
 

@@ -2,11 +2,6 @@
 // as in ScaLAPACK and HPL.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <string>
-
 #include "benchmark.hpp"
 #include "blas/dense.hpp"
 #include "mpi/process_grid.hpp"

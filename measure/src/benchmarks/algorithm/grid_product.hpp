@@ -2,12 +2,8 @@
 // checked there.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
-#include <optional>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/local_product.hpp"

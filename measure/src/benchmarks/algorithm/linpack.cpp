@@ -4,10 +4,7 @@
 // rank; the slowest counts. Generating the matrix and computing the residual are not timed.
 //
 // Not for sanitisers: they do not see into the BLAS, and without it nothing runs.
-#include <array>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/linpack/hpl_matrix.hpp"
 #include "benchmarks/algorithm/linpack/panel_factors.hpp"
@@ -16,7 +13,6 @@
 #include "benchmarks/algorithm/values.hpp"
 #include "faults/faults.hpp"
 #include "memory/available.hpp"
-#include "text/words.hpp"
 
 namespace scope::linpack {
 namespace {
@@ -92,8 +88,7 @@ class Linpack final : public Benchmark {
   }
 
   Check verify(std::uint64_t) override {
-    std::int64_t missing = missing_;
-    MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
+    const std::int64_t missing = communicator_.largest(missing_);
     if (missing != 0) return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
     const double found = residual();
     if (!(found < threshold)) return {n_, sentence({"scaled residual ", found, ", must be below 16"})};

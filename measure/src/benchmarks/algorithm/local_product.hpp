@@ -1,10 +1,6 @@
 // The product of two blocks on one process: plain loops, or the BLAS.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-
 #include "benchmark.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "blas/blas.hpp"

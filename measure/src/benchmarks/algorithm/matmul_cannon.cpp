@@ -5,15 +5,12 @@
 // to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Non-square grids after Lee, Robertson
 // and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks, of which a
 // process holds L/c of A and L/r of B, and uses one of each in each of L steps.
-#include <algorithm>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
-#include "text/words.hpp"
 
 namespace scope::matmul_cannon {
 namespace {

@@ -5,19 +5,12 @@
 // 0, B on process 2), operands to the processes, each a quarter or a sum of two (distribute), sums and
 // products (compute), products to the process that sums a quarter of C (exchange). The quarters are not
 // collected. After thesis, appendix C.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/dense.hpp"
 #include "memory/available.hpp"
-#include "text/words.hpp"
 
 namespace scope::matmul_strassen {
 namespace {

@@ -4,7 +4,6 @@
 // and columns (initialise), stripes of A to the first column and of B to the first row of the grid
 // (distribute), broadcasts along rows and down columns (exchange), one product (compute), C to the root
 // (collect). After thesis 6.7.2 and appendices F.1 and G.
-#include <memory>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"

@@ -4,14 +4,10 @@
 // Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
 // initialise (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbors;
 // the largest change to all, by reduce and broadcast, `tuned` by allreduce), collect. After thesis 6.7.5 and appendix F.4.
-#include <array>
 #include <bit>
 #include <cstdio>
 #include <limits>
-#include <memory>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/laplace.hpp"
 #include "benchmarks/algorithm/partition.hpp"
@@ -20,11 +16,9 @@
 #include "benchmarks/algorithm/sweep_order.hpp"
 #include "benchmarks/algorithm/sweeps.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
-#include "text/words.hpp"
 
 namespace scope::relaxation {
 namespace {
@@ -495,8 +489,7 @@ class Relaxation final : public Benchmark {
     for (int row = first_row(); row < first_row() + current_->rows(); ++row)
       for (int column = first_column(); column < first_column() + current_->columns(); ++column)
         change = std::max(change, std::abs(value(after, row, column) - value(before, row, column)));
-    MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    return wrong_change(change);
+    return wrong_change(communicator_.largest(change));
   }
   std::string wrong_change(double right) const {
     if (std::abs(change_ - right) <= 2 * tolerance()) return "";

@@ -5,10 +5,8 @@
 // by a reduced system, so that more processes compute more in total than one.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
-#include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
-#include "text/words.hpp"
 
 namespace scope::scalapack_band {
 namespace {

@@ -1,19 +1,11 @@
 // The common part of the ScaLAPACK benchmarks: a grid, distributed matrices, and separately timed phases.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <vector>
-
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/known_condition.hpp"
 #include "blas/blas.hpp"
 #include "memory/available.hpp"
 #include "scalapack/scalapack.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 
@@ -88,8 +80,7 @@ class ScalapackCase : public Benchmark {
 
   Check verify(std::uint64_t seed) override {
     const std::int64_t checks = std::int64_t{n_} * n_;
-    int worst = info_ < 0 ? -info_ : info_;
-    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    const int worst = communicator_.largest(std::abs(info_));
     if (worst != 0) return {checks, refusal(worst)};
     return {checks, problem(seed)};
   }

@@ -4,10 +4,8 @@
 // counts.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
-#include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
-#include "text/words.hpp"
 
 namespace scope::scalapack_symmetric_eigen {
 namespace {

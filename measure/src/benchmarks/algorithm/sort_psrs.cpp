@@ -4,19 +4,14 @@
 // initialise (the root makes the items), distribute, compute (local sort; last stage), exchange (samples,
 // pivots, counts, partitions), collect. After Li et al. 1993, thesis 6.7.4 and appendix F.3.
 #include <bit>
-#include <cmath>
 #include <numeric>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/item_order.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/algorithm/sorting.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "sampling/phases.hpp"
-#include "text/words.hpp"
 
 namespace scope::sort_psrs {
 namespace {

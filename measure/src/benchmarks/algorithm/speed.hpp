@@ -1,14 +1,9 @@
 // How fast each process multiplies, all of them at the same time: what work is dealt by where nodes differ.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "benchmarks/algorithm/local_product.hpp"
-#include "mpi/communicator.hpp"
 
 namespace scope {
 

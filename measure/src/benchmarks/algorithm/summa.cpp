@@ -3,16 +3,13 @@
 //
 // Timed: one product on every rank; the slowest counts. The matrices are distributed before, block-cyclic as
 // in ScaLAPACK, and stay in place.
-#include <array>
 #include <deque>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/panel_broadcast.hpp"
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/blas.hpp"
 #include "memory/available.hpp"
-#include "text/words.hpp"
 
 namespace scope::summa {
 namespace {

@@ -3,19 +3,13 @@
 //
 // Timed: time steps on all ranks; the slowest counts. The problem of P-CFD (Rao et al., Performance of system and
 // application benchmarks on PARAM), whose program is not published.
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <memory>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/application/cfd/solver.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
-#include "text/words.hpp"
 
 namespace scope::cfd {
 namespace {
@@ -105,9 +99,7 @@ class Cfd final : public Benchmark {
   Check verify(std::uint64_t /*seed*/) override {
     Check check{static_cast<std::int64_t>(state_.size()), repeated_problem()};
     // A wrong value says more than what follows from it everywhere.
-    int wrong = check.problem.empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, communicator_.handle());
-    if (wrong == 0) check.problem = problem_of(solver_->diagnose());
+    if (!communicator_.any(!check.problem.empty())) check.problem = problem_of(solver_->diagnose());
     return check;
   }
 
@@ -126,10 +118,8 @@ class Cfd final : public Benchmark {
     repetition.observe("memory_bytes", static_cast<double>(Solver::bytes(block_.size())));
     repetition.observe("exchange_messages", static_cast<double>(halo_.messages()));
     repetition.observe("exchange_bytes", static_cast<double>(halo_.bytes()));
-    std::int64_t sums[2] = {halo_.messages(), halo_.bytes()};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator_.handle());
-    everyones_messages_ = sums[0];
-    everyones_bytes_ = sums[1];
+    everyones_messages_ = communicator_.sum(halo_.messages());
+    everyones_bytes_ = communicator_.sum(halo_.bytes());
     halo_.begin(nullptr);
     const Diagnosis found = solver_->diagnose();
     repetition.observe("velocity_error", found.error);

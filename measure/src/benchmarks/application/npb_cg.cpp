@@ -5,13 +5,11 @@
 // of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). Vector pieces are short, and two sums over all
 // processes follow every product: the kernel is bound by latency.
 #include <bit>
-#include <cmath>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/sparse_matrix.hpp"
 #include "mpi/process_grid.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {

@@ -3,13 +3,10 @@
 // Timed: generation, acceptance, counting and the final sums on every process; the slowest counts. After
 // kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Only ten counts and two sums are ever
 // sent: the kernel shows the processors, and whether all are equally fast.
-#include <array>
-#include <cmath>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {

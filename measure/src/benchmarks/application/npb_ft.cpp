@@ -3,8 +3,6 @@
 // Timed: the initial conditions, their transform, and in each iteration the evolution, the inverse transform
 // and a checksum; the slowest process counts. After kernel FT of the NAS Parallel Benchmarks (RNR-94-007,
 // section 2.2.4). Each transform sends the whole grid in an all-to-all.
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <numeric>
 
@@ -13,8 +11,6 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {

@@ -6,8 +6,6 @@
 // plane: very many short messages, each on the critical path.
 //
 // Not for sanitisers: they take a minute to compile it.
-#include <array>
-#include <optional>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/flow_norms.hpp"
@@ -15,7 +13,6 @@
 #include "benchmarks/application/npb/over_relaxation.hpp"
 #include "benchmarks/application/npb/right_hand_side.hpp"
 #include "benchmarks/application/npb/variant.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {

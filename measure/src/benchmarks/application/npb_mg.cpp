@@ -4,10 +4,7 @@
 // slowest process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). Fine
 // grids are bound by memory bandwidth and the exchange of faces, coarse ones by latency, where most processes
 // wait.
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <utility>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/decomposition.hpp"
@@ -16,7 +13,6 @@
 #include "benchmarks/application/npb/multigrid.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {

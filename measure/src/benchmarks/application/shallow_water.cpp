@@ -4,20 +4,13 @@
 // Timed: time steps on all ranks; the slowest counts. After PSTSWM (Worley & Foster 1994, Proc. Scalable
 // High-Performance Computing Conf., 207-214), which NetFinity's section 3.2 measures: its problem, its
 // parallel algorithms as parameters. The numerics are those of Hack & Jakob 1992, NCAR/TN-343+STR.
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdio>
-#include <memory>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 #include "benchmarks/application/shallow_water/model.hpp"
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
-#include "text/words.hpp"
 
 namespace scope::shallow_water {
 namespace {
@@ -128,9 +121,7 @@ class ShallowWater final : public Benchmark {
     Check check{static_cast<std::int64_t>(model_->state().size()), ""};
     check.problem = repeated_problem();
     // A wrong coefficient says more than what follows from it everywhere.
-    int wrong = check.problem.empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, communicator_.handle());
-    if (wrong == 0) check.problem = outside;
+    if (!communicator_.any(!check.problem.empty())) check.problem = outside;
     return check;
   }
 
@@ -143,10 +134,8 @@ class ShallowWater final : public Benchmark {
     repetition.observe("memory_bytes", static_cast<double>(Model::bytes(decomposition_, levels_, exchange_)));
     repetition.observe("exchange_messages", static_cast<double>(exchange_.messages()));
     repetition.observe("exchange_bytes", static_cast<double>(exchange_.bytes()));
-    std::int64_t sums[2] = {exchange_.messages(), exchange_.bytes()};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator_.handle());
-    everyones_messages_ = sums[0];
-    everyones_bytes_ = sums[1];
+    everyones_messages_ = communicator_.sum(exchange_.messages());
+    everyones_bytes_ = communicator_.sum(exchange_.bytes());
     exchange_.begin(nullptr);
     const Diagnosis found = model_->diagnose();
     repetition.observe("height_error", found.height_error);

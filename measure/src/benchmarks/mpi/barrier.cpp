@@ -4,10 +4,7 @@
 // raw times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
 #include <unistd.h>
 
-#include <string>
-
 #include "benchmarks/mpi/collective.hpp"
-#include "text/words.hpp"
 
 namespace scope::barrier {
 namespace {
@@ -46,9 +43,7 @@ class Barrier final : public Collective {
     std::string message;
     for (const double delay_s : delays_s) {
       message = with_one_late(late, delay_s);
-      int early = !message.empty();
-      MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MAX, communicator_.handle());
-      if (!early) break;
+      if (!communicator_.any(!message.empty())) break;
     }
     return {1, message};
   }

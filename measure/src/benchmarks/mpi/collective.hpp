@@ -10,12 +10,7 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <climits>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 #if defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
 #include <mpi-ext.h>  // wants mpi.h before it
 #endif
@@ -24,7 +19,6 @@
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
 #include "sampling/overlapped.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 
@@ -176,9 +170,9 @@ class Collective : public Benchmark {
     call_ = wide ? calls.wide : calls.narrow;
   }
 
-  // Places of so many bytes that repetitions of few operations receive into.
+  // MessageSlots of so many bytes that repetitions of few operations receive into.
   std::int64_t places(std::int64_t received) const {
-    const std::int64_t most = asked_.cold || mpi_simulates ? 1 : Places::most(received) / 2;
+    const std::int64_t most = asked_.cold || mpi_simulates ? 1 : MessageSlots::most(received) / 2;
     const std::int64_t operations = std::clamp<std::int64_t>(most, 1, slow_operations_back_to_back);
     const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
     return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
@@ -187,8 +181,8 @@ class Collective : public Benchmark {
   // Each operation of a repetition receives `received` bytes in a place of its own; a rank whose data go out from where
   // the others receive has only those used in turn.
   void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received, bool sends_in_place = false) {
-    sources_ = Places(sent, asked_.layout);
-    received_ = Places(received, asked_.layout);
+    sources_ = MessageSlots(sent, asked_.layout);
+    received_ = MessageSlots(received, asked_.layout);
     sends_in_place_ = sends_in_place;
     arguments_ = std::move(arguments);
     arguments_.comm = communicator_.handle();
@@ -206,7 +200,7 @@ class Collective : public Benchmark {
   template <class ProblemIn>
   std::string first_problem(ProblemIn&& problem_in) {
     for (std::int64_t number = 0; number < received_.count(); ++number) {
-      std::string problem = problem_in(received_.place(number));
+      std::string problem = problem_in(received_.slot(number));
       if (problem.empty()) problem = received_.overrun(number);
       if (problem.empty()) continue;
       return received_.count() > 1 ? sentence({"operation ", number + 1, ": ", problem}) : problem;
@@ -218,8 +212,8 @@ class Collective : public Benchmark {
   const Communicator& communicator_;       // of the group of this rank
   int groups_;
   MessageBuffers asked_;
-  Places sources_{0};
-  Places received_{0};
+  MessageSlots sources_{0};
+  MessageSlots received_{0};
 
  private:
   static std::optional<Communicator> own_group(const Parameters& parameters, const Communicator& communicator) {

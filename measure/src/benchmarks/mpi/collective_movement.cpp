@@ -6,8 +6,6 @@
 // all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
 // root's operations it is what each process gets from or gives to the root.
 #include "benchmarks/mpi/collective.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::collective_movement {
 namespace {

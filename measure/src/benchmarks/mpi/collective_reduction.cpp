@@ -6,8 +6,6 @@
 // operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
 // over the time.
 #include "benchmarks/mpi/collective.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::collective_reduction {
 namespace {

@@ -3,7 +3,6 @@
 // Timed: an exchange on both ranks' own clocks; the slower one counts. Both messages count for the bandwidth,
 // so that a full-duplex path may reach twice the ping-pong's. After Hockney and Berry 1994, PARKBENCH report
 // 1, section 3.3.2, and the NetFinity study.
-#include <array>
 
 #include "benchmarks/message_buffers.hpp"
 
@@ -59,8 +58,8 @@ class Comms2 final : public Benchmark {
   MPI_Comm comm_;
   int bytes_;
   MessageBuffers asked_;
-  Places sent_;
-  Places arrived_;
+  MessageSlots sent_;
+  MessageSlots arrived_;
 };
 
 const Registration registration{{

@@ -4,24 +4,11 @@
 // without them and one beside them in the same repetition. Timed: the victims' operation, from a common start of the
 // victims to its last event on each of them, on their own clocks; the slowest counts. Before each timed operation
 // there is one that is not timed, the aggressors have ended a first round, and they go on until the victims are done.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/open_file.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 #include "synchronization/dissemination.hpp"
-#include "text/words.hpp"
 
 namespace scope::congestion {
 namespace {
@@ -103,7 +90,7 @@ class Ring final : public Exchange {
   Check verify(std::uint64_t seed) override {
     Check check;
     for (int number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
-      const auto both = arrived_.place(number);
+      const auto both = arrived_.slot(number);
       check.problem = pattern_problem(both.first(bytes_), block_seed(seed, next_.left, 0));
       if (check.problem.empty())
         check.problem = pattern_problem(both.subspan(bytes_), block_seed(seed, next_.right, 0));
@@ -130,7 +117,7 @@ class Ring final : public Exchange {
   bool random_;
   Pair next_{};
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
 };
 
 // Several allreduces at once: groups of about the square root of the victims, of neighboring ranks.
@@ -182,7 +169,7 @@ class Allreduces final : public Exchange {
   Communicator group_;
   int count_;
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
 };
 
 // A block of every process on every process, or on the first one alone.
@@ -396,8 +383,8 @@ class Congestion final : public Benchmark {
     else
       load();
     dissemination_barrier(world_);
-    alone_s = slowest(alone_s);
-    const double beside_s = slowest(repetition.times().elapsed_s);
+    alone_s = world_.largest(alone_s);
+    const double beside_s = world_.largest(repetition.times().elapsed_s);
     repetition.observe("isolated_s", alone_s);
     if (alone_s > 0) repetition.observe("impact_factor", beside_s / alone_s);
   }
@@ -453,12 +440,6 @@ class Congestion final : public Benchmark {
       }
       MPI_Bcast(&done, 1, MPI_INT64_T, 0, side_.handle());
     }
-  }
-
-  double slowest(double mine_s) const {
-    double slowest_s = 0;
-    MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
-    return slowest_s;
   }
 
   const Communicator& world_;

@@ -3,12 +3,9 @@
 // Timed: a ping-pong of message_bytes on rank 0's clock; half a round trip counts. The data are contiguous,
 // or in blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
 // MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
-#include <cstring>
-#include <vector>
 
 #include "benchmarks/mpi/echo.hpp"
 #include "mpi/datatype.hpp"
-#include "text/words.hpp"
 
 namespace scope::datatypes {
 namespace {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope {
 

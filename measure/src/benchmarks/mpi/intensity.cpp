@@ -2,9 +2,7 @@
 //
 // Timed: two ranks exchange vectors, and each evaluates a polynomial of every element that it received, on its own
 // clock; the slower rank counts. POLY3 of PARKBENCH: the data of POLY1 lie on a neighbor.
-#include "benchmark.hpp"
 #include "benchmarks/polynomial.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::mpi_intensity {
 namespace {

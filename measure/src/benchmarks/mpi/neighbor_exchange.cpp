@@ -4,18 +4,9 @@
 // Timed: one exchange of all ranks, from the agreed start to the last exit, and several back to back.
 #include <mpi.h>
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 #include "benchmark.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 #include "mpi/simulated.hpp"
-#include "text/words.hpp"
-#include "unavailable.hpp"
 
 namespace scope::neighbor_exchange {
 namespace {
@@ -37,11 +28,12 @@ class NeighborExchange final : public Benchmark {
       throw Unavailable("call=neighbor_alltoall: SimGrid has no MPI_Neighbor_alltoall");
     // What goes out, and what so many operations back to back receive.
     const std::int64_t places =
-        mpi_simulates ? 1 : std::min(Places::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
+        mpi_simulates ? 1
+                      : std::min(MessageSlots::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
     require_memory(neighbors_ * block_ * (1 + places), communicator);
     sent_ = Buffer(neighbors_ * block_);
     sent_.clear();
-    arrived_ = Places(neighbors_ * block_);
+    arrived_ = MessageSlots(neighbors_ * block_);
     for (int d = 0; d < dimensions_; ++d)
       MPI_Cart_shift(grid_.handle(), d, 1, &partners_[2 * d], &partners_[2 * d + 1]);
   }
@@ -73,7 +65,7 @@ class NeighborExchange final : public Benchmark {
     for (std::int64_t number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
       for (int i = 0; i < neighbors_ && check.problem.empty(); ++i) {
         const std::string problem =
-            pattern_problem(block_of(arrived_.place(number), i), seed_of(seed, partners_[i], i ^ 1));
+            pattern_problem(block_of(arrived_.slot(number), i), seed_of(seed, partners_[i], i ^ 1));
         if (problem.empty()) continue;
         check.problem =
             sentence({"exchange ", number + 1, ", message of rank ", partners_[i], ", the ",
@@ -127,7 +119,7 @@ class NeighborExchange final : public Benchmark {
   Communicator grid_;
   std::array<int, 2 * most_dimensions> partners_{};  // lower and upper along each dimension
   Buffer sent_{0};
-  Places arrived_{0};
+  MessageSlots arrived_{0};
 };
 
 const Registration registration{{

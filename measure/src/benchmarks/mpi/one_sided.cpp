@@ -3,12 +3,8 @@
 // Timed: one operation with its synchronisation (a pair of fences; a passive-target lock and unlock; post/start and
 // complete/wait) between a change of the data by their owner and the look at them by their receiver, which make the
 // data cross from one process to the other in every operation.
-#include <algorithm>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::one_sided {
 namespace {

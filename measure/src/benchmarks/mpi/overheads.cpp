@@ -6,14 +6,8 @@
 // message that has certainly arrived (o_r); a window of messages back to back (the gap). L is the remainder. After
 // Culler et al. 1993 (LogP), Alexandrov et al. 1995 (LogGP, the gap per byte) and Kielmann et al. 2000, "Fast
 // measurement of LogP parameters".
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
-#include "memory/places.hpp"
 #include "mpi/simulated.hpp"
 
 namespace scope::overheads {
@@ -135,7 +129,7 @@ class Overheads final : public Benchmark {
         ready_(parameters.choice("mode") == "ready"),
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
-        messages_(parameters.integer("message_bytes"), PlaceLayout{}.at_least(2)),
+        messages_(parameters.integer("message_bytes"), SlotLayout{}.at_least(2)),
         bytes_(static_cast<int>(parameters.integer("message_bytes"))),
         tries_(parts(most_tries)),
         window_(parts(most_in_window)),
@@ -220,7 +214,7 @@ class Overheads final : public Benchmark {
     }
   };
 
-  std::span<std::byte> message() { return messages_.place(current_); }
+  std::span<std::byte> message() { return messages_.slot(current_); }
   Sends& sends() { return *sends_[current_]; }
   Receives& receive() { return *receive_[current_]; }
   int parts(int most) const {
@@ -325,12 +319,12 @@ class Overheads final : public Benchmark {
   bool ready_;
   int partner_;
   MPI_Comm comm_;
-  Places messages_;
+  MessageSlots messages_;
   int current_ = 0;  // which of them holds the message
   int bytes_;
   int tries_;
   int window_;
-  Places window_arrived_;
+  MessageSlots window_arrived_;
   AttachedBuffer attached_;
   std::array<std::optional<Sends>, 2> sends_;
   std::array<std::optional<Receives>, 2> receive_;

@@ -5,11 +5,8 @@
 // exchange and the computation are timed alone, in loops of as many operations. Hidden is
 // t_exchange + t_computation - t_both over the smaller of the first two: 1 when the shorter costs nothing beside
 // the longer, 0 when they add up.
-#include <array>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 #include "sampling/overlapped.hpp"
 
 namespace scope::overlap {
@@ -78,7 +75,7 @@ class Overlap final : public Benchmark {
   MPI_Comm comm_;
   bool testing_;
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
   std::array<MPI_Request, 2> requests_{};
   Overlapped overlapped_;
 };

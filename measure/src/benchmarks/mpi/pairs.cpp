@@ -6,15 +6,10 @@
 // round and rank, and neighbors in this order are a pair; scope/models/communication/random_pairs.py repeats it.
 // Timed: a round trip on both partners' own clocks. Isolated, each pair has the machine to itself; concurrent, the
 // round loads every link at once, a sample of the bisection.
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
-#include "text/words.hpp"
 
 namespace scope::pairs {
 namespace {

@@ -3,7 +3,6 @@
 // Timed: MPI_Start, MPI_Pready of every partition and MPI_Wait of a message from rank 0 to rank 1 and of its echo, on
 // rank 0's clock; half of the round trip is the latency. Creating and freeing the requests is not timed.
 #include "benchmarks/mpi/echo.hpp"
-#include "text/words.hpp"
 
 namespace scope::partitioned {
 namespace {

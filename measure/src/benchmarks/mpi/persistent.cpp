@@ -2,7 +2,6 @@
 //
 // Timed: MPI_Start and MPI_Wait of a message from rank 0 to rank 1 and of its echo, on rank 0's clock; half
 // of the round trip is the latency. Creating and freeing the requests is not timed.
-#include <array>
 
 #include "benchmarks/mpi/echo.hpp"
 

@@ -3,8 +3,6 @@
 // Timed: MPI_Reduce_local on every rank at the same time, on its own clock; the slowest rank counts. It is what a
 // reduction costs beside its messages, and the last step of a scan that is made of an exclusive one.
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::reduce_local {
 namespace {

@@ -2,13 +2,9 @@
 #pragma once
 
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/large_count.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 

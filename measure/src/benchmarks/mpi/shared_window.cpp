@@ -5,12 +5,9 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstring>
 
 #include "benchmarks/mpi/echo.hpp"
-#include "memory/cache_lines.hpp"
 #include "mpi/shared_segments.hpp"
-#include "text/words.hpp"
 
 namespace scope::shared_window {
 namespace {

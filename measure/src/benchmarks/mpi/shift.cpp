@@ -1,11 +1,8 @@
 // mpi.shift: the circular q-shift of P-COMS; every process i sends to (i + q) mod p.
 //
 // Timed: one shift on every rank's own clock, after a common start; the slowest rank counts.
-#include <array>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 
 namespace scope::shift {
 namespace {
@@ -72,7 +69,7 @@ class Shift final : public Benchmark {
   bool nonblocking_;
   MPI_Comm comm_;
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
 };
 
 const Registration registration{{

@@ -7,7 +7,6 @@
 
 #include "benchmark.hpp"
 #include "mpi/child.hpp"
-#include "text/words.hpp"
 
 namespace scope::spawn {
 namespace {

@@ -5,14 +5,10 @@
 // initialised with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
 // even single-threaded programs.
 #include <atomic>
-#include <functional>
 #include <thread>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 #include "processors/processors.hpp"
-#include "text/words.hpp"
 
 namespace scope::threads {
 namespace {

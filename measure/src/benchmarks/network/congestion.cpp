@@ -7,17 +7,10 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 #include "transports/route.hpp"
 #include "transports/streams.hpp"
 

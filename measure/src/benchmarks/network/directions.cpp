@@ -5,13 +5,9 @@
 // different rates in its two directions, and one whose directions share a medium (half duplex). A processor that is
 // busy slows both ways at once, too: its share is observed. Nothing here is a time: the timed part lasts as long as it
 // is told to.
-#include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <string>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "transports/streams.hpp"
 
 namespace scope::directions {

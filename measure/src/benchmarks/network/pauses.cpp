@@ -9,15 +9,10 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "transports/streams.hpp"
 
 namespace scope::pauses {
@@ -74,7 +69,6 @@ class Pauses final : public Benchmark {
     socket_.set(SOL_SOCKET, SO_RCVBUF, 1 << 21);
     partner_.agree([this] {
       if (!hears_partner()) throw std::runtime_error("no datagram arrives: is UDP blocked between the hosts?");
-      return true;
     });
   }
 

@@ -5,7 +5,6 @@
 // (Nagle), and the server delays that, the pair stalls. Over a connection that is new for every repetition a long request
 // begins slowly. Connecting is not timed.
 #include "benchmarks/network/transport_parameters.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::request {
 namespace {

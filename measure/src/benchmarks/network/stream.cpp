@@ -48,7 +48,7 @@ class Stream final : public Benchmark {
     if (sends_ && rewritten_ && !asked_.cold) rewrite(sent_.bytes());
     repetition.time([&](std::int64_t number) {
       const std::int64_t place = number * places % arrived_.count();
-      const Destination window{arrived_.place(place), arrived_.stride(), places};
+      const Destination window{arrived_.slot(place), arrived_.stride(), places};
       const std::span<const std::byte> message{sent_.in_turn(number), static_cast<std::size_t>(bytes_)};
       transport_->exchange(message, sends_ ? window_ : 0, window, receives_ ? window_ : 0);
       transport_->exchange(answer, receives_ ? 1 : 0, all_here, sends_ ? 1 : 0);
@@ -89,8 +89,8 @@ class Stream final : public Benchmark {
   bool rewritten_;
   bool many_;
   MessageBuffers asked_;
-  Places sent_;  // windows take turns, each with one message
-  Places arrived_;
+  MessageSlots sent_;  // windows take turns, each with one message
+  MessageSlots arrived_;
   const std::byte answer_{1};
   std::byte all_here_{};
 };

@@ -1,11 +1,7 @@
 // The parameters of every network benchmark, and the connection that they describe.
 #pragma once
 
-#include <utility>
-#include <vector>
-
 #include "benchmarks/message_buffers.hpp"
-#include "text/words.hpp"
 #include "transports/transport.hpp"
 
 namespace scope {

@@ -3,12 +3,9 @@
 // Timed: an interval between two reads of a clock, with reads of the wall clock beside both; the deviation is the
 // difference of both intervals over that of the wall clock. After TICK2 of PARKBENCH, whose wall clock was a
 // stopwatch; here it is the system's, which a time service disciplines.
-#include <cmath>
 #include <ctime>
 
-#include "benchmark.hpp"
 #include "registry.hpp"
-#include "text/words.hpp"
 
 namespace scope::clock_rate {
 namespace {

@@ -3,9 +3,7 @@
 // Timed: one pass y = p(x) over vectors of n elements, p a polynomial evaluated by Horner's rule, on every
 // rank's own clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of
 // PARKBENCH.
-#include "benchmark.hpp"
 #include "benchmarks/polynomial.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::intensity {
 namespace {

@@ -6,7 +6,6 @@
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
 #include "processors/processors.hpp"
-#include "text/words.hpp"
 
 namespace scope::lapack {
 namespace {

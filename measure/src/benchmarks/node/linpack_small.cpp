@@ -6,7 +6,6 @@
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
-#include "text/words.hpp"
 
 namespace scope::linpack_small {
 namespace {

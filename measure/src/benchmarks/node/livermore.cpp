@@ -5,15 +5,9 @@
 // this loop, length and number of passes. The loops are written here after their description; arrays keep their order in
 // memory, for some loops run over the end of one into the next. Names of arrays and scalars are those of the
 // description.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
-#include <vector>
 
 #include "benchmark.hpp"
 #include "benchmarks/node/livermore_published.hpp"
-#include "text/words.hpp"
 
 namespace scope::livermore {
 namespace {

@@ -5,7 +5,6 @@
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::matrix_multiply {
 namespace {

@@ -2,10 +2,8 @@
 //
 // Timed: one copy on every rank at the same time, on its own clock; the slowest rank counts. A copy is the
 // minimum cost of a message inside a host, or of exchanging buffers by hand.
-#include <cstring>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::memory_copy {
 namespace {

@@ -6,12 +6,10 @@
 // prefetcher.
 #include <unistd.h>
 
-#include <algorithm>
 #include <numeric>
 #include <random>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::memory_latency {
 namespace {

@@ -2,8 +2,6 @@
 //
 // Timed: many equal quanta of work, each by the clock that Scope measures with, on every rank. A quantum that
 // took much longer than most was interrupted: a detour. Fixed work quanta after Sottile and Minnich.
-#include <algorithm>
-#include <cmath>
 #include <complex>
 #include <numbers>
 

@@ -3,16 +3,12 @@
 // Timed: multiply-adds in registers, enough of them independent to hide their latency, on every rank's own
 // clock; the slowest rank counts. With the widest vectors of this processor, whatever the build flags, no
 // program exceeds this rate; with the instructions that the flags allow, compiled loops could reach it.
-#include <array>
-#include <cstring>
-#include <utility>
 
 #ifdef __aarch64__
 #include <sys/prctl.h>
 #endif
 
 #include "benchmark.hpp"
-#include "text/words.hpp"
 
 namespace scope::peak {
 namespace {

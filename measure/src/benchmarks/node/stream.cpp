@@ -4,14 +4,11 @@
 // Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together,
 // so that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts
 // them.
-#include <cmath>
 
 #include "benchmark.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "processors/caches.hpp"
 #include "processors/processors.hpp"
-#include "text/words.hpp"
 
 namespace scope::stream {
 namespace {
@@ -41,9 +38,7 @@ std::int64_t array_beyond_caches(const Communicator& communicator) {
   std::vector<int> processors;
   for (const auto& of_rank : allowed) processors.insert(processors.end(), of_rank.begin(), of_rank.end());
   const std::int64_t caches = last_level_cache_bytes(processors);
-  std::int64_t smallest = caches;  // of all hosts: all ranks refuse or none
-  MPI_Allreduce(MPI_IN_PLACE, &smallest, 1, MPI_INT64_T, MPI_MIN, communicator.handle());
-  if (smallest == 0)
+  if (communicator.smallest(caches) == 0)  // all ranks refuse or none
     throw Unavailable("the system does not tell the size of the last-level cache (/sys/devices/system/cpu)");
   const auto ranks = static_cast<std::int64_t>(allowed.size());
   const std::int64_t bytes =
@@ -72,9 +67,11 @@ class Stream : public Benchmark {
  public:
   // `array_bytes`: on this rank.
   Stream(const Parameters& parameters, const Communicator& communicator, std::int64_t array_bytes)
-      : kernel_(find_kernel(parameters.choice("kernel"))), a_(array_bytes), b_(array_bytes), c_(array_bytes) {
-    MPI_Allreduce(&array_bytes, &everyones_bytes_, 1, MPI_INT64_T, MPI_SUM, communicator.handle());
-  }
+      : kernel_(find_kernel(parameters.choice("kernel"))),
+        everyones_bytes_(communicator.sum(array_bytes)),
+        a_(array_bytes),
+        b_(array_bytes),
+        c_(array_bytes) {}
 
   Work work() const override {
     const auto elements = static_cast<double>(everyones_bytes_ / static_cast<std::int64_t>(sizeof(double)));
@@ -145,7 +142,7 @@ class Stream : public Benchmark {
   }
 
   const Kernel& kernel_;
-  std::int64_t everyones_bytes_ = 0;
+  std::int64_t everyones_bytes_;
   Buffer a_;
   Buffer b_;
   Buffer c_;

@@ -4,8 +4,6 @@
 // are repeated on the same vectors, which stay in the first cache up to about 1,000 elements. RINF1 of
 // PARKBENCH.
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::vector_rate {
 namespace {

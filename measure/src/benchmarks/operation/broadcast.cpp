@@ -4,11 +4,9 @@
 // follows, the memory is released. Only the operation is timed, from the agreed start to the last exit; but
 // receivers first touch their pages inside it, as in a program. The warm variant keeps the matrices and shows
 // the difference. After thesis 6.6.2 and 7.5.1.
-#include "benchmark.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::broadcast {
 namespace {

@@ -4,17 +4,12 @@
 // datatype accesses with a stride through the rows. The whole core is repeated, including buffers and
 // datatypes; only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit. The warm
 // variant keeps the buffers and shows the difference. After thesis 6.6.3 and 7.5.2.
-#include <optional>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
-#include "text/words.hpp"
 
 namespace scope::distribution {
 namespace {

@@ -5,18 +5,12 @@
 // swapping the buffers and freeing the old one; this is the operation as a program does it. The whole core,
 // including the matrix, is repeated. The warm variant keeps both buffers and shows the difference. After
 // thesis 6.6.4 and 7.5.3.
-#include <array>
-#include <utility>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/process_grid.hpp"
-#include "text/words.hpp"
 
 namespace scope::shift {
 namespace {

@@ -8,14 +8,11 @@
 
 #include <thread>
 
-#include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/mpi_file.hpp"
 #include "benchmarks/storage/open_file.hpp"
-#include "memory/buffer.hpp"
 #include "sampling/overlapped.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::checkpoint {
 namespace {
@@ -79,9 +76,8 @@ class Checkpoint final : public Benchmark {
         [&](std::int64_t, Computation& computation, std::int64_t steps) {
           compute_and_write(computation, steps);
         });
-    double slowest_s = ticks.seconds(at[3] - at[0]);
-    MPI_Allreduce(MPI_IN_PLACE, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    repetition.observe("bandwidth_bytes_per_s", work().bytes / slowest_s);
+    repetition.observe("bandwidth_bytes_per_s",
+                       work().bytes / communicator_.largest(ticks.seconds(at[3] - at[0])));
     const char* phases[] = {"write_s", "sync_s", "close_s"};
     for (int i = 0; i < 3; ++i) repetition.observe(phases[i], ticks.seconds(at[i + 1] - at[i]));
     read_back();

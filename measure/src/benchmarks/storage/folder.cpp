@@ -127,9 +127,7 @@ bool Folder::seen() const {
 }
 
 void Folder::share(const Communicator& communicator, bool required) {
-  int blind = seen() ? 0 : 1;
-  MPI_Allreduce(MPI_IN_PLACE, &blind, 1, MPI_INT, MPI_MAX, communicator.handle());
-  one_for_all_ = blind == 0;
+  one_for_all_ = !communicator.any(!seen());
   if (one_for_all_) return;
   const int rank = communicator.rank();
   if (required) {
@@ -182,9 +180,7 @@ std::int64_t Folder::room_of_rank(const Communicator& communicator) const {
   struct statvfs facts{};
   agree(communicator, statvfs(path_.c_str(), &facts) == 0 ? "" : path_ + ": " + last_error());
   const double free = static_cast<double>(facts.f_bavail) * static_cast<double>(facts.f_frsize);
-  auto room = static_cast<std::int64_t>(free / spare / static_cast<double>(sharers));
-  MPI_Allreduce(MPI_IN_PLACE, &room, 1, MPI_INT64_T, MPI_MIN, communicator.handle());
-  return room;
+  return communicator.smallest(static_cast<std::int64_t>(free / spare / static_cast<double>(sharers)));
 }
 
 void Folder::require_cache(const Communicator& communicator, const std::string& cache) const {

@@ -8,17 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <utility>
 
 #include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::metadata {
 namespace {

@@ -5,19 +5,12 @@
 // not transferred, as an application's field is. Before a read, untimed, the file is written anew and evicted.
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-
-#include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/mpi_file.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/process_grid.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::noncontiguous {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "benchmarks/storage/mpi_file.hpp"
 #include "files/file.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage {
 namespace {

@@ -5,17 +5,12 @@
 // (write), or written anew and evicted from the page cache (read, rewrite), as `cache` demands.
 #include <unistd.h>
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
-#include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/open_file.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::transfers {
 namespace {
@@ -107,7 +102,7 @@ class Transfers final : public Benchmark {
     const char* phases[] = {"open_s", "transfer_s", "sync_s", "close_s"};
     double spent_s[4];
     for (int i = 0; i < 4; ++i) spent_s[i] = ticks.seconds(at[i + 1] - at[i]);
-    spent_s[1] -= repetition.aside_s();
+    spent_s[1] -= repetition.untimed_s();
     for (int i = 0; i < 4; ++i) repetition.observe(phases[i], spent_s[i]);
     if (operation != Operation::write) repetition.observe("resident_share", resident_);
     if (stonewall_s_ > 0) observe_stonewall(repetition, spent_s[1]);
@@ -240,10 +235,9 @@ class Transfers final : public Benchmark {
       done += transfer_bytes_;
     }
     file->close();
-    std::int64_t problems = file->problem().empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &problems, 1, MPI_INT64_T, MPI_SUM, communicator_.handle());
-    if (problems > 0) throw Unavailable(file->problem().empty() ? "another rank cannot write" : file->problem());
-    MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
+    if (communicator_.any(!file->problem().empty()))
+      throw Unavailable(file->problem().empty() ? "another rank cannot write" : file->problem());
+    done = communicator_.largest(done);
     if (!layout_.shared || communicator_.root()) unlink(path(rank).c_str());
     layout_.rank_bytes = std::min(rounded_up(done, layout_.block_bytes), layout_.rank_bytes);
     MPI_Barrier(communicator_.handle());
@@ -292,7 +286,7 @@ class Transfers final : public Benchmark {
     const Ticks begin = ticks.now();
     bool walled = stonewall_s_ <= 0;
     const auto count = [&](std::int64_t done) {
-      if (walled || ticks.seconds(ticks.now() - begin) - repetition.aside_s() < stonewall_s_) return;
+      if (walled || ticks.seconds(ticks.now() - begin) - repetition.untimed_s() < stonewall_s_) return;
       walled = true;
       at_wall_ = done * transfer_bytes_;
     };
@@ -304,7 +298,7 @@ class Transfers final : public Benchmark {
         if (i > 0 && i % slots_ == 0) {
           file.complete();
           // What has been read so far makes room. A rank that reads while others compare would have the memory to itself.
-          repetition.aside([&] {
+          repetition.untimed([&] {
             MPI_Barrier(communicator_.handle());
             check_buffered();
             MPI_Barrier(communicator_.handle());
@@ -324,10 +318,9 @@ class Transfers final : public Benchmark {
 
   // All ranks' bytes until the wall over that time, or over the longest time of a rank where all were faster.
   void observe_stonewall(Repetition& repetition, double transfer_s) const {
-    auto bytes = static_cast<double>(at_wall_);
-    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, communicator_.handle());
-    MPI_Allreduce(MPI_IN_PLACE, &transfer_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    repetition.observe("stonewall_bandwidth_bytes_per_s", bytes / std::min(transfer_s, stonewall_s_));
+    const double bytes = communicator_.sum(static_cast<double>(at_wall_));
+    repetition.observe("stonewall_bandwidth_bytes_per_s",
+                       bytes / std::min(communicator_.largest(transfer_s), stonewall_s_));
   }
 
   std::byte* slot(std::int64_t number) { return read_.data() + number % slots_ * transfer_bytes_; }
@@ -335,10 +328,9 @@ class Transfers final : public Benchmark {
   // Each rank reads what another one wrote: it must have come further than to the writer's cache. Where a rank could
   // not write, its error is the reason of all, not the data that others miss.
   void read_back() {
-    int failed = problem_.empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    const bool failed = communicator_.any(!problem_.empty());
     buffered_ = 0;
-    if (failed != 0) return;
+    if (failed) return;
     auto file = open(method_.plain(), Mode::read, partner_);
     checked_owner_ = partner_;
     for (std::int64_t i = 0; i < transfers(); ++i) {
@@ -375,9 +367,7 @@ class Transfers final : public Benchmark {
     for (int owner = 0; owner < layout_.ranks; ++owner)
       for (std::int64_t i = 0; i < transfers(); ++i)
         wanted += pattern_word(static_cast<std::uint64_t>(owner), static_cast<std::uint64_t>(i * transfer_bytes_));
-    std::uint64_t came = 0;
-    MPI_Allreduce(&came_, &came, 1, MPI_UINT64_T, MPI_SUM, communicator_.handle());
-    if (came != wanted && problem_.empty())
+    if (communicator_.sum(came_) != wanted && problem_.empty())
       problem_ = "some data are missing from the file, others are in it twice";
   }
 

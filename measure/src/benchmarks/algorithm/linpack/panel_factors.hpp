@@ -1,17 +1,11 @@
 // Factorisation of one panel: partial pivoting over the processes of a grid column.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <limits>
-#include <vector>
 
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/linpack/panel.hpp"
 #include "blas/blas.hpp"
-#include "mpi/communicator.hpp"
 
 namespace scope::linpack {
 

@@ -2,11 +2,6 @@
 // then y, then z (RNR-94-007, section 3.3.1: approximate factorisation).
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "benchmarks/application/npb/flow_norms.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/lines.hpp"

@@ -4,14 +4,6 @@
 
 #include <mpi.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "benchmark.hpp"
 #include "faults/faults.hpp"
 #include "sampling/phases.hpp"

@@ -1,14 +1,8 @@
 // Sums over the grid that show whether a flow was computed correctly (RNR-94-007, section 3.3.5).
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "benchmarks/application/npb/cell.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 

@@ -4,10 +4,6 @@
 // halo where its process has points on the next finer grid, which are interpolated from it.
 #pragma once
 
-#include <array>
-#include <utility>
-#include <vector>
-
 #include "benchmarks/application/npb/exchange.hpp"
 #include "benchmarks/application/npb/multigrid.hpp"
 

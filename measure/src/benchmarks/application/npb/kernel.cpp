@@ -1,9 +1,6 @@
 #include "benchmarks/application/npb/kernel.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "memory/available.hpp"
@@ -91,9 +88,7 @@ std::string Kernel::problem(const Published& wanted, double found) const {
 }
 
 void Kernel::observe(Repetition& repetition) {
-  double slowest_s = repetition.times().elapsed_s;
-  MPI_Allreduce(MPI_IN_PLACE, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, communicator().handle());
-  const double rate = operations() / 1e6 / slowest_s;
+  const double rate = operations() / 1e6 / communicator().largest(repetition.times().elapsed_s);
   repetition.observe("mops_per_s", rate);
   repetition.observe("mops_per_process_per_s", rate / ranks());
   const Sent& exchanged = exchange_.exchanged();
@@ -105,9 +100,8 @@ void Kernel::observe(Repetition& repetition) {
   repetition.observe("collect_bytes", static_cast<double>(collected.bytes));
   repetition.observe("waits", static_cast<double>(exchange_.waits()));
   repetition.observe("memory_bytes", static_cast<double>(memory_bytes_));
-  std::int64_t sums[2] = {exchanged.messages + collected.messages, exchanged.bytes + collected.bytes};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator().handle());
-  everyones_ = {sums[0], sums[1]};
+  everyones_ = {communicator().sum(exchanged.messages + collected.messages),
+                communicator().sum(exchanged.bytes + collected.bytes)};
 }
 
 Declaration declaration(const KernelDeclaration& kernel,

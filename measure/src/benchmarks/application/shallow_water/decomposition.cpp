@@ -1,10 +1,8 @@
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "benchmarks/algorithm/partition.hpp"
-#include "text/words.hpp"
 
 namespace scope::shallow_water {
 namespace {

@@ -1,6 +1,5 @@
 #include "benchmarks/application/shallow_water/exchange.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <numeric>
 

@@ -3,11 +3,6 @@
 
 #include <mpi.h>
 
-#include <cstdint>
-#include <optional>
-#include <type_traits>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "mpi/shared_slots.hpp"
 #include "sampling/phases.hpp"

@@ -1,8 +1,5 @@
 #include "benchmarks/application/shallow_water/latitude_transform.hpp"
 
-#include <algorithm>
-#include <functional>
-
 namespace scope::shallow_water {
 
 LatitudeTransform::LatitudeTransform(const Decomposition& decomposition, const LegendreTransform& table,

@@ -1,7 +1,5 @@
 #include "benchmarks/application/shallow_water/longitude_transform.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 namespace scope::shallow_water {

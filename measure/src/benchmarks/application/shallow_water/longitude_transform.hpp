@@ -3,9 +3,6 @@
 // Worley 1997, SIAM J. Sci. Comput. 18, 806-837).
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/fourier_transform.hpp"

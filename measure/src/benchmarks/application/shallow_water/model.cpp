@@ -1,8 +1,5 @@
 #include "benchmarks/application/shallow_water/model.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -169,7 +166,7 @@ void Model::start() {
       mean = constant[0] / std::numbers::sqrt2;  // P_0 is the root of 1/2
       std::fill_n(constant, levels_, 0.0);
     }
-    MPI_Allreduce(&mean, &mean_, 1, MPI_DOUBLE, MPI_MAX, decomposition_.world().handle());
+    mean_ = decomposition_.world().largest(mean);
   }
   before_ = now_;
   steps_ = 0;

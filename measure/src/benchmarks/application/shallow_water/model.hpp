@@ -10,9 +10,6 @@
 //   d Phi/dt   = T(C, D) - mean delta                       C = U Phi, D = V Phi
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/latitude_transform.hpp"
