@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <complex>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 

@@ -1,16 +1,13 @@
 #include "endpoint.hpp"
 
-#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "settings.hpp"
 

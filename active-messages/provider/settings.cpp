@@ -3,11 +3,8 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 #include <utility>
 

@@ -15,7 +15,6 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "channel.hpp"
 #include "descriptor.hpp"

@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "inbox.hpp"
 

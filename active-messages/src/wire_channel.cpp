@@ -1,8 +1,6 @@
 #include "wire_channel.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <tuple>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <queue>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 

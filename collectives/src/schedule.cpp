@@ -1,7 +1,6 @@
 #include "schedule.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace scope {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <string_view>
 
 #include "text/words.hpp"
 

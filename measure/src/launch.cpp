@@ -1,6 +1,5 @@
 #include "launch.hpp"
 
-#include "mpi/simulated.hpp"
 #include "processors/processors.hpp"
 #include "sampling/median.hpp"
 

@@ -1,7 +1,5 @@
 #include "registry.hpp"
 
-#include <stdexcept>
-
 #include "blas/blas.hpp"
 #include "json/json.hpp"
 #include "scalapack/scalapack.hpp"

@@ -11,11 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "handles.hpp"
 #include "routines.hpp"
-#include "timer/timer.hpp"
 
 namespace scope {
 

@@ -8,7 +8,6 @@
 #include "files.hpp"
 #include "handles.hpp"
 #include "sampling.hpp"
-#include "sites.hpp"
 #include "waiting.hpp"
 
 namespace scope {

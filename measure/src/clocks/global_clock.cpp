@@ -3,10 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-
-#include "mpi/simulated.hpp"
 
 namespace scope {
 namespace {

@@ -1,7 +1,5 @@
 #include "memory/message_slots.hpp"
 
-#include <algorithm>
-
 #include "text/words.hpp"
 
 namespace scope {

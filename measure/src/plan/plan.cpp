@@ -3,7 +3,6 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <stdexcept>
 
 namespace scope {
 namespace {

@@ -4,15 +4,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdint>
 #include <iostream>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "json/json.hpp"
 #include "probing/transfer.hpp"

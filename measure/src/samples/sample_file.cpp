@@ -7,7 +7,6 @@
 #include <chrono>
 #include <numeric>
 
-#include "json/json.hpp"
 #include "processors/processors.hpp"
 #include "samples/checksum.hpp"
 #include "sampling/median.hpp"

@@ -2,10 +2,8 @@
 
 #include <chrono>
 #include <iterator>
-#include <thread>
 
 #include "memory/sharing.hpp"
-#include "mpi/simulated.hpp"
 #include "sampling/digests.hpp"
 #include "sampling/interval.hpp"
 #include "sampling/link_counters.hpp"

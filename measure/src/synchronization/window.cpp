@@ -3,7 +3,6 @@
 #include <chrono>
 #include <thread>
 
-#include "mpi/simulated.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {

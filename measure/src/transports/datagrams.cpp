@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <cerrno>
-#include <stdexcept>
 
 namespace scope {
 namespace {

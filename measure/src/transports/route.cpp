@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <stdexcept>
 
 namespace scope {
 namespace {

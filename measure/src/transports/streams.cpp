@@ -3,7 +3,6 @@
 #include <netinet/tcp.h>
 
 #include <cerrno>
-#include <stdexcept>
 
 namespace scope::streams {
 namespace {

@@ -1,7 +1,5 @@
 #include "benchmarks/algorithm/block_cyclic.hpp"
 
-#include <limits>
-
 namespace scope {
 
 Layout::Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, const ProcessGrid& grid)

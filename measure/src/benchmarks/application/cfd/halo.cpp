@@ -1,8 +1,6 @@
 #include "benchmarks/application/cfd/halo.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <span>
 
 namespace scope::cfd {
 namespace {

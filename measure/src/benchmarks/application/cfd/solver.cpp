@@ -1,7 +1,5 @@
 #include "benchmarks/application/cfd/solver.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 namespace scope::cfd {

@@ -84,7 +84,6 @@ class Exchange {
   void largest(std::span<double> values) { reduce<double>(values, MPI_MAX); }
 
   // Messages that belong to another pattern: the kernel counts them itself.
-  void count_exchanged(std::int64_t messages, std::size_t bytes) { add(exchanged_, messages, bytes); }
   void meet(Phase phase, const Partners& partners) {
     if (phases_ != nullptr) phases_->meet(phase, partners);
   }

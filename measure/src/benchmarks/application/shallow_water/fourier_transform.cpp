@@ -1,6 +1,5 @@
 #include "benchmarks/application/shallow_water/fourier_transform.hpp"
 
-#include <cmath>
 #include <numbers>
 #include <stdexcept>
 

@@ -1,7 +1,6 @@
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "benchmarks/application/shallow_water/legendre.hpp"
 

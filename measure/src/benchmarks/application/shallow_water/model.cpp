@@ -1,7 +1,6 @@
 #include "benchmarks/application/shallow_water/model.hpp"
 
 #include <limits>
-#include <numbers>
 
 #include "benchmarks/application/shallow_water/legendre.hpp"
 

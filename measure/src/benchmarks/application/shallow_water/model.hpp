@@ -42,7 +42,6 @@ class Model {
   Diagnosis diagnose();
 
   double time_s() const { return steps_ * time_step_s_; }
-  double time_step_s() const { return time_step_s_; }
 
   // zeta, delta and Phi of the own wave numbers, each degree m ... truncation + 1, of which the last is 0:
   // for each of the fields, the real parts in all levels, then the imaginary parts.
