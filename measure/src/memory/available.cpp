@@ -24,7 +24,7 @@ namespace {
 // Of a rank. Simulated ranks are many in one memory: little of each is much together.
 constexpr std::int64_t unquestioned = (mpi_simulates ? std::int64_t{256} << 10 : std::int64_t{64} << 20);
 
-std::optional<double> number_in(const std::string& path) {
+std::optional<double> number_in_file(const std::string& path) {
   std::ifstream file(path);
   double value = 0;
   return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number: no limit
@@ -42,8 +42,8 @@ double number_of(const std::string& path, std::string_view name) {
 // What a control group's limit leaves; file pages that were not used for long are given back when needed.
 std::optional<double> left_in(const ControlGroup& group) {
   const bool second = group.version == 2;
-  const auto limit = number_in(group.folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
-  const auto used = number_in(group.folder + (second ? "/memory.current" : "/memory.usage_in_bytes"));
+  const auto limit = number_in_file(group.folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto used = number_in_file(group.folder + (second ? "/memory.current" : "/memory.usage_in_bytes"));
   if (!limit) return std::nullopt;
   const double given_back =
       number_of(group.folder + "/memory.stat", second ? "inactive_file" : "total_inactive_file");

@@ -49,6 +49,11 @@ struct Partner {
     if constexpr (!silent) return theirs.value;
   }
 
+  // Returns when the peer has arrived here, too.
+  void meet() const {
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, rank, 2, nullptr, 0, MPI_BYTE, rank, 2, comm, MPI_STATUS_IGNORE);
+  }
+
   // Calls `serve` repeatedly until the peer has arrived here, too.
   template <class Serve>
   void meet(Serve&& serve) const {

@@ -129,8 +129,6 @@ class Collective : public Benchmark {
   Collective& operator=(const Collective&) = delete;
   ~Collective() override { free_requests(); }
 
-  void fill(std::uint64_t /*seed*/) override {}
-
   void run(Repetition& repetition) override {
     make_room(mode_ == "overlapped" ? Overlapped::communications(repetition) : repetition.calls());
     if (mode_ == "blocking") {
@@ -291,23 +289,60 @@ inline Parameter block_parameter() {
               "share of each rank: equal, proportional to the rank, none for one rank, all for one rank")
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
-inline Parameter message_parameter(Text meaning) {
-  return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
-}
-inline constexpr Text collective_group_sweep = "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
-inline constexpr Text collective_buffer_sweep =
-    "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi";
 inline Metric hidden_share() {
   return result("hidden_share", "", Better::higher).labelled("share hidden behind computation");
 }
-inline std::vector<Metric> collective_metrics() { return {seconds("time_s"), bytes_per_second(), hidden_share()}; }
-
 // A nonblocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,
                                                 Binding::Bytes bytes = Binding::Bytes::per_block) {
   return {{calls.blocking, "call=blocking", bytes},
           {calls.nonblocking, "call=nonblocking", bytes},
           {calls.persistent, "call=persistent", bytes}};
+}
+
+// A row of a table of collectives.
+struct CollectiveRow {
+  const char* name;
+  const char* title;
+  const char* summary;
+  const char* message;  // meaning of message_bytes
+  bool takes_blocks;    // lengths may differ
+  Calls calls;
+};
+
+// `further`: parameters after the size of a message. `main`: one of the collectives that programs use most.
+inline Declaration collective_declaration(const CollectiveRow& row, Binding::Bytes bytes,
+                                          std::vector<Parameter> further, bool rooted, bool main,
+                                          Text standard_sizes) {
+  if (rooted) further.push_back(root_parameter());
+  if (row.takes_blocks) further.push_back(block_parameter());
+  Declaration made{
+      .name = row.name,
+      .title = row.title,
+      .summary = row.summary,
+      .routines = collective_routines(row.calls, bytes),
+      .parameters =
+          with_message_buffers(together({{size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, row.message)},
+                                         further,
+                                         {call_parameter(), group_parameter()}})),
+      .definition = Definition::global,
+      .metrics = {seconds("time_s"), bytes_per_second(), hidden_share()},
+      .sweeps = {{"baseline", main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"
+                                   : "ranks=2,4 message_bytes=1Ki,64Ki"},
+                 {"standard", standard_sizes},
+                 {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}}};
+  return made;
+}
+
+// The sweeps that come last.
+inline void add_last_sweeps(Declaration& declaration, const CollectiveRow& row, bool in_groups) {
+  if (in_groups)
+    declaration.sweeps.push_back({"advanced", "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"});
+  declaration.sweeps.push_back(
+      {"advanced", "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi"});
+  if (row.takes_blocks)
+    declaration.sweeps.push_back(
+        {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});
 }
 
 inline int checked_root(const Parameters& parameters, const Communicator& communicator) {

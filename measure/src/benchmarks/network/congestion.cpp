@@ -57,8 +57,7 @@ class Congestion final : public Benchmark {
     } else {
       for (int number = 0; number < 2; ++number) answer();
     }
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2, partner_.comm,
-                 MPI_STATUS_IGNORE);
+    partner_.meet();
     const double retransmitted = streams_.retransmissions();
     const double packets = streams_.packets();
     double duration_s = 0;

@@ -67,8 +67,7 @@ class Directions final : public Benchmark {
 
   // Both sides agree on the beginning; what has queued up is taken before the next load.
   Rates fill_path(bool sends, bool receives) {
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2, partner_.comm,
-                 MPI_STATUS_IGNORE);
+    partner_.meet();
     streams_.use(sends, receives);
     const double occupied = occupied_s();
     const auto begin = Clock::now();
