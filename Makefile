@@ -1,6 +1,7 @@
 # make run   measure this machine and explain what was found
 # make test  set up and run the tests, C++ and Python: of four workers one has hosts, one commands, one ranks
 # make test-all  those, and the slow ones of rare paths and whole matrices
+# make try CASE='mpi.latency message_bytes=64'   compile what was edited and run one case on 2 (RANKS=) ranks
 # make check a verdict in two minutes: style, types, imports, and all tests that compile, start and simulate nothing
 # make clean remove what the others made, runs/ excepted
 
@@ -13,7 +14,7 @@ test test-all: export OMPI_MCA_mpi_yield_when_idle = 1
 PIP = .venv/bin/pip --disable-pip-version-check --quiet
 NEW_CMAKE_AND_NINJA = printf '3.25\n%s\n' "$$(cmake --version 2>/dev/null | grep -om1 '[0-9.]*')" | sort -VC && ninja --version >/dev/null 2>&1
 
-.PHONY: run test test-all check clean
+.PHONY: run test test-all try check clean
 
 run: .venv/product
 	.venv/bin/scope run
@@ -26,6 +27,17 @@ test-all: .venv/development .mpi/mpich
 
 check: .venv/development
 	.venv/bin/pytest -n 2 --dist loadscope --no-loadscope-reorder -m "not mpi and not simulation and not slow" $(PYTEST_OPTIONS)
+
+# Only the edited source is compiled: users' builds compile many together.
+RANKS ?= 2
+try: export OMPI_ALLOW_RUN_AS_ROOT = 1
+try: export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
+try: build/try/build.ninja
+	@cmake --build build/try --target scope-measure -- --quiet
+	@.venv/bin/mpiexec --oversubscribe -n $(RANKS) build/try/scope-measure --action=alone '--case=$(CASE)'
+
+build/try/build.ninja: | .venv/development
+	.venv/bin/python -m tests.native_edit_loop build/try
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -55,8 +55,7 @@ int main(int count, char** words) {
     double elapsed = MPI_Wtime() - begin, longest = 0;
     PMPI_Reduce(&elapsed, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     const bool mine = operation == "broadcast" || operation == "allreduce" || operation == "allgather" ||
-                      operation == "alltoall" ||
-                      (rank == 0 && (operation == "reduce" || operation == "gather"));
+                      operation == "alltoall" || (rank == 0 && (operation == "reduce" || operation == "gather"));
     const std::vector<char>& got = operation == "broadcast" ? send : receive;
     if (mine)
       wrong = wrong || std::any_of(got.begin(), got.begin() + static_cast<long>(all),

@@ -20,8 +20,7 @@ TIMED(Irecv,
       (void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request),
       (buffer, count, type, source, tag, comm, request))
 TIMED(Isend,
-      (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-       MPI_Request* request),
+      (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* request),
       (buffer, count, type, dest, tag, comm, request))
 TIMED(Send, (const void* buffer, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm),
       (buffer, count, type, dest, tag, comm))

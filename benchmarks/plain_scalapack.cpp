@@ -63,11 +63,10 @@ int main(int argc, char** argv) {
   std::vector<int> pivots(leading + block);
   const scope::KnownCondition matrix(n, condition, 1, false);
   for (int repetition = 0; repetition < std::atoi(argv[4]); ++repetition) {
-    for (int j = 0; j < own_columns; ++j) {
+    for (int j = 0; j < own_columns; ++j)
       for (int i = 0; i < own_rows; ++i)
         a[i + static_cast<std::size_t>(j) * leading] =
             matrix(item(i, block, row, rows), item(j, block, column, columns));
-    }
     for (int i = 0; i < own_rows * own_right; ++i) b[i] = 1.0 + item(i, block, row, rows) % 7;
     int info = 0;
     MPI_Barrier(MPI_COMM_WORLD);

@@ -113,8 +113,8 @@ Ethernet parsed(const char* text) {
 }
 
 // A port of its own for each side, then a number of the frame: the loop does not survive loss and need not.
-void bare(EthernetWire& wire, bool serve, bool stream, std::size_t bytes, std::size_t count,
-          const Ethernet& own, const Ethernet& peer) {
+void bare(EthernetWire& wire, bool serve, bool stream, std::size_t bytes, std::size_t count, const Ethernet& own,
+          const Ethernet& peer) {
   std::vector<std::byte> head(head_bytes), body(bytes);
   std::memcpy(head.data(), peer.data(), 6);
   std::memcpy(head.data() + 6, own.data(), 6);

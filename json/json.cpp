@@ -56,9 +56,7 @@ void Json::moment(double unix_s) {
   raw(digits);
 }
 
-void Json::value(std::string_view text) {
-  raw(json_quoted(text));
-}
+void Json::value(std::string_view text) { raw(json_quoted(text)); }
 
 void Json::raw(std::string_view token) {
   separate();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,6 +17,14 @@ class Json {
  public:
   void object() { open('{', '}'); }
   void array() { open('[', ']'); }
+  void object(std::string_view name) {
+    key(name);
+    object();
+  }
+  void array(std::string_view name) {
+    key(name);
+    array();
+  }
   void end();  // closes the innermost object or array
 
   void key(std::string_view name);
@@ -27,17 +36,20 @@ class Json {
   template <class Integer>
     requires std::is_integral_v<Integer>
   void value(Integer number) {
-    if constexpr (std::is_same_v<Integer, bool>) {
+    if constexpr (std::is_same_v<Integer, bool>)
       raw(number ? "true" : "false");
-    } else {
+    else
       raw(std::to_string(number));
-    }
   }
   template <class Item>
   void value(const std::vector<Item>& items) {
     array();
     for (const auto& item : items) value(item);
     end();
+  }
+  template <class Value>
+  void value(const std::optional<Value>& content) {  // null where there is none
+    content ? value(*content) : null();
   }
   void moment(double unix_s);  // to the millisecond
   void null() { raw("null"); }

@@ -82,9 +82,7 @@ inline Ticks serialised_register_ticks() {
 
 inline const bool counts_by_register = register_objection() == nullptr;
 
-inline Ticks ticks_now() {
-  return counts_by_register ? register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
-}
+inline Ticks ticks_now() { return counts_by_register ? register_ticks() : nanoseconds_of(CLOCK_MONOTONIC); }
 
 // One moment on two clocks.
 struct Moment {

@@ -27,8 +27,7 @@ namespace {
 using namespace scope::active_messages;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t spins =
-    20'000;  // polls in vain, a millisecond or two, before the processor is given away
+constexpr std::size_t spins = 20'000;  // polls in vain, a millisecond or two, before the processor is given away
 constexpr std::size_t exposed_bytes = 64 << 20;
 
 struct Refusal : std::runtime_error {

@@ -11,16 +11,7 @@ namespace {
 
 using active_messages::Address;
 
-AddressVector& vector_of(fid_av* vector) {
-  return object<AddressVector>(vector);
-}
-
-int close_vector(fid* id) {
-  auto* vector = &object_of<AddressVector, fid_av>(id);
-  if (!vector->endpoints.empty()) return -FI_EBUSY;
-  delete vector;
-  return 0;
-}
+AddressVector& vector_of(fid_av* vector) { return object<AddressVector>(vector); }
 
 // Returns how many were inserted; those that cannot be reached get FI_ADDR_NOTAVAIL.
 int insert(fid_av* id, const void* addresses, std::size_t count, fi_addr_t* indices, std::uint64_t, void*) {
@@ -69,19 +60,13 @@ const char* text(fid_av*, const void* bytes, char* buffer, std::size_t* size) {
   const int length = std::snprintf(buffer, *size, "scope://%02x:%02x:%02x:%02x:%02x:%02x/%u/%016llx",
                                    std::to_integer<unsigned>(e[0]), std::to_integer<unsigned>(e[1]),
                                    std::to_integer<unsigned>(e[2]), std::to_integer<unsigned>(e[3]),
-                                   std::to_integer<unsigned>(e[4]), std::to_integer<unsigned>(e[5]),
-                                   address.port, static_cast<unsigned long long>(address.process));
+                                   std::to_integer<unsigned>(e[4]), std::to_integer<unsigned>(e[5]), address.port,
+                                   static_cast<unsigned long long>(address.process));
   *size = static_cast<std::size_t>(length) + 1;
   return buffer;
 }
 
-fi_ops object_functions{.size = sizeof(fi_ops),
-                        .close = close_vector,
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops object_functions = closed_by(destroy_unless_bound<AddressVector, fid_av>);
 
 fi_ops_av vector_functions{.size = sizeof(fi_ops_av),
                            .insert = insert,
@@ -96,8 +81,7 @@ fi_ops_av vector_functions{.size = sizeof(fi_ops_av),
 
 int open_address_vector(fid_domain* domain, fi_av_attr* attributes, fid_av** result, void* context) {
   // A vector with a name would be shared by processes.
-  if (attributes != nullptr && (attributes->name != nullptr || attributes->rx_ctx_bits > 8))
-    return -FI_ENOSYS;
+  if (attributes != nullptr && (attributes->name != nullptr || attributes->rx_ctx_bits > 8)) return -FI_ENOSYS;
   return guarded([&] {
     auto* vector = new AddressVector(object<Domain>(domain));
     vector->fid = {FI_CLASS_AV, context, &object_functions};

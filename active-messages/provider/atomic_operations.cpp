@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <complex>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -13,32 +12,19 @@ namespace {
 template <class Use>
 bool with_type(unsigned datatype, Use use) {
   switch (datatype) {
-    case FI_INT8:
-      return use(std::int8_t{});
-    case FI_UINT8:
-      return use(std::uint8_t{});
-    case FI_INT16:
-      return use(std::int16_t{});
-    case FI_UINT16:
-      return use(std::uint16_t{});
-    case FI_INT32:
-      return use(std::int32_t{});
-    case FI_UINT32:
-      return use(std::uint32_t{});
-    case FI_INT64:
-      return use(std::int64_t{});
-    case FI_UINT64:
-      return use(std::uint64_t{});
-    case FI_FLOAT:
-      return use(float{});
-    case FI_DOUBLE:
-      return use(double{});
-    case FI_FLOAT_COMPLEX:
-      return use(std::complex<float>{});
-    case FI_DOUBLE_COMPLEX:
-      return use(std::complex<double>{});
-    default:
-      return false;  // long double: its padding has no value to compare
+    case FI_INT8: return use(std::int8_t{});
+    case FI_UINT8: return use(std::uint8_t{});
+    case FI_INT16: return use(std::int16_t{});
+    case FI_UINT16: return use(std::uint16_t{});
+    case FI_INT32: return use(std::int32_t{});
+    case FI_UINT32: return use(std::uint32_t{});
+    case FI_INT64: return use(std::int64_t{});
+    case FI_UINT64: return use(std::uint64_t{});
+    case FI_FLOAT: return use(float{});
+    case FI_DOUBLE: return use(double{});
+    case FI_FLOAT_COMPLEX: return use(std::complex<float>{});
+    case FI_DOUBLE_COMPLEX: return use(std::complex<double>{});
+    default: return false;  // long double: its padding has no value to compare
   }
 }
 
@@ -71,57 +57,35 @@ bool combine(unsigned operation, Value old, Value operand, Value compare, Value&
     return true;
   };
   switch (operation) {
-    case FI_SUM:
-      return set(static_cast<Value>(wrapping(old) + wrapping(operand)));
-    case FI_PROD:
-      return set(static_cast<Value>(wrapping(old) * wrapping(operand)));
-    case FI_LOR:
-      return logical(old != zero || operand != zero);
-    case FI_LAND:
-      return logical(old != zero && operand != zero);
-    case FI_LXOR:
-      return logical((old != zero) != (operand != zero));
-    case FI_ATOMIC_READ:
-      return set(old);
-    case FI_ATOMIC_WRITE:
-      return set(operand);
-    case FI_CSWAP:
-      return swap_if(compare == old);
-    case FI_CSWAP_NE:
-      return swap_if(compare != old);
-    default:
-      break;
+    case FI_SUM: return set(static_cast<Value>(wrapping(old) + wrapping(operand)));
+    case FI_PROD: return set(static_cast<Value>(wrapping(old) * wrapping(operand)));
+    case FI_LOR: return logical(old != zero || operand != zero);
+    case FI_LAND: return logical(old != zero && operand != zero);
+    case FI_LXOR: return logical((old != zero) != (operand != zero));
+    case FI_ATOMIC_READ: return set(old);
+    case FI_ATOMIC_WRITE: return set(operand);
+    case FI_CSWAP: return swap_if(compare == old);
+    case FI_CSWAP_NE: return swap_if(compare != old);
+    default: break;
   }
   if constexpr (ordered<Value>) {
     switch (operation) {
-      case FI_MIN:
-        return swap_if(operand < old);
-      case FI_MAX:
-        return swap_if(operand > old);
-      case FI_CSWAP_LE:
-        return swap_if(compare <= old);
-      case FI_CSWAP_LT:
-        return swap_if(compare < old);
-      case FI_CSWAP_GE:
-        return swap_if(compare >= old);
-      case FI_CSWAP_GT:
-        return swap_if(compare > old);
-      default:
-        break;
+      case FI_MIN: return swap_if(operand < old);
+      case FI_MAX: return swap_if(operand > old);
+      case FI_CSWAP_LE: return swap_if(compare <= old);
+      case FI_CSWAP_LT: return swap_if(compare < old);
+      case FI_CSWAP_GE: return swap_if(compare >= old);
+      case FI_CSWAP_GT: return swap_if(compare > old);
+      default: break;
     }
   }
   if constexpr (std::is_integral_v<Value>) {
     switch (operation) {
-      case FI_BOR:
-        return set(static_cast<Value>(old | operand));
-      case FI_BAND:
-        return set(static_cast<Value>(old & operand));
-      case FI_BXOR:
-        return set(static_cast<Value>(old ^ operand));
-      case FI_MSWAP:
-        return set(static_cast<Value>((operand & compare) | (old & ~compare)));
-      default:
-        break;
+      case FI_BOR: return set(static_cast<Value>(old | operand));
+      case FI_BAND: return set(static_cast<Value>(old & operand));
+      case FI_BXOR: return set(static_cast<Value>(old ^ operand));
+      case FI_MSWAP: return set(static_cast<Value>((operand & compare) | (old & ~compare)));
+      default: break;
     }
   }
   return false;
@@ -170,8 +134,8 @@ bool supported(AtomicForm form, unsigned datatype, unsigned operation) {
   return with_type(datatype, [&](auto value) { return combine(operation, value, value, value, value); });
 }
 
-void apply(unsigned datatype, unsigned operation, std::byte* target, std::size_t count,
-           const std::byte* operand, const std::byte* compare, std::byte* old) {
+void apply(unsigned datatype, unsigned operation, std::byte* target, std::size_t count, const std::byte* operand,
+           const std::byte* compare, std::byte* old) {
   with_type(datatype, [&](auto type) {
     using Value = decltype(type);
     for (std::size_t at = 0; at < count * sizeof(Value); at += sizeof(Value)) {

@@ -20,7 +20,7 @@ bool supported(AtomicForm form, unsigned datatype, unsigned operation);
 // Applies a supported operation to each of the elements at `target`, one after another; an element that the processor can
 // change in one step is changed so. `operand`, `compare` (of AtomicForm::compare) and `old` (unless nullptr) hold as many
 // elements, at any alignment.
-void apply(unsigned datatype, unsigned operation, std::byte* target, std::size_t count,
-           const std::byte* operand, const std::byte* compare, std::byte* old);
+void apply(unsigned datatype, unsigned operation, std::byte* target, std::size_t count, const std::byte* operand,
+           const std::byte* compare, std::byte* old);
 
 }  // namespace scope::provider

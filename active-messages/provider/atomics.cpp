@@ -12,27 +12,22 @@ constexpr std::uint64_t injecting = FI_INJECT;
 
 struct Call {
   AtomicForm form;
-  const void* operand;
-  const void* compare;
-  void* result;
-  std::size_t count;
   fi_addr_t to;
   std::uint64_t offset, key;
   fi_datatype datatype;
   fi_op operation;
-  void* context;
+  void* context = nullptr;
+  std::size_t count = 0;
+  const void* operand = nullptr;
+  const void* compare = nullptr;
+  void* result = nullptr;
 };
 
 ssize_t start(fid_ep* id, const Call& call, std::uint64_t flags, bool silent = false) {
-  return guarded([&] {
-    Endpoint& endpoint = endpoint_of(id);
-    const Guard guard(endpoint.domain.lock);
-    if (!endpoint.exchange) return -FI_EOPBADSTATE;
-    const std::optional<Peer> peer = endpoint.peer_of(call.to);
-    if (!peer) return -FI_EINVAL;
+  return locked_peer(id, call.to, [&](Endpoint& endpoint, Peer peer) {
     if (!supported(call.form, call.datatype, call.operation)) return -FI_EOPNOTSUPP;
     if (call.count > atomic_bytes_limit / element_bytes(call.datatype)) return -FI_EMSGSIZE;
-    return endpoint.exchange->atomic({.peer = *peer,
+    return endpoint.exchange->atomic({.peer = peer,
                                       .form = call.form,
                                       .datatype = call.datatype,
                                       .operation = call.operation,
@@ -47,9 +42,7 @@ ssize_t start(fid_ep* id, const Call& call, std::uint64_t flags, bool silent = f
   });
 }
 
-std::uint64_t usual(fid_ep* id) {
-  return endpoint_of(id).send_flags;
-}
+std::uint64_t usual(fid_ep* id) { return endpoint_of(id).send_flags; }
 
 // The one piece of a vector; an operation that only reads has none.
 bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
@@ -57,9 +50,9 @@ bool one_piece(const fi_ioc* pieces, std::size_t count, fi_ioc& piece) {
   return count <= 1;
 }
 
-ssize_t start_pieces(fid_ep* id, Call call, const fi_ioc* operands, std::size_t count,
-                     const fi_ioc* comparands, std::size_t compare_count, const fi_ioc* results,
-                     std::size_t result_count, std::uint64_t flags) {
+ssize_t start_pieces(fid_ep* id, Call call, const fi_ioc* operands, std::size_t count, const fi_ioc* comparands,
+                     std::size_t compare_count, const fi_ioc* results, std::size_t result_count,
+                     std::uint64_t flags) {
   fi_ioc operand, comparand, result;
   if (!one_piece(operands, count, operand) || !one_piece(comparands, compare_count, comparand) ||
       !one_piece(results, result_count, result))
@@ -76,17 +69,8 @@ ssize_t start_message(fid_ep* id, AtomicForm form, const fi_msg_atomic* message,
                       std::size_t compare_count, const fi_ioc* results, std::size_t result_count,
                       std::uint64_t flags) {
   if (message->rma_iov_count != 1) return -FI_EINVAL;
-  const Call call{form,
-                  nullptr,
-                  nullptr,
-                  nullptr,
-                  0,
-                  message->addr,
-                  message->rma_iov->addr,
-                  message->rma_iov->key,
-                  message->datatype,
-                  message->op,
-                  message->context};
+  const Call call{form,        message->addr,   message->rma_iov->addr, message->rma_iov->key, message->datatype,
+                  message->op, message->context};
   return start_pieces(id, call, message->msg_iov, message->iov_count, comparands, compare_count, results,
                       result_count, flags);
 }
@@ -104,65 +88,52 @@ fi_ops_atomic atomic_functions{
     .size = sizeof(fi_ops_atomic),
     .write = [](fid_ep* id, const void* buffer, std::size_t count, void*, fi_addr_t to, std::uint64_t offset,
                 std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start(
-          id,
-          {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, context},
-          usual(id));
+      return start(id, {AtomicForm::write, to, offset, key, datatype, operation, context, count, buffer},
+                   usual(id));
     },
-    .writev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_addr_t to,
-                 std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
-                 void* context) -> ssize_t {
-      return start_pieces(
-          id,
-          {AtomicForm::write, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
-          pieces, count, nullptr, 0, nullptr, 0, usual(id));
+    .writev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_addr_t to, std::uint64_t offset,
+                 std::uint64_t key, fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
+      return start_pieces(id, {AtomicForm::write, to, offset, key, datatype, operation, context}, pieces, count,
+                          nullptr, 0, nullptr, 0, usual(id));
     },
     .writemsg = [](fid_ep* id, const fi_msg_atomic* message, std::uint64_t flags) -> ssize_t {
       return start_message(id, AtomicForm::write, message, nullptr, 0, nullptr, 0, flags);
     },
     .inject = [](fid_ep* id, const void* buffer, std::size_t count, fi_addr_t to, std::uint64_t offset,
                  std::uint64_t key, fi_datatype datatype, fi_op operation) -> ssize_t {
-      return start(
-          id,
-          {AtomicForm::write, buffer, nullptr, nullptr, count, to, offset, key, datatype, operation, nullptr},
-          injecting, true);
+      return start(id, {AtomicForm::write, to, offset, key, datatype, operation, nullptr, count, buffer},
+                   injecting, true);
     },
-    .readwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, void* result, void*,
-                    fi_addr_t to, std::uint64_t offset, std::uint64_t key, fi_datatype datatype,
-                    fi_op operation, void* context) -> ssize_t {
+    .readwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, void* result, void*, fi_addr_t to,
+                    std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
+                    void* context) -> ssize_t {
       return start(
-          id,
-          {AtomicForm::fetch, buffer, nullptr, result, count, to, offset, key, datatype, operation, context},
+          id, {AtomicForm::fetch, to, offset, key, datatype, operation, context, count, buffer, nullptr, result},
           usual(id));
     },
     .readwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, fi_ioc* results, void**,
                      std::size_t result_count, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
                      fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start_pieces(
-          id,
-          {AtomicForm::fetch, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
-          pieces, count, nullptr, 0, results, result_count, usual(id));
+      return start_pieces(id, {AtomicForm::fetch, to, offset, key, datatype, operation, context}, pieces, count,
+                          nullptr, 0, results, result_count, usual(id));
     },
-    .readwritemsg = [](fid_ep* id, const fi_msg_atomic* message, fi_ioc* results, void**,
-                       std::size_t result_count, std::uint64_t flags) -> ssize_t {
+    .readwritemsg = [](fid_ep* id, const fi_msg_atomic* message, fi_ioc* results, void**, std::size_t result_count,
+                       std::uint64_t flags) -> ssize_t {
       return start_message(id, AtomicForm::fetch, message, nullptr, 0, results, result_count, flags);
     },
     .compwrite = [](fid_ep* id, const void* buffer, std::size_t count, void*, const void* compare, void*,
                     void* result, void*, fi_addr_t to, std::uint64_t offset, std::uint64_t key,
                     fi_datatype datatype, fi_op operation, void* context) -> ssize_t {
-      return start(id,
-                   {AtomicForm::compare, buffer, compare, result, count, to, offset, key, datatype, operation,
-                    context},
-                   usual(id));
+      return start(
+          id, {AtomicForm::compare, to, offset, key, datatype, operation, context, count, buffer, compare, result},
+          usual(id));
     },
-    .compwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, const fi_ioc* comparands,
-                     void**, std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count,
-                     fi_addr_t to, std::uint64_t offset, std::uint64_t key, fi_datatype datatype,
-                     fi_op operation, void* context) -> ssize_t {
-      return start_pieces(
-          id,
-          {AtomicForm::compare, nullptr, nullptr, nullptr, 0, to, offset, key, datatype, operation, context},
-          pieces, count, comparands, compare_count, results, result_count, usual(id));
+    .compwritev = [](fid_ep* id, const fi_ioc* pieces, void**, std::size_t count, const fi_ioc* comparands, void**,
+                     std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count, fi_addr_t to,
+                     std::uint64_t offset, std::uint64_t key, fi_datatype datatype, fi_op operation,
+                     void* context) -> ssize_t {
+      return start_pieces(id, {AtomicForm::compare, to, offset, key, datatype, operation, context}, pieces, count,
+                          comparands, compare_count, results, result_count, usual(id));
     },
     .compwritemsg = [](fid_ep* id, const fi_msg_atomic* message, const fi_ioc* comparands, void**,
                        std::size_t compare_count, fi_ioc* results, void**, std::size_t result_count,

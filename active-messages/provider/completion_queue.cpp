@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "endpoint.hpp"
@@ -19,21 +18,15 @@ constexpr auto longest_sleep = std::chrono::milliseconds(10);
 // A yield that takes longer gave the processor away; one that takes much longer gave it to a process that computes.
 constexpr auto switched = std::chrono::microseconds(1), computed = std::chrono::microseconds(3);
 
-CompletionQueue& queue_of(fid_cq* queue) {
-  return object<CompletionQueue>(queue);
-}
+CompletionQueue& queue_of(fid_cq* queue) { return object<CompletionQueue>(queue); }
 
 // The formats are beginnings of one another, and of the entry of an error.
 std::size_t entry_bytes(fi_cq_format format) {
   switch (format) {
-    case FI_CQ_FORMAT_MSG:
-      return sizeof(fi_cq_msg_entry);
-    case FI_CQ_FORMAT_DATA:
-      return sizeof(fi_cq_data_entry);
-    case FI_CQ_FORMAT_TAGGED:
-      return sizeof(fi_cq_tagged_entry);
-    default:
-      return sizeof(fi_cq_entry);
+    case FI_CQ_FORMAT_MSG: return sizeof(fi_cq_msg_entry);
+    case FI_CQ_FORMAT_DATA: return sizeof(fi_cq_data_entry);
+    case FI_CQ_FORMAT_TAGGED: return sizeof(fi_cq_tagged_entry);
+    default: return sizeof(fi_cq_entry);
   }
 }
 
@@ -80,9 +73,7 @@ ssize_t read_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
   });
 }
 
-ssize_t read(fid_cq* id, void* buffer, std::size_t count) {
-  return read_from(id, buffer, count, nullptr);
-}
+ssize_t read(fid_cq* id, void* buffer, std::size_t count) { return read_from(id, buffer, count, nullptr); }
 
 ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   CompletionQueue& queue = queue_of(id);
@@ -106,8 +97,7 @@ ssize_t read_error(fid_cq* id, fi_cq_err_entry* buffer, std::uint64_t) {
   return 1;
 }
 
-ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*,
-                  int timeout_ms) {
+ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* sources, const void*, int timeout_ms) {
   CompletionQueue& queue = queue_of(id);
   const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
   for (;;) {
@@ -147,20 +137,7 @@ const char* error_text(fid_cq*, int error, const void* cause, char* buffer, std:
   return text;
 }
 
-int close_queue(fid* id) {
-  auto* queue = &object_of<CompletionQueue, fid_cq>(id);
-  if (!queue->endpoints.empty()) return -FI_EBUSY;
-  delete queue;
-  return 0;
-}
-
-fi_ops object_functions{.size = sizeof(fi_ops),
-                        .close = close_queue,
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops object_functions = closed_by(destroy_unless_bound<CompletionQueue, fid_cq>);
 
 fi_ops_cq queue_functions{.size = sizeof(fi_ops_cq),
                           .read = read,

@@ -7,9 +7,7 @@
 namespace scope::provider {
 namespace {
 
-Counter& counter_of(fid_cntr* counter) {
-  return object<Counter>(counter);
-}
+Counter& counter_of(fid_cntr* counter) { return object<Counter>(counter); }
 
 // Makes progress, then runs `use` on the counter, all under the lock.
 template <class Use>
@@ -64,20 +62,7 @@ int wait(fid_cntr* id, std::uint64_t threshold, int timeout_ms) {
   }
 }
 
-int close_counter(fid* id) {
-  auto* counter = &object_of<Counter, fid_cntr>(id);
-  if (!counter->endpoints.empty()) return -FI_EBUSY;
-  delete counter;
-  return 0;
-}
-
-fi_ops object_functions{.size = sizeof(fi_ops),
-                        .close = close_counter,
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops object_functions = closed_by(destroy_unless_bound<Counter, fid_cntr>);
 
 fi_ops_cntr counter_functions{.size = sizeof(fi_ops_cntr),
                               .read = read,

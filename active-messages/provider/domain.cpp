@@ -9,17 +9,7 @@
 namespace scope::provider {
 namespace {
 
-fi_ops domain_functions{.size = sizeof(fi_ops),
-                        .close =
-                            [](fid* id) {
-                              delete &object_of<Domain, fid_domain>(id);
-                              return 0;
-                            },
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops domain_functions = closed_by(destroy<Domain, fid_domain>);
 
 fi_ops_domain openings{.size = sizeof(fi_ops_domain),
                        .av_open = open_address_vector,

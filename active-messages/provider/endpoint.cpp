@@ -1,16 +1,13 @@
 #include "endpoint.hpp"
 
-#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <utility>
 
 #include "settings.hpp"
 
@@ -81,10 +78,8 @@ int Endpoint::bind(fid_t bound, std::uint64_t flags) {
       counter->endpoints.push_back(this);
       return 0;
     }
-    case FI_CLASS_EQ:
-      return 0;
-    default:
-      return -FI_EINVAL;
+    case FI_CLASS_EQ: return 0;
+    default: return -FI_EINVAL;
   }
 }
 
@@ -97,8 +92,7 @@ int Endpoint::enable() {
     if (asked.has_thread()) {
       stop_ = active_messages::Descriptor(::eventfd(0, EFD_CLOEXEC));
       if (!stop_)
-        throw active_messages::Error(std::string("the progress thread has no event: ") +
-                                     std::strerror(errno));
+        throw active_messages::Error(std::string("the progress thread has no event: ") + std::strerror(errno));
       // The signals of the program are handled by its own threads.
       sigset_t all, before;
       sigfillset(&all);
@@ -126,8 +120,7 @@ std::chrono::nanoseconds Endpoint::arrivals(std::chrono::nanoseconds at_most, st
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most) {
   if (at_most.count() <= 0) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-  const timespec patience{static_cast<time_t>(seconds.count()),
-                          static_cast<long>((at_most - seconds).count())};
+  const timespec patience{static_cast<time_t>(seconds.count()), static_cast<long>((at_most - seconds).count())};
   ::ppoll(waiting.data(), waiting.size(), &patience, nullptr);
 }
 
@@ -241,40 +234,25 @@ int close_endpoint(fid* id) {
 }
 
 int bind_endpoint(fid* id, fid* bound, std::uint64_t flags) {
-  return guarded([&] {
-    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
-    const Guard guard(endpoint.domain.lock);
-    return endpoint.bind(bound, flags);
-  });
+  return locked(id, [&](Endpoint& endpoint) { return endpoint.bind(bound, flags); });
 }
 
 int control_endpoint(fid* id, int command, void* argument) {
-  return guarded([&] {
-    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
-    const Guard guard(endpoint.domain.lock);
+  return locked(id, [&](Endpoint& endpoint) {
     auto* flags = static_cast<std::uint64_t*>(argument);
     switch (command) {
-      case FI_ENABLE:
-        return endpoint.enable();
-      case FI_GETOPSFLAG:
-        *flags = *flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags;
-        return 0;
+      case FI_ENABLE: return endpoint.enable();
+      case FI_GETOPSFLAG: *flags = *flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags; return 0;
       case FI_SETOPSFLAG:
-        (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) =
-            *flags & ~(FI_TRANSMIT | FI_RECV);
+        (*flags & FI_TRANSMIT ? endpoint.send_flags : endpoint.receive_flags) = *flags & ~(FI_TRANSMIT | FI_RECV);
         return 0;
-      default:
-        return -FI_ENOSYS;
+      default: return -FI_ENOSYS;
     }
   });
 }
 
 ssize_t cancel(fid* id, void* context) {
-  return guarded([&] {
-    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
-    const Guard guard(endpoint.domain.lock);
-    return endpoint.exchange ? endpoint.exchange->cancel(context) : -FI_EOPBADSTATE;
-  });
+  return locked_exchange(id, [&](Endpoint& endpoint) { return endpoint.exchange->cancel(context); });
 }
 
 int get_option(fid* id, int level, int name, void* value, std::size_t* bytes) {

@@ -50,9 +50,7 @@ class Endpoint final : public fid_ep, public Listener {
 
   // Whether an operation with these flags tells its completion queue when it went well.
   bool send_completes(std::uint64_t flags) const { return !selective_sends_ || (flags & FI_COMPLETION); }
-  bool receive_completes(std::uint64_t flags) const {
-    return !selective_receives_ || (flags & FI_COMPLETION);
-  }
+  bool receive_completes(std::uint64_t flags) const { return !selective_receives_ || (flags & FI_COMPLETION); }
 
   Domain& domain;
   std::optional<Exchange> exchange;  // once enabled
@@ -89,8 +87,31 @@ class Endpoint final : public fid_ep, public Listener {
 
 void sleep(std::vector<pollfd>& waiting, std::chrono::nanoseconds at_most);
 
-inline Endpoint& endpoint_of(fid_ep* endpoint) {
-  return *static_cast<Endpoint*>(endpoint);
+inline Endpoint& endpoint_of(fid_ep* endpoint) { return *static_cast<Endpoint*>(endpoint); }
+
+// Runs `use` on an endpoint under its domain's lock.
+template <class Use>
+int locked(fid* id, Use use) {
+  return guarded([&] {
+    Endpoint& endpoint = object_of<Endpoint, fid_ep>(id);
+    const Guard guard(endpoint.domain.lock);
+    return use(endpoint);
+  });
+}
+
+// The same, once the endpoint is enabled.
+template <class Use>
+int locked_exchange(fid* id, Use use) {
+  return locked(id, [&](Endpoint& endpoint) { return endpoint.exchange ? use(endpoint) : -FI_EOPBADSTATE; });
+}
+
+// The same, for an operation on a peer.
+template <class Use>
+int locked_peer(fid_ep* id, fi_addr_t index, Use use) {
+  return locked_exchange(&id->fid, [&](Endpoint& endpoint) {
+    const std::optional<Peer> peer = endpoint.peer_of(index);
+    return peer ? use(endpoint, *peer) : -FI_EINVAL;
+  });
 }
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** result, void* context);

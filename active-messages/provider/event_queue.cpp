@@ -5,17 +5,7 @@
 namespace scope::provider {
 namespace {
 
-fi_ops object_functions{.size = sizeof(fi_ops),
-                        .close =
-                            [](fid* id) {
-                              delete reinterpret_cast<fid_eq*>(id);
-                              return 0;
-                            },
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops object_functions = closed_by(destroy<fid_eq, fid_eq>);
 
 fi_ops_eq queue_functions{
     .size = sizeof(fi_ops_eq),

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <stdexcept>
 #include <utility>
 
 #include "information.hpp"
@@ -11,22 +10,6 @@
 namespace scope::provider {
 
 using active_messages::Handler;
-
-// In the order in which the constructor registers them: the same in all processes.
-enum Exchange::Handlers : Handler {
-  eager,
-  announcement,
-  clearance,
-  landed_bytes,
-  answer_to_operation,
-  small_write,
-  large_write,
-  read_request,
-  read_data,
-  first_part,
-  further_part,
-  atomic_request
-};
 
 struct Exchange::AtomicRequest {
   std::uint64_t operation, key, offset;
@@ -85,37 +68,33 @@ Done done_of(const Send& send) {
 
 int error_of(Outcome outcome) {
   switch (outcome) {
-    case Outcome::done:
-      return 0;
-    case Outcome::again:
-      return -FI_EAGAIN;
-    default:
-      return -FI_EHOSTDOWN;
+    case Outcome::done: return 0;
+    case Outcome::again: return -FI_EAGAIN;
+    default: return -FI_EHOSTDOWN;
   }
 }
 
 }  // namespace
 
-Exchange::Exchange(const active_messages::Options& options, std::size_t eager_bytes,
-                   const MemoryTable& memory, Listener& listener)
+Exchange::Exchange(const active_messages::Options& options, std::size_t eager_bytes, const MemoryTable& memory,
+                   Listener& listener)
     : memory_(memory), listener_(listener), eager_bytes_(eager_bytes), endpoint_(options) {
-  on<Envelope, &Exchange::on_eager>();
-  on<Envelope, &Exchange::on_announcement>();
-  on<Clearance, &Exchange::on_clearance>();
-  on<Landed, &Exchange::on_landed>();
-  on<Answer, &Exchange::on_answer>();
-  on<Remote, &Exchange::on_write>();
-  on<Remote, &Exchange::on_large_write>();
-  on<Remote, &Exchange::on_read>();
-  on<Answer, &Exchange::on_read_data>();
-  on<Envelope, &Exchange::on_first_part>();
-  on<Part, &Exchange::on_part>();
-  on<AtomicRequest, &Exchange::on_atomic>();
-  endpoint_.on_death(
-      [](void* context, Peer peer, bool farewell, const std::string& how) {
-        static_cast<Exchange*>(context)->died(peer, farewell, how);
-      },
-      this);
+  // All processes register the same handlers in the same order.
+  eager_ = on<Envelope, &Exchange::on_eager>();
+  announcement_ = on<Envelope, &Exchange::on_announcement>();
+  clearance_ = on<Clearance, &Exchange::on_clearance>();
+  landed_bytes_ = on<Landed, &Exchange::on_landed>();
+  answer_to_operation_ = on<Answer, &Exchange::on_answer>();
+  small_write_ = on<Remote, &Exchange::on_write>();
+  large_write_ = on<Remote, &Exchange::on_large_write>();
+  read_request_ = on<Remote, &Exchange::on_read>();
+  read_data_ = on<Answer, &Exchange::on_read_data>();
+  first_part_ = on<Envelope, &Exchange::on_first_part>();
+  further_part_ = on<Part, &Exchange::on_part>();
+  atomic_request_ = on<AtomicRequest, &Exchange::on_atomic>();
+  endpoint_.on_death([](void* context, Peer peer, bool farewell,
+                        const std::string& how) { static_cast<Exchange*>(context)->died(peer, farewell, how); },
+                     this);
 }
 
 Exchange::~Exchange() {
@@ -125,8 +104,8 @@ Exchange::~Exchange() {
 }
 
 template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
-void Exchange::on() {
-  endpoint_.handle(
+Handler Exchange::on() {
+  return endpoint_.handle(
       [](void* context, Peer source, Bytes header, Bytes payload) {
         if (header.size() != sizeof(Header)) return;  // no peer of this version
         Header copy;
@@ -165,9 +144,9 @@ int Exchange::start(Operation operation, Handler handler, Header header, Bytes p
 
 // An eager message in parts leaves as far as there is room; the rest is copied and follows.
 Outcome Exchange::transmit(Peer peer, Handler handler, Bytes header, Bytes payload) {
-  if (handler != first_part) return endpoint_.send(peer, handler, header, payload);
+  if (handler != first_part_) return endpoint_.send(peer, handler, header, payload);
   const std::size_t first = endpoint_.message_limit(peer) - header.size();
-  const Outcome outcome = endpoint_.send(peer, first_part, header, payload.first(first), true);
+  const Outcome outcome = endpoint_.send(peer, first_part_, header, payload.first(first), true);
   if (outcome != Outcome::done) return outcome;
   const std::size_t sent = first + push(peer, payload.subspan(first), first);
   if (sent < payload.size()) {
@@ -184,7 +163,7 @@ std::size_t Exchange::push(Peer peer, Bytes bytes, std::size_t offset) {
   while (sent < bytes.size()) {
     const Bytes part = bytes.subspan(sent, std::min(room, bytes.size() - sent));
     const bool more = sent + part.size() < bytes.size();
-    if (endpoint_.send(peer, further_part, bytes_of(Part{offset + sent}), part, more) != Outcome::done) break;
+    if (endpoint_.send(peer, further_part_, bytes_of(Part{offset + sent}), part, more) != Outcome::done) break;
     sent += part.size();
   }
   return sent;
@@ -229,27 +208,19 @@ int Exchange::send_now(const Send& send) {
   if (!leaving_.empty() && leaving_.contains(send.peer)) return -FI_EAGAIN;  // messages stay in order
   const bool one = fits(send.peer, sizeof envelope, send.data.size());
   const bool at_once = one || send.data.size() <= eager_bytes_;
-  const Handler handler = one ? eager : first_part;
+  const Handler handler = one ? eager_ : first_part_;
   if (at_once && !send.delivered) {
     const Outcome outcome = transmit(send.peer, handler, bytes_of(envelope), send.data);
     if (outcome == Outcome::done) listener_.sent(done, send.completes);
     return error_of(outcome);
   }
-  Operation operation{.exchange = this,
-                      .number = 0,
-                      .peer = send.peer,
-                      .source = send.data,
-                      .target = nullptr,
-                      .region = 0,
-                      .done = done,
-                      .completes = send.completes,
-                      .copy = {}};
+  Operation operation{.peer = send.peer, .source = send.data, .done = done, .completes = send.completes};
   if (at_once) return start(std::move(operation), handler, envelope, send.data);
   if (send.injected) {
     operation.copy.assign(send.data.begin(), send.data.end());
     operation.source = operation.copy;  // a vector keeps its bytes where they are when it is moved
   }
-  return start(std::move(operation), announcement, envelope, {});
+  return start(std::move(operation), announcement_, envelope, {});
 }
 
 int Exchange::write(const Access& access) {
@@ -261,44 +232,29 @@ int Exchange::write(const Access& access) {
                 access.remote_data ? envelope::with_data : 0,
                 0};
   const Bytes source{access.buffer, access.bytes};
-  Operation operation{.exchange = this,
-                      .number = 0,
-                      .peer = access.peer,
+  Operation operation{.peer = access.peer,
                       .source = source,
-                      .target = nullptr,
-                      .region = 0,
                       .done = {.context = access.context, .flags = FI_RMA | FI_WRITE, .bytes = access.bytes},
-                      .completes = access.completes,
-                      .copy = {}};
+                      .completes = access.completes};
   if (fits(access.peer, sizeof remote, access.bytes))
-    return start(std::move(operation), small_write, remote, source);
+    return start(std::move(operation), small_write_, remote, source);
   if (access.injected) {
     operation.copy.assign(source.begin(), source.end());
     operation.source = operation.copy;
   }
-  return start(std::move(operation), large_write, remote, {});
+  return start(std::move(operation), large_write_, remote, {});
 }
 
 int Exchange::read(const Access& access) {
   const bool small = fits(access.peer, sizeof(Answer), access.bytes);
-  const Remote remote{0,
-                      access.key,
-                      access.offset,
-                      access.bytes,
-                      0,
-                      0,
-                      small ? 0 : endpoint_.expose(access.buffer, access.bytes)};
-  return start(
-      Operation{.exchange = this,
-                .number = 0,
-                .peer = access.peer,
-                .source = {},
-                .target = access.buffer,
-                .region = remote.region,
-                .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
-                .completes = access.completes,
-                .copy = {}},
-      read_request, remote, {});
+  const Remote remote{
+      0, access.key, access.offset, access.bytes, 0, 0, small ? 0 : endpoint_.expose(access.buffer, access.bytes)};
+  return start(Operation{.peer = access.peer,
+                         .target = access.buffer,
+                         .region = remote.region,
+                         .done = {.context = access.context, .flags = FI_RMA | FI_READ, .bytes = access.bytes},
+                         .completes = access.completes},
+               read_request_, remote, {});
 }
 
 int Exchange::atomic(const Atomic& atomic) {
@@ -316,18 +272,13 @@ int Exchange::atomic(const Atomic& atomic) {
                               atomic.form};
   const std::size_t sent = atomic.form == AtomicForm::compare ? 2 * bytes : bytes;
   if (!fits(atomic.peer, sizeof request, sent)) return -FI_EMSGSIZE;
-  return start(Operation{.exchange = this,
-                         .number = 0,
-                         .peer = atomic.peer,
-                         .source = {},
-                         .target = fetches ? atomic.result : nullptr,
-                         .region = 0,
-                         .done = {.context = atomic.context,
-                                  .flags = FI_ATOMIC | (fetches ? FI_READ : FI_WRITE),
-                                  .bytes = bytes},
-                         .completes = atomic.completes,
-                         .copy = {}},
-               atomic_request, request, Bytes(operands).first(sent));
+  return start(
+      Operation{
+          .peer = atomic.peer,
+          .target = fetches ? atomic.result : nullptr,
+          .done = {.context = atomic.context, .flags = FI_ATOMIC | (fetches ? FI_READ : FI_WRITE), .bytes = bytes},
+          .completes = atomic.completes},
+      atomic_request_, request, Bytes(operands).first(sent));
 }
 
 void Exchange::receive(bool tagged, Receive receive) {
@@ -467,7 +418,7 @@ void Exchange::take(Receive receive, Peer source, const Envelope& envelope, bool
     finish(failed, receive.completes, shared);
   } else if (whole) {
     if (bytes > 0) std::memcpy(place, payload.data(), bytes);
-    if (envelope.operation != 0) answer(source, answer_to_operation, Answer{envelope.operation, 0});
+    if (envelope.operation != 0) answer(source, answer_to_operation_, Answer{envelope.operation, 0});
     finish(done, receive.completes, shared);
   } else if (bytes == 0) {
     clear(source, envelope.operation, 0, 0, 0);
@@ -493,12 +444,11 @@ void Exchange::refuse(const Arrival& arrival) {
   if (!arrival.whole)
     clear(arrival.source, arrival.envelope.operation, 0, 0, 0);
   else if (arrival.envelope.operation != 0)
-    answer(arrival.source, answer_to_operation, Answer{arrival.envelope.operation, 0});
+    answer(arrival.source, answer_to_operation_, Answer{arrival.envelope.operation, 0});
 }
 
-void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes,
-                     std::uint64_t landing) {
-  answer(peer, clearance, Clearance{operation, region, bytes, landing});
+void Exchange::clear(Peer peer, std::uint64_t operation, Region region, std::size_t bytes, std::uint64_t landing) {
+  answer(peer, clearance_, Clearance{operation, region, bytes, landing});
 }
 
 void Exchange::on_clearance(Peer source, const Clearance& clearance, Bytes) {
@@ -506,8 +456,7 @@ void Exchange::on_clearance(Peer source, const Clearance& clearance, Bytes) {
   if (operation == nullptr || operation->peer != source || clearance.bytes > operation->source.size()) return;
   if (clearance.bytes == 0) return complete(clearance.operation, 0);
   Waiting put{.peer = source,
-              .handler = landed_bytes,
-              .header = {},
+              .handler = landed_bytes_,
               .header_bytes = sizeof(Landed),
               .region = clearance.region,
               .source = operation->source.first(clearance.bytes),
@@ -562,13 +511,13 @@ void Exchange::on_write(Peer source, const Remote& remote, Bytes payload) {
                         .data = remote.data,
                         .source = source},
                        true);
-  answer(source, answer_to_operation, Answer{remote.operation, place == nullptr ? FI_EACCES : 0});
+  answer(source, answer_to_operation_, Answer{remote.operation, place == nullptr ? FI_EACCES : 0});
 }
 
 void Exchange::on_large_write(Peer source, const Remote& remote, Bytes) {
   std::byte* place = memory_.find(remote.key, remote.offset, remote.bytes, FI_REMOTE_WRITE);
   if (place == nullptr || remote.bytes == 0)
-    return answer(source, answer_to_operation, Answer{remote.operation, FI_EACCES});
+    return answer(source, answer_to_operation_, Answer{remote.operation, FI_EACCES});
   const Region region = endpoint_.expose(place, remote.bytes);
   const Done done{.flags = FI_REMOTE_WRITE | FI_RMA |
                            (remote.flags & envelope::with_data ? FI_REMOTE_CQ_DATA : std::uint64_t{0}),
@@ -580,20 +529,18 @@ void Exchange::on_large_write(Peer source, const Remote& remote, Bytes) {
 
 void Exchange::on_read(Peer source, const Remote& remote, Bytes) {
   std::byte* place = memory_.find(remote.key, remote.offset, remote.bytes, FI_REMOTE_READ);
-  if (place == nullptr) return answer(source, answer_to_operation, Answer{remote.operation, FI_EACCES});
+  if (place == nullptr) return answer(source, answer_to_operation_, Answer{remote.operation, FI_EACCES});
   const Answer head{remote.operation, 0};
   if (remote.region == 0) {
     if (fits(source, sizeof head, remote.bytes))
-      endpoint_.reply(source, read_data, bytes_of(head), {place, remote.bytes});
+      endpoint_.reply(source, read_data_, bytes_of(head), {place, remote.bytes});
     return;
   }
   Waiting put{.peer = source,
-              .handler = read_data,
-              .header = {},
+              .handler = read_data_,
               .header_bytes = sizeof head,
               .region = remote.region,
-              .source = {place, remote.bytes},
-              .operation = 0};
+              .source = {place, remote.bytes}};
   std::memcpy(put.header.data(), &head, sizeof head);
   waiting_.push_back(put);
 }
@@ -608,15 +555,15 @@ void Exchange::on_atomic(Peer source, const AtomicRequest& request, Bytes payloa
   const std::uint64_t access =
       (fetches ? FI_REMOTE_READ : 0) | (request.change == FI_ATOMIC_READ ? 0 : FI_REMOTE_WRITE);
   std::byte* place = known ? memory_.find(request.key, request.offset, bytes, access) : nullptr;
-  if (place == nullptr) return answer(source, answer_to_operation, Answer{request.operation, FI_EACCES});
+  if (place == nullptr) return answer(source, answer_to_operation_, Answer{request.operation, FI_EACCES});
   std::array<std::byte, atomic_bytes_limit> old;
   apply(request.datatype, request.change, place, request.count, payload.data(),
         compares ? payload.data() + bytes : nullptr, old.data());
   const Answer head{request.operation, 0};
   if (fetches)
-    endpoint_.reply(source, read_data, bytes_of(head), Bytes(old).first(bytes));
+    endpoint_.reply(source, read_data_, bytes_of(head), Bytes(old).first(bytes));
   else
-    answer(source, answer_to_operation, head);
+    answer(source, answer_to_operation_, head);
 }
 
 // Of a small read with its bytes, of a large one after they were put in place.
@@ -638,13 +585,7 @@ void Exchange::answer(Peer peer, Handler handler, const Header& header) {
     endpoint_.reply(peer, handler, bytes_of(header), {});
     return;
   }
-  Waiting message{.peer = peer,
-                  .handler = handler,
-                  .header = {},
-                  .header_bytes = sizeof header,
-                  .region = 0,
-                  .source = {},
-                  .operation = 0};
+  Waiting message{.peer = peer, .handler = handler, .header_bytes = sizeof header};
   std::memcpy(message.header.data(), &header, sizeof header);
   if (attempt(message) == Outcome::again) waiting_.push_back(message);
 }
@@ -692,8 +633,7 @@ bool Exchange::progress() {
 const std::string& Exchange::blame(Peer peer) {
   Departed& departed = departed_[peer];
   if (!std::exchange(departed.told, true))
-    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n",
-                 departed.how.c_str());
+    std::fprintf(stderr, "libfabric provider scope: %s; operations with this peer fail\n", departed.how.c_str());
   return departed.how;
 }
 
@@ -732,8 +672,7 @@ void Exchange::died(Peer peer, bool farewell, const std::string& how) {
   leaving_.erase(peer);
   assembled_.erase(peer);
   departed_[peer].how = endpoint_.name(peer) + " " + how;
-  for (const std::uint64_t number :
-       operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
+  for (const std::uint64_t number : operations_.numbers([=](const Operation& each) { return each.peer == peer; }))
     complete(number, FI_EHOSTDOWN);
   if (const auto queued = queued_.extract(peer)) {
     queued_messages_ -= queued.mapped().size();

@@ -132,15 +132,15 @@ class Exchange {
 
  private:
   struct Operation {  // of this endpoint, until its peer has answered
-    Exchange* exchange;
-    std::uint64_t number;
     Peer peer;
-    Bytes source;
-    std::byte* target;  // of a read
-    Region region;      // of a large read; 0: none
+    Bytes source = {};
+    std::byte* target = nullptr;  // of a read
+    Region region = 0;            // of a large read; 0: none
     Done done;
     bool completes;
-    std::vector<std::byte> copy;  // of injected data
+    std::vector<std::byte> copy = {};  // of injected data
+    Exchange* exchange = nullptr;      // set when the operation starts, as its number
+    std::uint64_t number = 0;
   };
 
   struct Landing {  // of a peer, until its bytes are here
@@ -154,11 +154,11 @@ class Exchange {
   struct Waiting {  // to be sent
     Peer peer;
     active_messages::Handler handler;
-    std::array<std::byte, active_messages::Endpoint::header_limit> header;
+    std::array<std::byte, active_messages::Endpoint::header_limit> header = {};
     std::uint8_t header_bytes;
-    Region region;            // of the peer; 0: a message
-    Bytes source;             // of the put
-    std::uint64_t operation;  // that the put completes; 0: none
+    Region region = 0;            // of the peer; 0: a message
+    Bytes source = {};            // of the put
+    std::uint64_t operation = 0;  // that the put completes; 0: none
   };
 
   // An eager message in parts. The sender keeps those for which there was no room, and refuses further messages to this
@@ -177,8 +177,6 @@ class Exchange {
     Send send;
     std::vector<std::byte> copy;  // of injected data
   };
-
-  enum Handlers : active_messages::Handler;
 
   int send_now(const Send& send);
   void send_queued();
@@ -205,7 +203,7 @@ class Exchange {
   bool fits(Peer peer, std::size_t header, std::size_t bytes) const;
 
   template <class Header, void (Exchange::*member)(Peer, const Header&, Bytes)>
-  void on();
+  active_messages::Handler on();
   void on_eager(Peer source, const Envelope& envelope, Bytes payload);
   void on_first_part(Peer source, const Envelope& envelope, Bytes payload);
   struct Part;
@@ -246,6 +244,8 @@ class Exchange {
   Peer awaited_ = 0;  // all peers before this one are awaited
   bool in_handler_ = false;
   int fruitless_polls_ = 0;
+  active_messages::Handler eager_, announcement_, clearance_, landed_bytes_, answer_to_operation_, small_write_,
+      large_write_, read_request_, read_data_, first_part_, further_part_, atomic_request_;
   active_messages::Endpoint endpoint_;  // last: it ends first, and its end runs completions
 };
 

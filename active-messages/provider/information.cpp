@@ -12,9 +12,8 @@ namespace scope::provider {
 namespace {
 
 constexpr std::uint64_t primary = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
-constexpr std::uint64_t modifiers = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
-                                    FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_SOURCE |
-                                    FI_LOCAL_COMM | FI_REMOTE_COMM;
+constexpr std::uint64_t modifiers = FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE |
+                                    FI_MULTI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
 constexpr std::uint64_t capabilities = primary | modifiers;
 constexpr std::uint64_t sending = primary | FI_SEND | FI_READ | FI_WRITE;
 constexpr std::uint64_t receiving =
@@ -37,9 +36,8 @@ bool same_name(const char* asked, const char* offered) {
 
 bool offered(const fi_tx_attr& asked) {
   return within(asked.caps, capabilities) && within(asked.op_flags, send_flags) &&
-         within(asked.msg_order, orders) && asked.inject_size <= inject_limit &&
-         asked.size <= operations_limit && asked.iov_limit <= pieces_limit &&
-         asked.rma_iov_limit <= pieces_limit;
+         within(asked.msg_order, orders) && asked.inject_size <= inject_limit && asked.size <= operations_limit &&
+         asked.iov_limit <= pieces_limit && asked.rma_iov_limit <= pieces_limit;
 }
 
 bool offered(const fi_rx_attr& asked) {
@@ -73,8 +71,7 @@ bool offered(const fi_info& asked) {
 void describe(fi_info& info, const fi_info* hints) {
   // A program that asks for nothing gets all. FI_DIRECTED_RECV changes what a receive means: only who asks
   // gets it.
-  info.caps =
-      hints != nullptr && hints->caps != 0 ? hints->caps | (modifiers & ~FI_DIRECTED_RECV) : capabilities;
+  info.caps = hints != nullptr && hints->caps != 0 ? hints->caps | (modifiers & ~FI_DIRECTED_RECV) : capabilities;
   info.addr_format = FI_FORMAT_UNSPEC;
 
   info.tx_attr->caps = info.caps & sending;
@@ -106,8 +103,7 @@ void describe(fi_info& info, const fi_info* hints) {
   info.domain_attr->control_progress = FI_PROGRESS_MANUAL;
   info.domain_attr->data_progress = FI_PROGRESS_MANUAL;
   info.domain_attr->resource_mgmt = FI_RM_ENABLED;
-  info.domain_attr->av_type =
-      domain != nullptr && domain->av_type != FI_AV_UNSPEC ? domain->av_type : FI_AV_TABLE;
+  info.domain_attr->av_type = domain != nullptr && domain->av_type != FI_AV_UNSPEC ? domain->av_type : FI_AV_TABLE;
   info.domain_attr->mr_mode = 0;
   info.domain_attr->mr_key_size = sizeof(std::uint64_t);
   info.domain_attr->cq_data_size = sizeof(std::uint64_t);
@@ -132,8 +128,7 @@ int getinfo(std::uint32_t, const char*, const char*, std::uint64_t, const fi_inf
   *info = library().duplicate(nullptr);
   if (*info == nullptr) return -FI_ENOMEM;
   describe(**info, hints);
-  if (hints != nullptr && hints->dest_addr != nullptr &&
-      hints->dest_addrlen == sizeof(active_messages::Address)) {
+  if (hints != nullptr && hints->dest_addr != nullptr && hints->dest_addrlen == sizeof(active_messages::Address)) {
     (*info)->dest_addr = std::malloc(hints->dest_addrlen);
     if ((*info)->dest_addr != nullptr) {
       std::memcpy((*info)->dest_addr, hints->dest_addr, hints->dest_addrlen);

@@ -23,8 +23,6 @@ bool find_library(const void* caller) {
   return true;
 }
 
-const Library& library() {
-  return found;
-}
+const Library& library() { return found; }
 
 }  // namespace scope::provider

@@ -6,8 +6,8 @@
 namespace scope::provider {
 
 std::optional<Receive> Matching::receive_for(Peer source, const Envelope& envelope) {
-  const auto found = std::ranges::find_if(
-      posted_, [&](const Receive& receive) { return receive.takes(source, envelope.tag); });
+  const auto found =
+      std::ranges::find_if(posted_, [&](const Receive& receive) { return receive.takes(source, envelope.tag); });
   if (found == posted_.end()) return std::nullopt;
   if (found->shared) return *found;
   Receive receive = std::move(*found);
@@ -20,9 +20,8 @@ void Matching::retire(const SharedBuffer& buffer) {
 }
 
 std::optional<Arrival> Matching::arrival_for(const Receive& receive) {
-  const auto found = std::ranges::find_if(unexpected_, [&](const Arrival& arrival) {
-    return receive.takes(arrival.source, arrival.envelope.tag);
-  });
+  const auto found = std::ranges::find_if(
+      unexpected_, [&](const Arrival& arrival) { return receive.takes(arrival.source, arrival.envelope.tag); });
   if (found == unexpected_.end()) return std::nullopt;
   Arrival arrival = std::move(*found);
   unexpected_.erase(found);
@@ -30,9 +29,8 @@ std::optional<Arrival> Matching::arrival_for(const Receive& receive) {
 }
 
 const Arrival* Matching::first_for(const Receive& receive) const {
-  const auto found = std::ranges::find_if(unexpected_, [&](const Arrival& arrival) {
-    return receive.takes(arrival.source, arrival.envelope.tag);
-  });
+  const auto found = std::ranges::find_if(
+      unexpected_, [&](const Arrival& arrival) { return receive.takes(arrival.source, arrival.envelope.tag); });
   return found == unexpected_.end() ? nullptr : &*found;
 }
 

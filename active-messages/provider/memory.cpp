@@ -26,8 +26,8 @@ fi_ops registration_functions{
     .tostr = nullptr,
     .ops_set = nullptr};
 
-int add(fid* id, const iovec* pieces, std::size_t count, std::uint64_t access, std::uint64_t key,
-        void* context, fid_mr** result) {
+int add(fid* id, const iovec* pieces, std::size_t count, std::uint64_t access, std::uint64_t key, void* context,
+        fid_mr** result) {
   if (count != 1) return -FI_EINVAL;
   return guarded([&] {
     Domain& domain = object_of<Domain, fid_domain>(id);
@@ -67,14 +67,11 @@ std::byte* MemoryTable::find(std::uint64_t key, std::uint64_t offset, std::uint6
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   const Entry& entry = found->second;
-  if ((entry.access & access) != access || bytes > entry.bytes || offset > entry.bytes - bytes)
-    return nullptr;
+  if ((entry.access & access) != access || bytes > entry.bytes || offset > entry.bytes - bytes) return nullptr;
   return entry.begin + offset;
 }
 
-fi_ops_mr memory_functions{.size = sizeof(fi_ops_mr),
-                           .reg = register_buffer,
-                           .regv = register_pieces,
-                           .regattr = register_attributes};
+fi_ops_mr memory_functions{
+    .size = sizeof(fi_ops_mr), .reg = register_buffer, .regv = register_pieces, .regattr = register_attributes};
 
 }  // namespace scope::provider

@@ -32,6 +32,30 @@ struct Unsupported {
 };
 inline constexpr Unsupported unsupported;
 
+// The table of an object that can be closed and nothing else.
+inline fi_ops closed_by(int (*close)(fid*)) {
+  return {.size = sizeof(fi_ops),
+          .close = close,
+          .bind = unsupported,
+          .control = unsupported,
+          .ops_open = unsupported,
+          .tostr = nullptr,
+          .ops_set = nullptr};
+}
+
+// Deletes an object of which nothing else knows.
+template <class Object, class Structure>
+int destroy(fid* id) {
+  delete &object_of<Object, Structure>(id);
+  return 0;
+}
+
+// Deletes an object, unless endpoints are bound to it.
+template <class Object, class Structure>
+int destroy_unless_bound(fid* id) {
+  return object_of<Object, Structure>(id).endpoints.empty() ? destroy<Object, Structure>(id) : -FI_EBUSY;
+}
+
 // No exception leaves a function that libfabric calls.
 template <class Call>
 int guarded(Call call) noexcept {

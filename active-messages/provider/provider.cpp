@@ -9,17 +9,7 @@
 namespace scope::provider {
 namespace {
 
-fi_ops fabric_functions{.size = sizeof(fi_ops),
-                        .close =
-                            [](fid* id) {
-                              delete reinterpret_cast<fid_fabric*>(id);
-                              return 0;
-                            },
-                        .bind = unsupported,
-                        .control = unsupported,
-                        .ops_open = unsupported,
-                        .tostr = nullptr,
-                        .ops_set = nullptr};
+fi_ops fabric_functions = closed_by(destroy<fid_fabric, fid_fabric>);
 
 fi_ops_fabric openings{.size = sizeof(fi_ops_fabric),
                        .domain = open_domain,

@@ -3,11 +3,8 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -60,8 +57,8 @@ std::uint64_t half(std::string_view text, std::uint64_t seed) {
 // What all processes of a job share and other jobs do not. Open MPI draws a random number for this purpose;
 // the other names are unique, but no secret.
 std::string of_the_launcher() {
-  for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE", "SLURM_JOB_ID",
-                           "PMI_JOBID", "PBS_JOBID", "LSB_JOBID"})
+  for (const char* name : {"OMPI_MCA_orte_precondition_transports", "PMIX_NAMESPACE", "SLURM_JOB_ID", "PMI_JOBID",
+                           "PBS_JOBID", "LSB_JOBID"})
     if (const std::string_view value = variable(name); !value.empty()) return std::string(value);
   return "";
 }
@@ -90,12 +87,11 @@ Settings settings() {
   }
   options.peer_timeout = default_peer_timeout;
   if (const auto seconds = variable("FI_SCOPE_PEER_TIMEOUT_S"); !seconds.empty())
-    options.peer_timeout =
-        std::chrono::milliseconds(1000 * number("FI_SCOPE_PEER_TIMEOUT_S", seconds, 1, 86'400));
+    options.peer_timeout = std::chrono::milliseconds(1000 * number("FI_SCOPE_PEER_TIMEOUT_S", seconds, 1, 86'400));
   Progress progress = Progress::calls;
   if (const auto who = variable("FI_SCOPE_PROGRESS"); !who.empty())
-    progress = choice<Progress>("FI_SCOPE_PROGRESS", who,
-                                {{"calls", Progress::calls}, {"thread", Progress::thread}});
+    progress =
+        choice<Progress>("FI_SCOPE_PROGRESS", who, {{"calls", Progress::calls}, {"thread", Progress::thread}});
   std::size_t eager_bytes = default_eager_bytes;
   if (const auto bytes = variable("FI_SCOPE_EAGER_BYTES"); !bytes.empty())
     eager_bytes = number("FI_SCOPE_EAGER_BYTES", bytes, 0, eager_bytes_most);

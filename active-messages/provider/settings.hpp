@@ -14,9 +14,7 @@ struct Settings {
   std::size_t eager_bytes;             // FI_SCOPE_EAGER_BYTES
   Progress progress;                   // FI_SCOPE_PROGRESS
 
-  bool has_thread() const {
-    return progress == Progress::thread || transport.wire != active_messages::Wire::none;
-  }
+  bool has_thread() const { return progress == Progress::thread || transport.wire != active_messages::Wire::none; }
 };
 
 // Throws active_messages::Error with the variable, its value and what is allowed.

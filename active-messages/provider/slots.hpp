@@ -58,9 +58,7 @@ class Slots {
     std::uint32_t generation = 1;
   };
 
-  std::uint64_t number(std::uint32_t index) const {
-    return std::uint64_t{slots_[index].generation} << 32 | index;
-  }
+  std::uint64_t number(std::uint32_t index) const { return std::uint64_t{slots_[index].generation} << 32 | index; }
 
   std::deque<Slot> slots_;
   std::vector<std::uint32_t> free_;

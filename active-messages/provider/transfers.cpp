@@ -24,20 +24,15 @@ bool one_buffer(const iovec* pieces, std::size_t count, Buffer& buffer) {
 
 struct SendCall {
   fi_addr_t to;
+  void* context = nullptr;
   std::optional<std::uint64_t> tag = {};  // a tagged message
   std::optional<std::uint64_t> data = {};
-  void* context = nullptr;
 };
 
 ssize_t send(fid_ep* id, Buffer buffer, const SendCall& call, std::uint64_t flags, bool silent = false) {
-  return guarded([&] {
-    Endpoint& endpoint = endpoint_of(id);
-    const Guard guard(endpoint.domain.lock);
-    if (!endpoint.exchange) return -FI_EOPBADSTATE;
-    const std::optional<Peer> peer = endpoint.peer_of(call.to);
-    if (!peer) return -FI_EINVAL;
+  return locked_peer(id, call.to, [&](Endpoint& endpoint, Peer peer) {
     if ((flags & FI_INJECT) && buffer.bytes > inject_limit) return -FI_EMSGSIZE;
-    return endpoint.exchange->send({.peer = *peer,
+    return endpoint.exchange->send({.peer = peer,
                                     .data = {static_cast<const std::byte*>(buffer.begin), buffer.bytes},
                                     .tag = call.tag.value_or(0),
                                     .remote_data = call.data,
@@ -56,10 +51,7 @@ struct ReceiveCall {
 };
 
 ssize_t receive(fid_ep* id, Buffer buffer, const ReceiveCall& call, std::uint64_t flags) {
-  return guarded([&] {
-    Endpoint& endpoint = endpoint_of(id);
-    const Guard guard(endpoint.domain.lock);
-    if (!endpoint.exchange) return -FI_EOPBADSTATE;
+  return locked_exchange(&id->fid, [&](Endpoint& endpoint) {
     const bool directed = endpoint.directed && call.from != FI_ADDR_UNSPEC;
     const std::optional<Peer> peer = directed ? endpoint.peer_of(call.from) : any_peer;
     const bool tagged = call.tag.has_value();
@@ -71,8 +63,7 @@ ssize_t receive(fid_ep* id, Buffer buffer, const ReceiveCall& call, std::uint64_
                     .context = call.context,
                     .completes = endpoint.receive_completes(flags),
                     .shared = nullptr};
-    const bool peek = (flags & FI_PEEK) != 0, claim = (flags & FI_CLAIM) != 0,
-               discard = (flags & FI_DISCARD) != 0;
+    const bool peek = (flags & FI_PEEK) != 0, claim = (flags & FI_CLAIM) != 0, discard = (flags & FI_DISCARD) != 0;
     if (claim && !peek) return endpoint.exchange->receive_claimed(receive, discard);
     if (!peer) return -FI_EINVAL;
     if (peek) {
@@ -96,14 +87,9 @@ struct AccessCall {
 
 template <int (Exchange::*operation)(const Access&)>
 ssize_t access(fid_ep* id, Buffer buffer, const AccessCall& call, std::uint64_t flags, bool silent = false) {
-  return guarded([&] {
-    Endpoint& endpoint = endpoint_of(id);
-    const Guard guard(endpoint.domain.lock);
-    if (!endpoint.exchange) return -FI_EOPBADSTATE;
-    const std::optional<Peer> peer = endpoint.peer_of(call.to);
-    if (!peer) return -FI_EINVAL;
+  return locked_peer(id, call.to, [&](Endpoint& endpoint, Peer peer) {
     if ((flags & FI_INJECT) && buffer.bytes > inject_limit) return -FI_EMSGSIZE;
-    return ((*endpoint.exchange).*operation)({.peer = *peer,
+    return ((*endpoint.exchange).*operation)({.peer = peer,
                                               .buffer = static_cast<std::byte*>(buffer.begin),
                                               .bytes = buffer.bytes,
                                               .offset = call.offset,
@@ -118,120 +104,104 @@ ssize_t access(fid_ep* id, Buffer buffer, const AccessCall& call, std::uint64_t 
 constexpr auto write = access<&Exchange::write>;
 constexpr auto read = access<&Exchange::read>;
 
-Buffer constant(const void* buffer, std::size_t bytes) {
-  return {const_cast<void*>(buffer), bytes};
-}
+Buffer constant(const void* buffer, std::size_t bytes) { return {const_cast<void*>(buffer), bytes}; }
 
 std::optional<std::uint64_t> data_of(std::uint64_t data, std::uint64_t flags) {
   return flags & FI_REMOTE_CQ_DATA ? std::optional(data) : std::nullopt;
 }
 
 // With the flags of the endpoint.
-std::uint64_t sending(fid_ep* id) {
-  return endpoint_of(id).send_flags;
-}
-std::uint64_t receiving(fid_ep* id) {
-  return endpoint_of(id).receive_flags;
-}
+std::uint64_t sending(fid_ep* id) { return endpoint_of(id).send_flags; }
+std::uint64_t receiving(fid_ep* id) { return endpoint_of(id).receive_flags; }
 
 // An injected message is complete when the call returns, and tells nobody.
 constexpr std::uint64_t injecting = FI_INJECT;
 
+// The calls that send, plain (without `Tag`) or tagged.
+template <class Message, class... Tag>
+struct Sends {
+  static std::optional<std::uint64_t> tag_of(const fi_msg&) { return std::nullopt; }
+  static std::optional<std::uint64_t> tag_of(const fi_msg_tagged& message) { return message.tag; }
+  static std::optional<std::uint64_t> tag_of() { return std::nullopt; }
+  static std::optional<std::uint64_t> tag_of(std::uint64_t tag) { return tag; }
+
+  static ssize_t buffer(fid_ep* id, const void* begin, std::size_t bytes, void*, fi_addr_t to, Tag... tag,
+                        void* context) {
+    return send(id, constant(begin, bytes), {to, context, tag_of(tag...)}, sending(id));
+  }
+  static ssize_t pieces(fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t to, Tag... tag,
+                        void* context) {
+    Buffer buffer;
+    if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
+    return send(id, buffer, {to, context, tag_of(tag...)}, sending(id));
+  }
+  static ssize_t message(fid_ep* id, const Message* message, std::uint64_t flags) {
+    Buffer buffer;
+    if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
+    return send(id, buffer, {message->addr, message->context, tag_of(*message), data_of(message->data, flags)},
+                flags);
+  }
+  static ssize_t inject(fid_ep* id, const void* begin, std::size_t bytes, fi_addr_t to, Tag... tag) {
+    return send(id, constant(begin, bytes), {to, nullptr, tag_of(tag...)}, injecting, true);
+  }
+  static ssize_t with_data(fid_ep* id, const void* begin, std::size_t bytes, void*, std::uint64_t data,
+                           fi_addr_t to, Tag... tag, void* context) {
+    return send(id, constant(begin, bytes), {to, context, tag_of(tag...), data}, sending(id));
+  }
+  static ssize_t inject_with_data(fid_ep* id, const void* begin, std::size_t bytes, std::uint64_t data,
+                                  fi_addr_t to, Tag... tag) {
+    return send(id, constant(begin, bytes), {to, nullptr, tag_of(tag...), data}, injecting, true);
+  }
+};
+
+// The calls that receive, plain or tagged: with the tag and the bits to ignore.
+template <class Message, class... Tag>
+struct Receives {
+  static ReceiveCall call(fi_addr_t from, void* context) { return {.from = from, .context = context}; }
+  static ReceiveCall call(fi_addr_t from, std::uint64_t tag, std::uint64_t ignore, void* context) {
+    return {.from = from, .tag = {{tag, ignore}}, .context = context};
+  }
+  static ReceiveCall call_of(const fi_msg& message) { return call(message.addr, message.context); }
+  static ReceiveCall call_of(const fi_msg_tagged& message) {
+    return call(message.addr, message.tag, message.ignore, message.context);
+  }
+
+  static ssize_t buffer(fid_ep* id, void* begin, std::size_t bytes, void*, fi_addr_t from, Tag... tag,
+                        void* context) {
+    return receive(id, {begin, bytes}, call(from, tag..., context), receiving(id));
+  }
+  static ssize_t pieces(fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t from, Tag... tag,
+                        void* context) {
+    Buffer buffer;
+    if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
+    return receive(id, buffer, call(from, tag..., context), receiving(id));
+  }
+  static ssize_t message(fid_ep* id, const Message* message, std::uint64_t flags) {
+    Buffer buffer;
+    if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
+    return receive(id, buffer, call_of(*message), flags);
+  }
+};
+
+template <class Functions, class Receiving, class Sending>
+Functions functions() {
+  return {.size = sizeof(Functions),
+          .recv = Receiving::buffer,
+          .recvv = Receiving::pieces,
+          .recvmsg = Receiving::message,
+          .send = Sending::buffer,
+          .sendv = Sending::pieces,
+          .sendmsg = Sending::message,
+          .inject = Sending::inject,
+          .senddata = Sending::with_data,
+          .injectdata = Sending::inject_with_data};
+}
+
 }  // namespace
 
-fi_ops_msg message_functions{
-    .size = sizeof(fi_ops_msg),
-    .recv = [](fid_ep* id, void* buffer, std::size_t bytes, void*, fi_addr_t from, void* context) -> ssize_t {
-      return receive(id, {buffer, bytes}, {.from = from, .context = context}, receiving(id));
-    },
-    .recvv = [](fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t from,
-                void* context) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-      return receive(id, buffer, {.from = from, .context = context}, receiving(id));
-    },
-    .recvmsg = [](fid_ep* id, const fi_msg* message, std::uint64_t flags) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
-      return receive(id, buffer, {.from = message->addr, .context = message->context}, flags);
-    },
-    .send = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, fi_addr_t to, void* context)
-        -> ssize_t { return send(id, constant(buffer, bytes), {.to = to, .context = context}, sending(id)); },
-    .sendv = [](fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t to,
-                void* context) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-      return send(id, buffer, {.to = to, .context = context}, sending(id));
-    },
-    .sendmsg = [](fid_ep* id, const fi_msg* message, std::uint64_t flags) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
-      return send(id, buffer,
-                  {.to = message->addr, .data = data_of(message->data, flags), .context = message->context},
-                  flags);
-    },
-    .inject = [](fid_ep* id, const void* buffer, std::size_t bytes, fi_addr_t to) -> ssize_t {
-      return send(id, constant(buffer, bytes), {.to = to}, injecting, true);
-    },
-    .senddata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data, fi_addr_t to,
-                   void* context) -> ssize_t {
-      return send(id, constant(buffer, bytes), {.to = to, .data = data, .context = context}, sending(id));
-    },
-    .injectdata = [](fid_ep* id, const void* buffer, std::size_t bytes, std::uint64_t data, fi_addr_t to)
-        -> ssize_t { return send(id, constant(buffer, bytes), {.to = to, .data = data}, injecting, true); }};
-
-fi_ops_tagged tagged_functions{
-    .size = sizeof(fi_ops_tagged),
-    .recv = [](fid_ep* id, void* buffer, std::size_t bytes, void*, fi_addr_t from, std::uint64_t tag,
-               std::uint64_t ignore, void* context) -> ssize_t {
-      return receive(id, {buffer, bytes}, {.from = from, .tag = {{tag, ignore}}, .context = context},
-                     receiving(id));
-    },
-    .recvv = [](fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t from, std::uint64_t tag,
-                std::uint64_t ignore, void* context) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-      return receive(id, buffer, {.from = from, .tag = {{tag, ignore}}, .context = context}, receiving(id));
-    },
-    .recvmsg = [](fid_ep* id, const fi_msg_tagged* message, std::uint64_t flags) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
-      return receive(
-          id, buffer,
-          {.from = message->addr, .tag = {{message->tag, message->ignore}}, .context = message->context},
-          flags);
-    },
-    .send = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, fi_addr_t to, std::uint64_t tag,
-               void* context) -> ssize_t {
-      return send(id, constant(buffer, bytes), {.to = to, .tag = tag, .context = context}, sending(id));
-    },
-    .sendv = [](fid_ep* id, const iovec* pieces, void**, std::size_t count, fi_addr_t to, std::uint64_t tag,
-                void* context) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-      return send(id, buffer, {.to = to, .tag = tag, .context = context}, sending(id));
-    },
-    .sendmsg = [](fid_ep* id, const fi_msg_tagged* message, std::uint64_t flags) -> ssize_t {
-      Buffer buffer;
-      if (!one_buffer(message->msg_iov, message->iov_count, buffer)) return -FI_EINVAL;
-      return send(id, buffer,
-                  {.to = message->addr,
-                   .tag = message->tag,
-                   .data = data_of(message->data, flags),
-                   .context = message->context},
-                  flags);
-    },
-    .inject = [](fid_ep* id, const void* buffer, std::size_t bytes, fi_addr_t to, std::uint64_t tag)
-        -> ssize_t { return send(id, constant(buffer, bytes), {.to = to, .tag = tag}, injecting, true); },
-    .senddata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data, fi_addr_t to,
-                   std::uint64_t tag, void* context) -> ssize_t {
-      return send(id, constant(buffer, bytes), {.to = to, .tag = tag, .data = data, .context = context},
-                  sending(id));
-    },
-    .injectdata = [](fid_ep* id, const void* buffer, std::size_t bytes, std::uint64_t data, fi_addr_t to,
-                     std::uint64_t tag) -> ssize_t {
-      return send(id, constant(buffer, bytes), {.to = to, .tag = tag, .data = data}, injecting, true);
-    }};
+fi_ops_msg message_functions = functions<fi_ops_msg, Receives<fi_msg>, Sends<fi_msg>>();
+fi_ops_tagged tagged_functions = functions<fi_ops_tagged, Receives<fi_msg_tagged, std::uint64_t, std::uint64_t>,
+                                           Sends<fi_msg_tagged, std::uint64_t>>();
 
 namespace {
 
@@ -255,8 +225,7 @@ ssize_t access_pieces(fid_ep* id, const iovec* pieces, void**, std::size_t count
                       std::uint64_t offset, std::uint64_t key, void* context) {
   Buffer buffer;
   if (!one_buffer(pieces, count, buffer)) return -FI_EINVAL;
-  return operation(id, buffer, {.to = to, .offset = offset, .key = key, .context = context}, sending(id),
-                   false);
+  return operation(id, buffer, {.to = to, .offset = offset, .key = key, .context = context}, sending(id), false);
 }
 
 }  // namespace
@@ -265,8 +234,8 @@ fi_ops_rma access_functions{
     .size = sizeof(fi_ops_rma),
     .read = [](fid_ep* id, void* buffer, std::size_t bytes, void*, fi_addr_t from, std::uint64_t offset,
                std::uint64_t key, void* context) -> ssize_t {
-      return read(id, {buffer, bytes}, {.to = from, .offset = offset, .key = key, .context = context},
-                  sending(id), false);
+      return read(id, {buffer, bytes}, {.to = from, .offset = offset, .key = key, .context = context}, sending(id),
+                  false);
     },
     .readv = access_pieces<read>,
     .readmsg = access_message<read>,
@@ -281,16 +250,15 @@ fi_ops_rma access_functions{
                  std::uint64_t key) -> ssize_t {
       return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key}, injecting, true);
     },
-    .writedata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data,
-                    fi_addr_t to, std::uint64_t offset, std::uint64_t key, void* context) -> ssize_t {
+    .writedata = [](fid_ep* id, const void* buffer, std::size_t bytes, void*, std::uint64_t data, fi_addr_t to,
+                    std::uint64_t offset, std::uint64_t key, void* context) -> ssize_t {
       return write(id, constant(buffer, bytes),
-                   {.to = to, .offset = offset, .key = key, .data = data, .context = context}, sending(id),
-                   false);
+                   {.to = to, .offset = offset, .key = key, .data = data, .context = context}, sending(id), false);
     },
     .injectdata = [](fid_ep* id, const void* buffer, std::size_t bytes, std::uint64_t data, fi_addr_t to,
                      std::uint64_t offset, std::uint64_t key) -> ssize_t {
-      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key, .data = data},
-                   injecting, true);
+      return write(id, constant(buffer, bytes), {.to = to, .offset = offset, .key = key, .data = data}, injecting,
+                   true);
     }};
 
 }  // namespace scope::provider

@@ -6,9 +6,7 @@ namespace {
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 __extension__ using Wide = unsigned __int128;
 
-Wide product(std::uint64_t first, std::uint64_t second) {
-  return static_cast<Wide>(first) * second;
-}
+Wide product(std::uint64_t first, std::uint64_t second) { return static_cast<Wide>(first) * second; }
 
 std::uint64_t word_at(const std::byte* bytes) {
   std::uint64_t word;
@@ -38,8 +36,8 @@ Digest BodyHash::operator()(Bytes body) const {
     // Zeros fill the last pair: the tag covers the length.
     std::array<std::byte, 2 * word_bytes> last{};
     std::memcpy(last.data(), here, rest);
-    sum += product(word_at(last.data()) + key_[2 * pairs],
-                   word_at(last.data() + word_bytes) + key_[2 * pairs + 1]);
+    sum +=
+        product(word_at(last.data()) + key_[2 * pairs], word_at(last.data() + word_bytes) + key_[2 * pairs + 1]);
   }
   return {static_cast<std::uint64_t>(sum), static_cast<std::uint64_t>(sum >> 64)};
 }

@@ -15,7 +15,6 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "channel.hpp"
 #include "descriptor.hpp"
@@ -82,9 +81,7 @@ struct Endpoint::State final : Sink {
   std::byte* target(Region region, std::size_t offset, std::size_t bytes) override;
   bool open(Peer peer) const override { return peers[peer].replies.size() < queued_replies_limit; }
   std::optional<Peer> admit(const Address& address) override;
-  void completed(Completion completion, void* context, Outcome outcome) override {
-    completion(context, outcome);
-  }
+  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
   void died(Peer peer, bool farewell, std::string how) override;
 
   Peer add(const Address& address);
@@ -139,8 +136,8 @@ Endpoint::State::State(const Options& asked) : options(asked) {
   port.emplace(wired ? options.interface : "");
   self.port = port->number();
   if (wired)
-    wire = std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port, options.loss),
-                                         options, self);
+    wire =
+        std::make_unique<WireChannel>(open_wire(options.wire, *interface, self.port, options.loss), options, self);
   memory = shared_memory(options, self);
   for (Channel* channel : {memory.get(), wire.get()})
     if (channel != nullptr) channels.push_back(channel);
@@ -181,8 +178,7 @@ void Endpoint::State::deliver(Peer source, const Message& message) {
 
 std::byte* Endpoint::State::target(Region region, std::size_t offset, std::size_t bytes) {
   const auto found = regions.find(region);
-  if (ending || found == regions.end() || offset > found->second.bytes ||
-      bytes > found->second.bytes - offset)
+  if (ending || found == regions.end() || offset > found->second.bytes || bytes > found->second.bytes - offset)
     return nullptr;
   return found->second.memory + offset;
 }
@@ -279,9 +275,7 @@ void Endpoint::State::keep_alive() {
 Endpoint::Endpoint(const Options& options) : state_(std::make_unique<State>(options)) {}
 Endpoint::~Endpoint() = default;
 
-const Address& Endpoint::address() const {
-  return state_->self;
-}
+const Address& Endpoint::address() const { return state_->self; }
 
 std::string Endpoint::wire() const {
   return state_->wire ? state_->wire->name() : state_->memory ? state_->memory->name() : "no wire";
@@ -303,8 +297,7 @@ std::string Endpoint::name(Peer peer) const {
     text += {digits[value >> 4], digits[value & 15]};
   }
   if (address.ethernet == Ethernet{}) text = "this host";
-  return text + " port " + std::to_string(address.port) + " process " +
-         std::to_string(process_number(address));
+  return text + " port " + std::to_string(address.port) + " process " + std::to_string(process_number(address));
 }
 
 std::size_t Endpoint::peers() const {
@@ -356,8 +349,7 @@ Outcome Endpoint::reply(Peer peer, Handler handler, Bytes header, Bytes payload)
   Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
   if (known.replies.empty()) {
-    const Outcome outcome =
-        known.channel->send(state_->polled, peer, Kind::reply, {handler, header, payload});
+    const Outcome outcome = known.channel->send(state_->polled, peer, Kind::reply, {handler, header, payload});
     if (outcome != Outcome::again) return outcome;
     state_->with_replies.push_back(peer);
   }
@@ -382,14 +374,14 @@ void Endpoint::remove(Region region) {
   state_->regions.erase(region);
 }
 
-Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler,
-                      Bytes header, Completion completion, void* context) {
+Outcome Endpoint::put(Peer peer, Region region, std::size_t offset, Bytes source, Handler handler, Bytes header,
+                      Completion completion, void* context) {
   const auto held = state_->lock();
   state_->check(peer, handler, header, {});
   const Known& known = state_->peers[peer];
   if (!known.alive) return Outcome::peer_dead;
-  const Outcome outcome = known.channel->put(
-      Clock::now(), peer, {region, offset, source, {handler, header, {}}, completion, context});
+  const Outcome outcome =
+      known.channel->put(Clock::now(), peer, {region, offset, source, {handler, header, {}}, completion, context});
   state_->refused_calls += outcome == Outcome::again;
   return outcome;
 }

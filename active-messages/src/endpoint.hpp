@@ -29,8 +29,7 @@ struct Options {
   std::string interface;  // of the Ethernet; empty with Wire::none
   Wire wire = Wire::automatic;
   bool flow_control = true;
-  double loss =
-      0;  // share of the arriving frames that the kernel drops, as a bad link would; needs AF_PACKET
+  double loss = 0;  // share of the arriving frames that the kernel drops, as a bad link would; needs AF_PACKET
   std::array<std::byte, 16> session_key{};         // frames and segments with another key are dropped
   std::chrono::milliseconds peer_timeout{10'000};  // without a sign of life the peer is dead
   bool progress_thread = false;                    // for programs that compute long between calls
@@ -83,8 +82,7 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   const Address& address() const;
-  std::string wire()
-      const;  // for a person: "AF_XDP (copy) on eth0", "AF_PACKET on eth0 (CAP_BPF is missing)"
+  std::string wire() const;  // for a person: "AF_XDP (copy) on eth0", "AF_PACKET on eth0 (CAP_BPF is missing)"
 
   // The same peer again gives the same index. A message from an address that was not added is accepted after the
   // session key was verified, and adds it.

@@ -33,9 +33,8 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 28 && alignof(FrameHeader) == 4);
 static_assert(std::endian::native == std::endian::little, "frames are written as they lie in memory");
 
-constexpr std::uint8_t prompt = 0x80;  // asks for a prompt acknowledgement
-constexpr std::uint8_t takes_segments =
-    0x40;  // the sender of this frame understands frames that travel together
+constexpr std::uint8_t prompt = 0x80;          // asks for a prompt acknowledgement
+constexpr std::uint8_t takes_segments = 0x40;  // the sender of this frame understands frames that travel together
 constexpr FrameKind kind_of(const FrameHeader& header) {
   return static_cast<FrameKind>(header.kind & ~(prompt | takes_segments));
 }
@@ -55,14 +54,13 @@ static_assert(sizeof(PartHeader) == 12);
 
 // From the header to the end of the body.
 constexpr std::size_t frame_bytes(const FrameHeader& header) {
-  return sizeof header + (kind_of(header) == FrameKind::put_part ? sizeof(PartHeader) : 0) +
-         header.body_bytes;
+  return sizeof header + (kind_of(header) == FrameKind::put_part ? sizeof(PartHeader) : 0) + header.body_bytes;
 }
 
 // The number nearest to `near` whose low half is `low`.
 inline std::uint64_t extended(std::uint32_t low, std::uint64_t near) {
-  return near + static_cast<std::uint64_t>(static_cast<std::int64_t>(
-                    static_cast<std::int32_t>(low - static_cast<std::uint32_t>(near))));
+  return near + static_cast<std::uint64_t>(
+                    static_cast<std::int64_t>(static_cast<std::int32_t>(low - static_cast<std::uint32_t>(near))));
 }
 
 // Tags of the frames from one process to another.
@@ -80,8 +78,7 @@ class Seal {
     std::memcpy(&first, &header, sizeof first);  // ports, kind and lengths
     const std::uint64_t third =
         std::uint64_t{part.region} << 32 | std::uint32_t{header.granted} << 16 | header.handler;
-    for (const std::uint64_t word :
-         {first, sequence, acknowledged, third, part.offset(), body.low, body.high})
+    for (const std::uint64_t word : {first, sequence, acknowledged, third, part.offset(), body.low, body.high})
       hash.absorb(word);
     return hash.finish();
   }

@@ -78,8 +78,6 @@ Port::Port(const std::string& interface) {
   throw Error("no port of interface '" + interface + "' could be claimed: " + cause);
 }
 
-Port::~Port() {
-  ::close(claim_);
-}
+Port::~Port() { ::close(claim_); }
 
 }  // namespace scope::active_messages

@@ -3,17 +3,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
-#include <optional>
 
 #include "identity.hpp"
 
@@ -23,23 +18,18 @@ namespace {
 constexpr std::uint32_t layout_version = 1;
 constexpr std::size_t page = 4096;
 
-constexpr std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + page - 1) / page * page;
-}
+constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 constexpr std::size_t inbox_bytes = whole_pages(sizeof(Inbox));
 constexpr std::size_t ring_stride = whole_pages(sizeof(Ring));
-constexpr std::size_t file_bytes =
-    inbox_bytes + senders_limit * ring_stride;  // only touched pages take memory
+constexpr std::size_t file_bytes = inbox_bytes + senders_limit * ring_stride;  // only touched pages take memory
 
-std::string cause() {
-  return std::strerror(errno);
-}
+std::string cause() { return std::strerror(errno); }
 
 // Tells the endpoints of one process apart, and a process from its predecessor with the same number.
 std::string file_name(const Address& address) {
   char text[64];
-  std::snprintf(text, sizeof text, "scope-messages-%016llx-%04x",
-                static_cast<unsigned long long>(address.process), address.port);
+  std::snprintf(text, sizeof text, "scope-messages-%016llx-%04x", static_cast<unsigned long long>(address.process),
+                address.port);
   return text;
 }
 
@@ -111,8 +101,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   const pid_t number = process_number(peer);
   process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, number, 0)));
   if (!process_ && errno == ESRCH) throw Gone{};
-  if (!process_)
-    throw Error("process " + std::to_string(number) + " cannot be watched (pidfd_open): " + cause());
+  if (!process_) throw Error("process " + std::to_string(number) + " cannot be watched (pidfd_open): " + cause());
   // The number may have been given to another process meanwhile: that one has no file of this name.
   const std::optional<std::string> path = find_file(number, file_name(peer));
   if (!path) throw Gone{};
@@ -121,19 +110,16 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   struct stat about{};
   if (!file || fstat(file.get(), &about) != 0) throw Error(*path + ": " + cause());
   const int seals = fcntl(file.get(), F_GET_SEALS);
-  if (about.st_uid != geteuid() || about.st_size != off_t{file_bytes} || seals < 0 ||
-      !(seals & F_SEAL_SHRINK))
+  if (about.st_uid != geteuid() || about.st_size != off_t{file_bytes} || seals < 0 || !(seals & F_SEAL_SHRINK))
     throw Error(*path + ": not the inbox of an endpoint of this user and version");
   head_ = mapped(file, 0, inbox_bytes);
   if (head().layout != layout_version || !equal(head().owner, peer))
     throw Error(*path + ": not the inbox of an endpoint of this version");
   if (head().session_key != session_key)
-    throw Error("process " + std::to_string(number) +
-                " has another session key: all processes of a job need one");
+    throw Error("process " + std::to_string(number) + " has another session key: all processes of a job need one");
   // For reading too: a write to a pipe without readers would be answered by a signal.
-  bell_ =
-      Descriptor(open(("/proc/" + std::to_string(number) + "/fd/" + std::to_string(head().doorbell)).c_str(),
-                      O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  bell_ = Descriptor(open(("/proc/" + std::to_string(number) + "/fd/" + std::to_string(head().doorbell)).c_str(),
+                          O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!bell_) throw Gone{};
 
   const std::uint32_t index = head().senders.fetch_add(1);
@@ -144,8 +130,7 @@ PeerInbox::PeerInbox(const Address& self, const Address& peer, const std::array<
   sender_ = &head().sender[index];
   sender_->address = self;
   sender_->probe_address = reinterpret_cast<std::uintptr_t>(&sender_->probe_value);
-  if (getrandom(&sender_->probe_value, sizeof sender_->probe_value, 0) < 0)
-    sender_->probe_value = self.process;
+  if (getrandom(&sender_->probe_value, sizeof sender_->probe_value, 0) < 0) sender_->probe_value = self.process;
   sender_->granted.store(window, std::memory_order_relaxed);
   sender_->ready.store(1, std::memory_order_release);
   ring_bell();
@@ -159,9 +144,7 @@ void PeerInbox::ring_bell() {
     const ssize_t rung = write(bell_.get(), "", 1);  // a full pipe is readable as well
 }
 
-bool PeerInbox::closed() const {
-  return head().closed.load(std::memory_order_acquire) != 0;
-}
+bool PeerInbox::closed() const { return head().closed.load(std::memory_order_acquire) != 0; }
 
 bool PeerInbox::alive() const {
   if (closed()) return false;

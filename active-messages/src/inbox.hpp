@@ -31,7 +31,7 @@ struct Sender {
   std::uint64_t probe_value;
   // By the owner.
   alignas(64) std::atomic<std::uint64_t> granted;  // requests since the beginning that the sender may send
-  std::atomic<Reading> reading;  // whether the kernel lets the owner read the sender's memory
+  std::atomic<Reading> reading;                    // whether the kernel lets the owner read the sender's memory
 };
 
 struct Inbox {

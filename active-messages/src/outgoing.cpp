@@ -1,7 +1,5 @@
 #include "outgoing.hpp"
 
-#include <algorithm>
-
 namespace scope::active_messages {
 namespace {
 

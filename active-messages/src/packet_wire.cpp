@@ -133,8 +133,7 @@ class PacketWire final : public EthernetWire {
     std::size_t done = 0;
     while (done < waiting_.size()) {
       const std::size_t together = run_from(done);
-      const std::size_t sent =
-          together > 0 ? send_together(done, together) : send_alone(done, alone_from(done));
+      const std::size_t sent = together > 0 ? send_together(done, together) : send_alone(done, alone_from(done));
       done += sent;
       if (sent < together || sent == 0) break;  // the queue is full
     }
@@ -165,8 +164,7 @@ class PacketWire final : public EthernetWire {
       std::span packet(reinterpret_cast<std::byte*>(here) + here->tp_mac, here->tp_snaplen);
       // What is longer than a slot waits whole at the socket.
       if (status & TP_STATUS_COPY)
-        if (const std::size_t bytes = receive_long(); bytes > 0)
-          packet = std::span(long_packet_).first(bytes);
+        if (const std::size_t bytes = receive_long(); bytes > 0) packet = std::span(long_packet_).first(bytes);
       if (packet.size() < ethernet_bytes) continue;
       constexpr std::array<std::byte, 2> own = {std::byte{ethertype >> 8}, std::byte{ethertype & 0xFF}};
       if (std::equal(own.begin(), own.end(), packet.begin() + 2 * sizeof(Ethernet))) return packet;
@@ -302,8 +300,7 @@ class PacketWire final : public EthernetWire {
     const std::size_t needed = TPACKET2_HDRLEN + std::size_t{64} + longest_frame();
     slot_bytes_ = needed <= page ? std::bit_ceil(needed) : (needed + page - 1) / page * page;
     const std::size_t block = needed <= page ? std::max<std::size_t>(page, 1 << 16) : slot_bytes_;
-    const std::size_t ring_bytes =
-        std::max(least_ring_bytes / block, fewest_slots * slot_bytes_ / block) * block;
+    const std::size_t ring_bytes = std::max(least_ring_bytes / block, fewest_slots * slot_bytes_ / block) * block;
     tpacket_req request{};
     request.tp_block_size = static_cast<unsigned>(block);
     request.tp_block_nr = static_cast<unsigned>(ring_bytes / block);
@@ -312,8 +309,8 @@ class PacketWire final : public EthernetWire {
     // Frames that arrive together take no slots, but room at the socket.
     slots_ = slots_in_ring_;
     if (longest_together_ > 0)
-      slots_ = std::min(
-          slots_, static_cast<std::size_t>(buffer_bytes_) / (buffer_bytes_per_byte * longest_together_));
+      slots_ =
+          std::min(slots_, static_cast<std::size_t>(buffer_bytes_) / (buffer_bytes_per_byte * longest_together_));
     request.tp_frame_nr = static_cast<unsigned>(slots_in_ring_);
     set(SOL_PACKET, PACKET_RX_RING, request);
     ring_ = Mapping(ring_bytes, MAP_SHARED, socket_.get(), 0);

@@ -134,9 +134,9 @@ class RingReader {
   bool sound(const RecordHead& head, std::size_t offset) const {
     const std::size_t content =
         sizeof head + aligned(head.header_bytes) + aligned(std::size_t{head.payload_bytes});
-    return written_ - position_ <= ring_bytes && head.bytes >= sizeof head &&
-           head.bytes % record_alignment == 0 && head.bytes <= ring_bytes - offset &&
-           head.bytes <= written_ - position_ && (head.kind == 0 || content == head.bytes);
+    return written_ - position_ <= ring_bytes && head.bytes >= sizeof head && head.bytes % record_alignment == 0 &&
+           head.bytes <= ring_bytes - offset && head.bytes <= written_ - position_ &&
+           (head.kind == 0 || content == head.bytes);
   }
 
   Ring& ring_;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 namespace scope::active_messages {
 namespace {
@@ -21,9 +20,7 @@ struct Offload {
 constexpr std::uint8_t needs_sum = 1;  // VIRTIO_NET_HDR_F_NEEDS_CSUM
 constexpr std::uint8_t cut_udp = 5;    // VIRTIO_NET_HDR_GSO_UDP_L4
 
-constexpr std::uint16_t network(std::size_t value) {
-  return __builtin_bswap16(static_cast<std::uint16_t>(value));
-}
+constexpr std::uint16_t network(std::size_t value) { return __builtin_bswap16(static_cast<std::uint16_t>(value)); }
 
 // The sum of the Internet (RFC 1071), not yet inverted.
 std::uint16_t sum_of(const void* words, std::size_t bytes) {

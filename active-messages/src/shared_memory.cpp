@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "inbox.hpp"
 
@@ -34,9 +32,7 @@ struct Piece {
   std::uint64_t bytes;
 };
 
-Bytes bytes_of(const Piece& piece) {
-  return std::as_bytes(std::span(&piece, 1));
-}
+Bytes bytes_of(const Piece& piece) { return std::as_bytes(std::span(&piece, 1)); }
 
 // From this endpoint to one peer.
 struct Outgoing {
@@ -213,8 +209,7 @@ class SharedMemory final : public Channel {
     Inbox& inbox = inbox_.head();
     while (admitted_ < std::min(inbox.senders.load(std::memory_order_acquire), senders_limit)) {
       Sender& sender = inbox.sender[admitted_];
-      if (sender.ready.load(std::memory_order_acquire) == 0)
-        return;  // it is about to, or was killed in between
+      if (sender.ready.load(std::memory_order_acquire) == 0) return;  // it is about to, or was killed in between
       const Address address = sender.address;
       std::optional<Peer> peer;
       try {
@@ -225,10 +220,8 @@ class SharedMemory final : public Channel {
       if (peer) {
         const pid_t process = process_number(address);
         sender.reading.store(readable(process, sender), std::memory_order_release);
-        incoming_.push_back({.peer = *peer,
-                             .ring = RingReader(inbox_.ring(admitted_)),
-                             .sender = &sender,
-                             .process = process});
+        incoming_.push_back(
+            {.peer = *peer, .ring = RingReader(inbox_.ring(admitted_)), .sender = &sender, .process = process});
         grant(incoming_.back());
       }
       ++admitted_;
@@ -279,9 +272,7 @@ class SharedMemory final : public Channel {
         ++received_;
         sink.deliver(in.peer, {record.head.handler, record.header, record.payload});
         return true;
-      case piece_record:
-        copy(record, sink);
-        return true;
+      case piece_record: copy(record, sink); return true;
       case end_record:
         ++in.requests;
         ++received_;
@@ -298,9 +289,7 @@ class SharedMemory final : public Channel {
         sink.deliver(in.peer, message);
         return true;
       }
-      default:
-        ++damaged_;
-        return true;
+      default: ++damaged_; return true;
     }
   }
 
@@ -323,8 +312,7 @@ class SharedMemory final : public Channel {
       if (done <= 0) {  // in the middle of its put
         const bool there_is_none = done < 0 && errno == EFAULT;
         end(in, sink,
-            there_is_none ? "sent, or was given room for, data at an address that has no memory"
-                          : "has ended");
+            there_is_none ? "sent, or was given room for, data at an address that has no memory" : "has ended");
         return false;
       }
       in.read_bytes += static_cast<std::size_t>(done);
@@ -345,8 +333,8 @@ class SharedMemory final : public Channel {
     if (out.dead) return 0;
     const auto in = std::ranges::find(incoming_, out.peer, &Incoming::peer);
     const bool heard = in != incoming_.end() && !in->ended;
-    const bool farewell = (heard && in->sender->gone.load(std::memory_order_acquire) != 0) ||
-                          (out.inbox && out.inbox->closed());
+    const bool farewell =
+        (heard && in->sender->gone.load(std::memory_order_acquire) != 0) || (out.inbox && out.inbox->closed());
     if (out.inbox && out.inbox->alive() && !farewell) return 0;
     if (heard && in->ring.front()) return 0;  // its last words first
     return bury(out, sink, farewell, farewell ? "has left" : "has ended");

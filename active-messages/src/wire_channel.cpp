@@ -1,8 +1,6 @@
 #include "wire_channel.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -21,8 +19,7 @@ constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowle
 // Where memory is the slowest link: more would no longer be in a cache when the kernel copies the next bytes to it.
 constexpr std::size_t cached_bytes = 192 << 10;
 constexpr auto acknowledgement_delay = microseconds(50);
-constexpr auto pause =
-    milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
+constexpr auto pause = milliseconds(100);  // a longer time between two polls is our own silence, not the peers'
 // A processor counts as shared while this was seen in more than one of so many calls, and for at most so many afterwards.
 constexpr int calls_per_sight = 1000, calls_remembered = 100'000;
 constexpr std::uint64_t fewest_lost_together = 64;  // before it is asked why
@@ -164,9 +161,7 @@ int WireChannel::poll(Time now, Sink& sink) {
   return delivered_ + static_cast<int>(finished.size());
 }
 
-void WireChannel::progress(Time now, Sink& sink) {
-  receive(now, sink);
-}
+void WireChannel::progress(Time now, Sink& sink) { receive(now, sink); }
 
 void WireChannel::receive(Time now, Sink& sink) {
   polling_ = true;
@@ -239,9 +234,7 @@ void WireChannel::take(Time now, Sink& sink, Bytes frame) {
   if (kind != FrameKind::acknowledgement) accept(now, sink, *remote, number, header, part, body);
 }
 
-void WireChannel::foreign() {
-  ++counted_.foreign;
-}
+void WireChannel::foreign() { ++counted_.foreign; }
 
 // The peer that a frame claims to be from. A process that is new, or new at its place, must introduce itself.
 WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, const FrameHeader& header,
@@ -280,8 +273,8 @@ WireChannel::Remote* WireChannel::source_of(Sink& sink, const Ethernet& source, 
   return of_peer_[*peer];
 }
 
-void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t number,
-                         const FrameHeader& header, const PartHeader& part, Bytes body) {
+void WireChannel::accept(Time now, Sink& sink, Remote& remote, std::uint64_t number, const FrameHeader& header,
+                         const PartHeader& part, Bytes body) {
   Incoming& incoming = remote.incoming;
   if (incoming.seen(number)) {
     ++counted_.duplicates;
@@ -331,8 +324,7 @@ void WireChannel::deliver(Sink& sink, Remote& remote, const FrameHeader& header,
       acknowledge(sink, remote, false);
       bury(sink, remote, true, "has left");
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
@@ -525,8 +517,7 @@ bool WireChannel::send_fresh(Time now, Remote& remote) {
   SentFrame& frame = remote.outgoing.fresh();
   frame.header.body_bytes = static_cast<std::uint16_t>(frame.body.size());
   frame.digest = body_hash_(frame.body);
-  frame.together =
-      remote.together() && ethernet_bytes + frame_bytes(frame.header) <= wire_->longest_together();
+  frame.together = remote.together() && ethernet_bytes + frame_bytes(frame.header) <= wire_->longest_together();
   if (!transmit(remote, frame, remote.outgoing.next(), frame.together)) return false;
   remote.sent_together += frame.together;
   // What is long ago counts less, and what was given up is tried again.

@@ -27,8 +27,7 @@ namespace {
 
 constexpr std::uint32_t receive_frames = 1024, send_frames = 512;  // powers of two, as the kernel asks
 constexpr std::size_t kernel_headroom = 256;                       // XDP_PACKET_HEADROOM
-constexpr std::uint32_t queue =
-    0;  // frames that are not IP have no hash: network cards deliver them to the first
+constexpr std::uint32_t queue = 0;  // frames that are not IP have no hash: network cards deliver them to the first
 const std::vector<std::string> capabilities = {"cap_net_raw", "cap_net_admin", "cap_bpf"};
 
 // The kernel takes the queue back from a process some time after its end; programs start one after the other.
@@ -53,8 +52,7 @@ class Ring {
  public:
   Ring() = default;
   Ring(int socket, long page, std::uint32_t items, const xdp_ring_offset& offsets)
-      : mapping_(offsets.desc + items * sizeof(Item), MAP_SHARED | MAP_POPULATE, socket, page),
-        items_(items) {
+      : mapping_(offsets.desc + items * sizeof(Item), MAP_SHARED | MAP_POPULATE, socket, page), items_(items) {
     if (!mapping_) refuse("a ring of AF_XDP", capabilities);
     producer_ = word(offsets.producer);
     consumer_ = word(offsets.consumer);
@@ -81,9 +79,7 @@ class Ring {
   std::uint32_t* word(std::uint64_t offset) const {
     return reinterpret_cast<std::uint32_t*>(mapping_.data() + offset);
   }
-  static std::uint32_t load(std::uint32_t* from) {
-    return std::atomic_ref(*from).load(std::memory_order_acquire);
-  }
+  static std::uint32_t load(std::uint32_t* from) { return std::atomic_ref(*from).load(std::memory_order_acquire); }
 
   Mapping mapping_;
   std::uint32_t items_ = 0, produced_ = 0, consumed_ = 0;
@@ -194,8 +190,8 @@ class XdpWire final : public EthernetWire {
   }
 
   void make_memory() {
-    memory_ = Mapping((receive_frames + send_frames) * chunk_bytes_,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    memory_ =
+        Mapping((receive_frames + send_frames) * chunk_bytes_, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (!memory_) refuse("memory for AF_XDP", {});
     xdp_umem_reg registration{};
     registration.addr = address_of(memory_.data());
@@ -211,8 +207,7 @@ class XdpWire final : public EthernetWire {
     set(XDP_TX_RING, send_frames);
     xdp_mmap_offsets offsets{};
     socklen_t bytes = sizeof offsets;
-    if (::getsockopt(socket_.get(), SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &bytes) != 0 ||
-        bytes != sizeof offsets)
+    if (::getsockopt(socket_.get(), SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &bytes) != 0 || bytes != sizeof offsets)
       refuse("the rings of AF_XDP", capabilities);
     const int socket = socket_.get();
     fill_ = {socket, static_cast<long>(XDP_UMEM_PGOFF_FILL_RING), receive_frames, offsets.fr};
@@ -230,8 +225,7 @@ class XdpWire final : public EthernetWire {
     address.sxdp_ifindex = interface_.index;
     address.sxdp_queue_id = queue;
     for (const bool zero_copy : {true, false}) {
-      address.sxdp_flags =
-          static_cast<std::uint16_t>(XDP_USE_NEED_WAKEUP | (zero_copy ? XDP_ZEROCOPY : XDP_COPY));
+      address.sxdp_flags = static_cast<std::uint16_t>(XDP_USE_NEED_WAKEUP | (zero_copy ? XDP_ZEROCOPY : XDP_COPY));
       zero_copy_ = zero_copy;
       if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return;
     }

@@ -17,18 +17,12 @@ class Attacker {
   Attacker(Medium& medium, unsigned seed) : medium_(medium), random_(seed) {}
 
   void attack() {
-    Frame frame = medium_.recorded.empty() || below(8) == 0
-                      ? noise()
-                      : medium_.recorded[below(medium_.recorded.size())];
+    Frame frame =
+        medium_.recorded.empty() || below(8) == 0 ? noise() : medium_.recorded[below(medium_.recorded.size())];
     switch (below(6)) {
-      case 0:
-        break;  // repeated as it was
-      case 1:
-        frame.resize(below(frame.size() + 1));
-        break;
-      case 2:
-        frame.resize(frame.size() + below(2000), static_cast<std::byte>(below(256)));
-        break;
+      case 0: break;  // repeated as it was
+      case 1: frame.resize(below(frame.size() + 1)); break;
+      case 2: frame.resize(frame.size() + below(2000), static_cast<std::byte>(below(256))); break;
       case 3:
         for (std::size_t flips = 1 + below(4); flips > 0 && !frame.empty(); --flips)
           frame[below(frame.size())] ^= static_cast<std::byte>(1 + below(255));
@@ -40,8 +34,7 @@ class Attacker {
             frame[at] = static_cast<std::byte>(below(256));
         break;
       default: {  // two frames crossed
-        const Frame& other =
-            medium_.recorded.empty() ? frame : medium_.recorded[below(medium_.recorded.size())];
+        const Frame& other = medium_.recorded.empty() ? frame : medium_.recorded[below(medium_.recorded.size())];
         for (std::size_t at = below(frame.size() + 1); at < std::min(frame.size(), other.size()); ++at)
           frame[at] = other[at];
       }
@@ -131,10 +124,9 @@ int main(int count, char** words) {
   expect(one.dead.empty() && two.dead.empty(), "nobody died");
   expect(two.addresses.size() == 1 && one.addresses.size() == 1, "no stranger was let in");
   const Statistics statistics = two.statistics();
-  expect(statistics.foreign > 0 && statistics.corrupt > 0 && statistics.duplicates > 0,
-         "attacks are counted");
-  std::printf("%ld hostile frames among %u messages: foreign %llu, corrupt %llu, duplicates %llu\n", attacks,
-              sent, static_cast<unsigned long long>(statistics.foreign),
+  expect(statistics.foreign > 0 && statistics.corrupt > 0 && statistics.duplicates > 0, "attacks are counted");
+  std::printf("%ld hostile frames among %u messages: foreign %llu, corrupt %llu, duplicates %llu\n", attacks, sent,
+              static_cast<unsigned long long>(statistics.foreign),
               static_cast<unsigned long long>(statistics.corrupt),
               static_cast<unsigned long long>(statistics.duplicates));
   return failures == 0 ? 0 : 1;

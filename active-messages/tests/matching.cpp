@@ -24,9 +24,7 @@ Receive receive(int number, Peer source, std::uint64_t tag, std::uint64_t ignore
           .shared = nullptr};
 }
 
-Envelope message(std::uint64_t tag, std::uint64_t data = 0) {
-  return {tag, data, 0, 0, 0};
-}
+Envelope message(std::uint64_t tag, std::uint64_t data = 0) { return {tag, data, 0, 0, 0}; }
 
 int number_of(const std::optional<Receive>& receive) {
   return receive ? static_cast<int>(reinterpret_cast<std::uintptr_t>(receive->context)) : 0;

@@ -65,10 +65,8 @@ int main() {
         EXPECT(sender->send(head_to(there.address, here.address, port), body, together));
     sender->flush();
     const std::string which = together ? " together" : " alone";
-    expect(ports_at(*first, body) == std::vector<std::uint16_t>(20, 2),
-           "frames of the first process" + which);
-    expect(ports_at(*second, body) == std::vector<std::uint16_t>(10, 3),
-           "frames of the second process" + which);
+    expect(ports_at(*first, body) == std::vector<std::uint16_t>(20, 2), "frames of the first process" + which);
+    expect(ports_at(*second, body) == std::vector<std::uint16_t>(10, 3), "frames of the second process" + which);
   }
   return failures == 0 ? 0 : 1;
 }

@@ -11,9 +11,7 @@ namespace {
 
 constexpr auto tick = microseconds(5);
 
-Bytes bytes_of(const unsigned& number) {
-  return {reinterpret_cast<const std::byte*>(&number), sizeof number};
-}
+Bytes bytes_of(const unsigned& number) { return {reinterpret_cast<const std::byte*>(&number), sizeof number}; }
 
 unsigned number_in(const std::vector<std::byte>& payload) {
   unsigned number = 0;
@@ -39,8 +37,7 @@ void exchange(const std::string& name, const Impairment& impairment, bool flow_c
       const std::size_t length = sent % 7 == 0 ? long_message.size() : sizeof sent;
       sent += one.send(to_two, 0, Bytes(long_message).first(length)) == Outcome::done;
     }
-    if (put < puts && sent > put * messages / puts)
-      put += one.put(to_two, 1, 777, source, 1) == Outcome::done;
+    if (put < puts && sent > put * messages / puts) put += one.put(to_two, 1, 777, source, 1) == Outcome::done;
     one.poll();
     two.poll();
     medium.pass(tick);
@@ -57,8 +54,7 @@ void exchange(const std::string& name, const Impairment& impairment, bool flow_c
       ++ends;
       continue;
     }
-    expect(number_in(message.payload) == expected,
-           name + ": message " + std::to_string(expected) + " in order");
+    expect(number_in(message.payload) == expected, name + ": message " + std::to_string(expected) + " in order");
     const std::size_t length = expected % 7 == 0 ? long_message.size() : sizeof expected;
     expect(message.payload.size() == length, name + ": the length of message " + std::to_string(expected));
     expect(std::equal(message.payload.begin() + sizeof expected, message.payload.end(),
@@ -67,10 +63,8 @@ void exchange(const std::string& name, const Impairment& impairment, bool flow_c
     ++expected;
   }
   expect(expected == messages, name + ": every message arrived once, not " + std::to_string(expected));
-  expect(ends == puts && one.outcomes == std::vector<Outcome>(puts, Outcome::done),
-         name + ": every put ended");
-  expect(std::equal(source.begin(), source.end(), two.memory.begin() + 777),
-         name + ": the bytes of the puts");
+  expect(ends == puts && one.outcomes == std::vector<Outcome>(puts, Outcome::done), name + ": every put ended");
+  expect(std::equal(source.begin(), source.end(), two.memory.begin() + 777), name + ": the bytes of the puts");
   unsigned answers = 0;
   for (const auto& message : one.received)
     if (message.handler == 0) expect(number_in(message.payload) == answers++, name + ": answers in order");
@@ -136,8 +130,7 @@ Use puts_over(const Impairment& impairment, unsigned senders, bool flow_control)
     repeated += static_cast<double>(each->statistics().retransmissions);
   }
   const double frames = senders * static_cast<double>(source.size()) / 1460;
-  return {frames * std::chrono::duration<double>(impairment.per_frame) / (medium.now() - begin),
-          repeated / sent};
+  return {frames * std::chrono::duration<double>(impairment.per_frame) / (medium.now() - begin), repeated / sent};
 }
 
 void congestion() {
@@ -161,10 +154,8 @@ void together() {
     const Peer peer = one.add(two.address);
     two.memory.resize(source.size());
     one.put(peer, 1, 0, source, 1);
-    for (int step = 0; step < 2'000'000 && one.outcomes.empty(); ++step)
-      one.poll(), two.poll(), medium.pass(tick);
-    expect(one.outcomes == std::vector<Outcome>{Outcome::done} && two.memory == source,
-           "a put arrives whole");
+    for (int step = 0; step < 2'000'000 && one.outcomes.empty(); ++step) one.poll(), two.poll(), medium.pass(tick);
+    expect(one.outcomes == std::vector<Outcome>{Outcome::done} && two.memory == source, "a put arrives whole");
     const auto frames = source.size() / 1432;
     if (loss < 0.5)
       expect(medium.together() > frames * 9 / 10, "its frames may travel together");
@@ -175,12 +166,11 @@ void together() {
   // Not with a peer that does not say that it understands them.
   Medium medium({.together = true}, 14);
   Station one(medium, 1, test_options(true)), two(medium, 2, test_options(true));
-  two.channel = std::make_unique<WireChannel>(
-      std::make_unique<ImpairedWire>(medium, two.address.ethernet, false), test_options(true), two.address);
+  two.channel = std::make_unique<WireChannel>(std::make_unique<ImpairedWire>(medium, two.address.ethernet, false),
+                                              test_options(true), two.address);
   two.memory.resize(source.size());
   one.put(one.add(two.address), 1, 0, source, 1);
-  for (int step = 0; step < 2'000'000 && one.outcomes.empty(); ++step)
-    one.poll(), two.poll(), medium.pass(tick);
+  for (int step = 0; step < 2'000'000 && one.outcomes.empty(); ++step) one.poll(), two.poll(), medium.pass(tick);
   expect(two.memory == source && medium.together() == 0, "with a peer that cannot, frames travel alone");
 }
 
@@ -267,8 +257,7 @@ void farewell() {
   const Peer peer = one.add(two.address);
   for (unsigned number = 0; number < 10; ++number) one.send(peer, 0, bytes_of(number));
   one.channel->farewell(medium.now());
-  for (int step = 0; step < 100'000 && !one.channel->idle(); ++step)
-    one.poll(), two.poll(), medium.pass(tick);
+  for (int step = 0; step < 100'000 && !one.channel->idle(); ++step) one.poll(), two.poll(), medium.pass(tick);
   expect(two.received.size() == 10 && two.dead.size() == 1, "a farewell comes after all messages");
   expect(one.channel->idle(), "a farewell is acknowledged");
 
@@ -279,8 +268,7 @@ void farewell() {
       std::make_unique<WireChannel>(medium.plug_in(next.address.ethernet), test_options(true), next.address);
   const Peer again = next.add(two.address);
   next.send(again, 5, {});
-  for (int step = 0; step < 100'000 && !next.channel->idle(); ++step)
-    next.poll(), two.poll(), medium.pass(tick);
+  for (int step = 0; step < 100'000 && !next.channel->idle(); ++step) next.poll(), two.poll(), medium.pass(tick);
   expect(two.received.size() == 11 && two.received.back().source == 1, "a successor is another peer");
 }
 
@@ -334,9 +322,8 @@ int main() {
       exchange("duplication" + which, {.duplication = 0.2}, flow_control, seed);
       exchange("reordering" + which, {.reordering = 0.2}, flow_control, seed);
       exchange("damage" + which, {.corruption = 0.05}, flow_control, seed);
-      exchange("all together" + which,
-               {.loss = 0.05, .duplication = 0.05, .reordering = 0.1, .corruption = 0.05}, flow_control,
-               seed);
+      exchange("all together" + which, {.loss = 0.05, .duplication = 0.05, .reordering = 0.1, .corruption = 0.05},
+               flow_control, seed);
     }
   }
   credits();

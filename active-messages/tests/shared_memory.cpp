@@ -48,9 +48,7 @@ struct Side final : Sink {
     admitted = true;
     return 0;
   }
-  void completed(Completion completion, void* context, Outcome outcome) override {
-    completion(context, outcome);
-  }
+  void completed(Completion completion, void* context, Outcome outcome) override { completion(context, outcome); }
   void died(Peer, bool, std::string reason) override {
     dead = true;
     how = std::move(reason);
@@ -105,13 +103,9 @@ Address exchanged(int socket, const Address& own) {
   return other;
 }
 
-void connect(Side& side, int socket) {
-  side.add(exchanged(socket, side.self));
-}
+void connect(Side& side, int socket) { side.add(exchanged(socket, side.self)); }
 
-void say(int socket) {
-  EXPECT(write(socket, "x", 1) == 1);
-}
+void say(int socket) { EXPECT(write(socket, "x", 1) == 1); }
 void hear(int socket) {
   char byte;
   EXPECT(read(socket, &byte, 1) == 1);

@@ -26,9 +26,7 @@ Registration::Registration(const Algorithm& algorithm) {
   all.insert(place, algorithm);
 }
 
-std::span<const Algorithm> algorithms() {
-  return registered();
-}
+std::span<const Algorithm> algorithms() { return registered(); }
 
 const Algorithm* find_algorithm(Operation operation, const std::string& name) {
   for (const Algorithm& algorithm : registered())

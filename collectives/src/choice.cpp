@@ -35,9 +35,9 @@ std::vector<std::int64_t> sizes(const Problem& problem) {
 // Of those as fast as the fastest, within the accuracy of an estimate: the fewest messages, then the first
 // shape.
 std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>& tried) {
-  const auto fastest = std::min_element(
-      tried.begin(), tried.end(),
-      [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; });
+  const auto fastest =
+      std::min_element(tried.begin(), tried.end(),
+                       [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; });
   auto best = fastest;
   for (auto each = tried.begin(); each != tried.end(); ++each) {
     if (each->seconds > as_fast * fastest->seconds) continue;
@@ -86,7 +86,7 @@ Candidate best_of(const Problem& problem, const Algorithm& algorithm, std::int64
 
 std::vector<Candidate> candidates(const Problem& problem, Library library, std::int64_t segment_bytes) {
   Candidate own;
-  own.seconds = walk(problem, library_schedule(problem, library)).seconds;
+  own.seconds = simulate(problem, library_schedule(problem, library)).seconds;
   std::vector<Candidate> all = {own};
   for (const Algorithm& algorithm : algorithms())
     if (algorithm.operation == problem.operation && possible(problem, algorithm))
@@ -95,9 +95,7 @@ std::vector<Candidate> candidates(const Problem& problem, Library library, std::
 }
 
 const Candidate& chosen(const std::vector<Candidate>& all) {
-  const auto faster = [](const Candidate& one, const Candidate& other) {
-    return one.seconds < other.seconds;
-  };
+  const auto faster = [](const Candidate& one, const Candidate& other) { return one.seconds < other.seconds; };
   const auto best = std::min_element(all.begin(), all.end(), faster);
   const double own = all.front().seconds;
   return best->seconds < worthwhile * own && own - best->seconds > least_gain_s ? *best : all.front();

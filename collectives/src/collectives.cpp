@@ -23,13 +23,9 @@ Bytes bytes(std::int64_t count) {
   return std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(count > 0 ? count : 1));
 }
 
-bool usable(int count, MPI_Datatype type) {
-  return count >= 0 && type != MPI_DATATYPE_NULL;
-}
+bool usable(int count, MPI_Datatype type) { return count >= 0 && type != MPI_DATATYPE_NULL; }
 
-bool is_rank(int root, const Communicator& here) {
-  return root >= 0 && root < here.size();
-}
+bool is_rank(int root, const Communicator& here) { return root >= 0 && root < here.size(); }
 
 // The element with this number.
 const void* element(const void* begin, MPI_Datatype type, std::int64_t number) {
@@ -42,9 +38,7 @@ void* element(void* begin, MPI_Datatype type, std::int64_t number) {
 }
 
 // Blocks in this order lie as in the program's own buffers.
-bool in_order_of_ranks(const std::vector<int>& order) {
-  return std::is_sorted(order.begin(), order.end());
-}
+bool in_order_of_ranks(const std::vector<int>& order) { return std::is_sorted(order.begin(), order.end()); }
 
 // Our algorithms change the order of operands.
 bool reorderable(MPI_Op op) {
@@ -70,8 +64,7 @@ int pack_block(const void* from, const Block& block, std::int64_t index, char* t
 }
 
 int unpack_block(const char* from, const Block& block, std::int64_t index, void* to, MPI_Comm comm) {
-  return unpack(from, block.size(), element(to, block.type, index * block.count), block.count, block.type,
-                comm);
+  return unpack(from, block.size(), element(to, block.type, index * block.count), block.count, block.type, comm);
 }
 
 Memory reduction_memory(MPI_Datatype type, MPI_Op op) {
@@ -107,8 +100,7 @@ int broadcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm com
   return code == MPI_SUCCESS ? code : here->fail(comm, code);
 }
 
-int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root,
-           MPI_Comm comm) {
+int reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   const auto pass = [&] { return PMPI_Reduce(send, receive, count, type, op, root, comm); };
   if (!usable(count, type) || count == 0 || !reorderable(op)) return pass();
   const std::int64_t size = packed_bytes(type);
@@ -233,8 +225,7 @@ int allgather(const void* send, int send_count, MPI_Datatype send_type, void* re
   Communicator* const here = Communicator::of(comm);
   const bool in_place = send == MPI_IN_PLACE;
   const Block taken{receive_count, receive_type};
-  if (!here || !usable(taken.count, taken.type) || (!in_place && !usable(send_count, send_type)))
-    return pass();
+  if (!here || !usable(taken.count, taken.type) || (!in_place && !usable(send_count, send_type))) return pass();
   if (!movable(taken, here->size())) return pass();
   const std::int64_t size = taken.size();
   const Decision* const decision = here->decide(Operation::allgather, 0, size, 1);

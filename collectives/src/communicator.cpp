@@ -213,8 +213,7 @@ Candidate Communicator::choose(const Problem& problem) const {
   }
 }
 
-void Communicator::log(const Problem& problem, const Candidate& taken,
-                       const std::vector<Candidate>& all) const {
+void Communicator::log(const Problem& problem, const Candidate& taken, const std::vector<Candidate>& all) const {
   const auto forced = state().settings.forced.find(problem.operation);
   const bool another = forced != state().settings.forced.end() && library_named(forced->second);
   const auto name = [&](const Candidate& each) -> std::string {
@@ -231,8 +230,7 @@ void Communicator::log(const Problem& problem, const Candidate& taken,
   line.member("algorithm", name(taken));
   line.member("shape", taken.algorithm && taken.algorithm->shapes.size() > 1 ? name_of(taken.shape) : "");
   line.member("segment", segmented ? taken.segment_units * problem.unit_bytes : 0);
-  line.key("estimated_s");
-  line.object();
+  line.object("estimated_s");
   for (const Candidate& each : all) line.member(name(each), each.seconds);
   line.end();
   line.end();

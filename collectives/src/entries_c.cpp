@@ -50,15 +50,15 @@ SCOPE_ENTRY MPI_Barrier(MPI_Comm comm) {
   return scope::barrier(comm);
 }
 
-SCOPE_ENTRY MPI_Gather(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                       int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+SCOPE_ENTRY MPI_Gather(const void* send, int send_count, MPI_Datatype send_type, void* receive, int receive_count,
+                       MPI_Datatype receive_type, int root, MPI_Comm comm) {
   if (!collectives_active) [[likely]]
     return PMPI_Gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
   return scope::gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
 }
 
-SCOPE_ENTRY MPI_Scatter(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                        int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+SCOPE_ENTRY MPI_Scatter(const void* send, int send_count, MPI_Datatype send_type, void* receive, int receive_count,
+                        MPI_Datatype receive_type, int root, MPI_Comm comm) {
   if (!collectives_active) [[likely]]
     return PMPI_Scatter(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
   return scope::scatter(send, send_count, send_type, receive, receive_count, receive_type, root, comm);

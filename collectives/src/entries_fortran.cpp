@@ -12,16 +12,15 @@
 #include "collectives.hpp"
 #include "communicator.hpp"
 
-#define SCOPE_SENTINEL(lower, upper)                                                                  \
-  extern "C" {                                                                                        \
-  extern char lower __attribute__((weak));                                                            \
-  extern char lower##_ __attribute__((weak));                                                         \
-  extern char lower##__ __attribute__((weak));                                                        \
-  extern char upper __attribute__((weak));                                                            \
-  }                                                                                                   \
-  static bool is_##lower(const void* address) {                                                       \
-    return address &&                                                                                 \
-           (address == &lower || address == &lower##_ || address == &lower##__ || address == &upper); \
+#define SCOPE_SENTINEL(lower, upper)                                                                             \
+  extern "C" {                                                                                                   \
+  extern char lower __attribute__((weak));                                                                       \
+  extern char lower##_ __attribute__((weak));                                                                    \
+  extern char lower##__ __attribute__((weak));                                                                   \
+  extern char upper __attribute__((weak));                                                                       \
+  }                                                                                                              \
+  static bool is_##lower(const void* address) {                                                                  \
+    return address && (address == &lower || address == &lower##_ || address == &lower##__ || address == &upper); \
   }
 
 SCOPE_SENTINEL(mpi_fortran_bottom, MPI_FORTRAN_BOTTOM)
@@ -34,15 +33,9 @@ void* buffer(void* address) {
   return is_mpi_fortran_bottom(address) ? MPI_BOTTOM : address;
 }
 
-MPI_Datatype type(const MPI_Fint* handle) {
-  return PMPI_Type_f2c(*handle);
-}
-MPI_Op operation(const MPI_Fint* handle) {
-  return PMPI_Op_f2c(*handle);
-}
-MPI_Comm communicator(const MPI_Fint* handle) {
-  return PMPI_Comm_f2c(*handle);
-}
+MPI_Datatype type(const MPI_Fint* handle) { return PMPI_Type_f2c(*handle); }
+MPI_Op operation(const MPI_Fint* handle) { return PMPI_Op_f2c(*handle); }
+MPI_Comm communicator(const MPI_Fint* handle) { return PMPI_Comm_f2c(*handle); }
 
 // Without several hosts, the library's own, as in C.
 #define SCOPE_CALL(ours, theirs, ...)                                                          \
@@ -85,15 +78,12 @@ void allreduce(void* send, void* receive, MPI_Fint* count, MPI_Fint* datatype, M
              communicator(comm));
 }
 
-void barrier(MPI_Fint* comm, MPI_Fint* error) {
-  SCOPE_CALL(barrier, PMPI_Barrier, communicator(comm));
-}
+void barrier(MPI_Fint* comm, MPI_Fint* error) { SCOPE_CALL(barrier, PMPI_Barrier, communicator(comm)); }
 
 #define SCOPE_TWO_SIDES                                                                          \
   void *send, MPI_Fint *send_count, MPI_Fint *send_type, void *receive, MPI_Fint *receive_count, \
       MPI_Fint *receive_type
-#define SCOPE_BOTH \
-  buffer(send), *send_count, type(send_type), buffer(receive), *receive_count, type(receive_type)
+#define SCOPE_BOTH buffer(send), *send_count, type(send_type), buffer(receive), *receive_count, type(receive_type)
 
 void gather(SCOPE_TWO_SIDES, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* error) {
   SCOPE_CALL(gather, PMPI_Gather, SCOPE_BOTH, *root, communicator(comm));
@@ -114,23 +104,13 @@ void alltoall(SCOPE_TWO_SIDES, MPI_Fint* comm, MPI_Fint* error) {
 }  // namespace
 
 // One function under all the names of Fortran compilers, and under Open MPI's own.
-#define SCOPE_FORTRAN(name, lower, upper, parameters, arguments)            \
-  extern "C" {                                                              \
-  __attribute__((visibility("default"))) void mpi_##lower parameters {      \
-    name arguments;                                                         \
-  }                                                                         \
-  __attribute__((visibility("default"))) void mpi_##lower##_ parameters {   \
-    name arguments;                                                         \
-  }                                                                         \
-  __attribute__((visibility("default"))) void mpi_##lower##__ parameters {  \
-    name arguments;                                                         \
-  }                                                                         \
-  __attribute__((visibility("default"))) void MPI_##upper parameters {      \
-    name arguments;                                                         \
-  }                                                                         \
-  __attribute__((visibility("default"))) void ompi_##lower##_f parameters { \
-    name arguments;                                                         \
-  }                                                                         \
+#define SCOPE_FORTRAN(name, lower, upper, parameters, arguments)                              \
+  extern "C" {                                                                                \
+  __attribute__((visibility("default"))) void mpi_##lower parameters { name arguments; }      \
+  __attribute__((visibility("default"))) void mpi_##lower##_ parameters { name arguments; }   \
+  __attribute__((visibility("default"))) void mpi_##lower##__ parameters { name arguments; }  \
+  __attribute__((visibility("default"))) void MPI_##upper parameters { name arguments; }      \
+  __attribute__((visibility("default"))) void ompi_##lower##_f parameters { name arguments; } \
   }
 
 #define F MPI_Fint*
@@ -140,11 +120,9 @@ SCOPE_FORTRAN(init_thread, init_thread, INIT_THREAD, (F required, F provided, F 
 SCOPE_FORTRAN(finalize, finalize, FINALIZE, (F error), (error))
 SCOPE_FORTRAN(bcast, bcast, BCAST, (void* data, F count, F type, F root, F comm, F error),
               (data, count, type, root, comm, error))
-SCOPE_FORTRAN(reduce, reduce, REDUCE,
-              (void* send, void* receive, F count, F type, F op, F root, F comm, F error),
+SCOPE_FORTRAN(reduce, reduce, REDUCE, (void* send, void* receive, F count, F type, F op, F root, F comm, F error),
               (send, receive, count, type, op, root, comm, error))
-SCOPE_FORTRAN(allreduce, allreduce, ALLREDUCE,
-              (void* send, void* receive, F count, F type, F op, F comm, F error),
+SCOPE_FORTRAN(allreduce, allreduce, ALLREDUCE, (void* send, void* receive, F count, F type, F op, F comm, F error),
               (send, receive, count, type, op, comm, error))
 SCOPE_FORTRAN(barrier, barrier, BARRIER, (F comm, F error), (comm, error))
 SCOPE_FORTRAN(gather, gather, GATHER,

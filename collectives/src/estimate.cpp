@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 
 #include "choice.hpp"
 #include "estimator.hpp"
@@ -17,9 +18,7 @@ namespace scope {
 
 namespace {
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using UsageError = std::invalid_argument;
 
 constexpr const char* usage_text =
     "usage: scope-estimate TOPOLOGY OPERATION BYTES --hosts a,a,b,... [--root R] [--segment BYTES] "
@@ -41,16 +40,6 @@ std::int64_t number(const std::string& name, const std::string& text, std::int64
   if (error != std::errc() || end != text.data() + text.size() || value < least)
     throw UsageError(name + " " + text + ": an integer of at least " + std::to_string(least) + " is allowed");
   return value;
-}
-
-Operation operation_named(const std::string& name) {
-  std::string allowed;
-  for (int i = 0; i < operation_count; ++i) {
-    const char* each = name_of(static_cast<Operation>(i));
-    if (name == each) return static_cast<Operation>(i);
-    allowed += (i ? ", " : "") + std::string(each);
-  }
-  throw UsageError("OPERATION " + name + ": allowed: " + allowed);
 }
 
 Asked read(int count, char** words) {
@@ -81,7 +70,7 @@ Asked read(int count, char** words) {
   }
   if (places.size() != 3 || asked.hosts.empty()) throw UsageError(usage_text);
   asked.topology = places[0];
-  asked.operation = operation_named(places[1]);
+  asked.operation = operation_named("OPERATION " + places[1], places[1]);
   asked.bytes = number("BYTES", places[2], 0);
   if (asked.root >= static_cast<int>(asked.hosts.size()))
     throw UsageError("--root " + std::to_string(asked.root) + ": below the number of hosts is allowed");
@@ -107,8 +96,7 @@ void print(const Line& line) {
   json.member("seconds", line.seconds);
   json.member("segment_bytes", line.segment_bytes);
   json.member("chosen", line.chosen);
-  json.key("bytes_over");
-  json.object();
+  json.object("bytes_over");
   for (const auto& [trunk, bytes] : line.bytes_over) json.member(trunk, bytes);
   json.end();
   json.end();
@@ -117,13 +105,12 @@ void print(const Line& line) {
 
 // The bytes over each trunk: the uplinks of groups, not the ports of hosts.
 BytesOver bytes_over(const Problem& problem, const Schedule& schedule) {
-  const Estimate walked = walk(problem, schedule);
+  const Estimate simulated = simulate(problem, schedule);
   BytesOver members;
   for (const Cut& cut : problem.network->cuts())
-    for (const auto& [which, direction] :
-         {std::pair{cut.in, " in"}, {cut.out, " out"}, {cut.medium, " medium"}})
-      if (!cut.parts.empty() && which >= 0 && walked.carried[which] != 0)
-        members.emplace_back(cut.name + direction, walked.carried[which]);
+    for (const auto& [which, direction] : {std::pair{cut.in, " in"}, {cut.out, " out"}, {cut.medium, " medium"}})
+      if (!cut.parts.empty() && which >= 0 && simulated.carried[which] != 0)
+        members.emplace_back(cut.name + direction, simulated.carried[which]);
   return members;
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <queue>
-#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -24,12 +23,8 @@ constexpr double combine_bytes_per_s = 4e9;
 constexpr double copy_bytes_per_s = 8e9;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double overhead_s(const Route& route) {
-  return std::min(overhead_share * route.latency_s, overhead_most_s);
-}
-double flight_s(const Route& route) {
-  return route.latency_s - 2 * overhead_s(route);
-}
+double overhead_s(const Route& route) { return std::min(overhead_share * route.latency_s, overhead_most_s); }
+double flight_s(const Route& route) { return route.latency_s - 2 * overhead_s(route); }
 
 struct Message {
   int from = 0;
@@ -60,7 +55,7 @@ struct Posted {
   bool done;
 };
 
-struct Walker {
+struct RankState {
   Program program;
   std::size_t next = 0;
   double now = 0;
@@ -69,27 +64,27 @@ struct Walker {
   bool finished = false;
 };
 
-enum class What { resume, request, answer, ready, arrive };
+enum class EventKind { resume, request, answer, ready, arrive };
 
 struct Event {
   double at;
   std::uint64_t order;  // breaks ties in order of creation
-  What what;
+  EventKind kind;
   int which;
   bool operator>(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
 };
 
-class Walk {
+class Simulation {
  public:
-  Walk(const Problem& problem, const Schedule& schedule)
-      : network_(*problem.network), unit_bytes_(problem.unit_bytes), walkers_(problem.ranks()) {
+  Simulation(const Problem& problem, const Schedule& schedule)
+      : network_(*problem.network), unit_bytes_(problem.unit_bytes), ranks_(problem.ranks()) {
     result_.carried.assign(network_.resources().size(), 0);
     stamp_.assign(network_.resources().size(), 0);
     residual_.resize(network_.resources().size());
     users_.resize(network_.resources().size());
     for (int rank = 0; rank < problem.ranks(); ++rank) {
-      walkers_[rank].program = schedule.program(rank);
-      push(0, What::resume, rank);
+      ranks_[rank].program = schedule.program(rank);
+      push(0, EventKind::resume, rank);
     }
   }
 
@@ -108,11 +103,11 @@ class Walk {
         handle(event);
       }
     }
-    for (std::size_t rank = 0; rank < walkers_.size(); ++rank) {
-      if (!walkers_[rank].finished)
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (!ranks_[rank].finished)
         throw std::logic_error("rank " + std::to_string(rank) + " never ends: its step " +
-                               std::to_string(walkers_[rank].next) + " waits for ever");
-      result_.seconds = std::max(result_.seconds, walkers_[rank].now);
+                               std::to_string(ranks_[rank].next) + " waits for ever");
+      result_.seconds = std::max(result_.seconds, ranks_[rank].now);
     }
     for (const Message& message : messages_)
       if (message.bytes != message.expected)
@@ -123,10 +118,10 @@ class Walk {
   }
 
  private:
-  void push(double at, What what, int which) { events_.push({at, made_++, what, which}); }
+  void push(double at, EventKind kind, int which) { events_.push({at, made_++, kind, which}); }
 
   Connection& connection(int from, int to) {
-    return connections_[static_cast<std::int64_t>(from) * static_cast<std::int64_t>(walkers_.size()) + to];
+    return connections_[static_cast<std::int64_t>(from) * static_cast<std::int64_t>(ranks_.size()) + to];
   }
 
   // The message at this position on the connection, whichever side comes first.
@@ -145,19 +140,19 @@ class Walk {
   int post_send(int rank, const Step& step) {
     Connection& pair = connection(rank, step.peer);
     const int id = message_at(pair, pair.sent++, rank, step.peer);
-    Walker& walker = walkers_[rank];
+    RankState& state = ranks_[rank];
     const Route& route = network_.route(rank, step.peer);
-    walker.now += overhead_s(route);
+    state.now += overhead_s(route);
     Message& message = messages_[id];
     message.bytes = step.count * unit_bytes_;
-    push(walker.now, What::ready, id);
+    push(state.now, EventKind::ready, id);
     return id;
   }
 
   int post_receive(int rank, const Step& step) {
     Connection& pair = connection(step.peer, rank);
     const int id = message_at(pair, pair.received++, step.peer, rank);
-    messages_[id].posted = walkers_[rank].now;
+    messages_[id].posted = ranks_[rank].now;
     messages_[id].expected = step.count * unit_bytes_;
     clear_to_send(id);
     return id;
@@ -168,7 +163,7 @@ class Walk {
   void clear_to_send(int id) {
     const Message& message = messages_[id];
     if (message.posted < infinity && message.asked < infinity)
-      push(std::max(message.asked, message.posted), What::answer, id);
+      push(std::max(message.asked, message.posted), EventKind::answer, id);
   }
 
   // The clearance takes the connection of the opposite direction, behind all data that were given to it before.
@@ -181,26 +176,26 @@ class Walk {
   }
 
   void cleared(int id, double at) {
-    push(at + network_.route(messages_[id].to, messages_[id].from).latency_s, What::ready, id);
+    push(at + network_.route(messages_[id].to, messages_[id].from).latency_s, EventKind::ready, id);
   }
 
   void handle(const Event& event) {
-    if (event.what == What::resume) {
-      walkers_[event.which].now = std::max(walkers_[event.which].now, event.at);
+    if (event.kind == EventKind::resume) {
+      ranks_[event.which].now = std::max(ranks_[event.which].now, event.at);
       go_on(event.which);
       return;
     }
-    if (event.what == What::answer) {
+    if (event.kind == EventKind::answer) {
       answer(event.which, event.at);
       return;
     }
     Message& message = messages_[event.which];
-    if (event.what == What::request) {
+    if (event.kind == EventKind::request) {
       message.asked = event.at;
       clear_to_send(event.which);
       return;
     }
-    if (event.what == What::ready) {
+    if (event.kind == EventKind::ready) {
       Connection& pair = connection(message.from, message.to);
       pair.queue.push_back(event.which);
       if (pair.head + 1 == pair.queue.size()) start_flow(event.which, event.at);
@@ -211,17 +206,17 @@ class Walk {
   }
 
   void wake(int rank, double at, int waiting) {
-    if (waiting == rank) push(std::max(at, walkers_[rank].now), What::resume, rank);
+    if (waiting == rank) push(std::max(at, ranks_[rank].now), EventKind::resume, rank);
   }
 
   // Blocks the rank until the message has left or arrived; false where no wait is needed.
   bool blocks(int rank, int id, bool incoming) {
     const Message& message = messages_[id];
     const double done = incoming ? message.arrived : message.left;
-    Walker& walker = walkers_[rank];
+    RankState& state = ranks_[rank];
     if (done < infinity) {
-      walker.now = std::max(walker.now, done);
-      if (incoming) walker.now += overhead_s(network_.route(message.from, message.to));
+      state.now = std::max(state.now, done);
+      if (incoming) state.now += overhead_s(network_.route(message.from, message.to));
       return false;
     }
     (incoming ? wakes_[id].receiver : wakes_[id].sender) = rank;
@@ -229,48 +224,39 @@ class Walk {
   }
 
   void go_on(int rank) {
-    Walker& walker = walkers_[rank];
-    const std::vector<Step>& steps = walker.program.steps();
-    for (; walker.next < steps.size(); ++walker.next) {
-      const Step& step = steps[walker.next];
+    RankState& state = ranks_[rank];
+    const std::vector<Step>& steps = state.program.steps();
+    for (; state.next < steps.size(); ++state.next) {
+      const Step& step = steps[state.next];
       switch (step.action) {
         case Action::send:
         case Action::receive: {
           const bool incoming = step.action == Action::receive;
-          if (current_[rank] < 0)
-            current_[rank] = incoming ? post_receive(rank, step) : post_send(rank, step);
+          if (current_[rank] < 0) current_[rank] = incoming ? post_receive(rank, step) : post_send(rank, step);
           if (blocks(rank, current_[rank], incoming)) return;
           current_[rank] = -1;
           break;
         }
-        case Action::start_send:
-          walker.posted.push_back({post_send(rank, step), false, false});
-          break;
-        case Action::start_receive:
-          walker.posted.push_back({post_receive(rank, step), true, false});
-          break;
+        case Action::start_send: state.posted.push_back({post_send(rank, step), false, false}); break;
+        case Action::start_receive: state.posted.push_back({post_receive(rank, step), true, false}); break;
         case Action::wait: {
-          Posted& posted = walker.posted[step.to];
+          Posted& posted = state.posted[step.to];
           if (!posted.done && blocks(rank, posted.message, posted.incoming)) return;
           posted.done = true;
           break;
         }
         case Action::wait_all:
-          for (; walker.waited < walker.posted.size(); ++walker.waited) {
-            Posted& posted = walker.posted[walker.waited];
+          for (; state.waited < state.posted.size(); ++state.waited) {
+            Posted& posted = state.posted[state.waited];
             if (!posted.done && blocks(rank, posted.message, posted.incoming)) return;
             posted.done = true;
           }
           break;
-        case Action::copy:
-          walker.now += step.count * unit_bytes_ / copy_bytes_per_s;
-          break;
-        case Action::combine:
-          walker.now += step.count * unit_bytes_ / combine_bytes_per_s;
-          break;
+        case Action::copy: state.now += step.count * unit_bytes_ / copy_bytes_per_s; break;
+        case Action::combine: state.now += step.count * unit_bytes_ / combine_bytes_per_s; break;
       }
     }
-    walker.finished = true;
+    state.finished = true;
   }
 
   void start_flow(int id, double at) {
@@ -295,10 +281,10 @@ class Walk {
     const double flight = flight_s(network_.route(message.from, message.to));
     if (message.given == message.bytes) {
       message.left = at;
-      push(at + flight, What::arrive, id);
+      push(at + flight, EventKind::arrive, id);
       wake(message.from, at, wakes_[id].sender);
     } else {
-      push(at + flight, What::request, id);
+      push(at + flight, EventKind::request, id);
     }
     for (const int waiting : std::exchange(message.answers, {})) cleared(waiting, at);
     if (++pair.head < pair.queue.size()) start_flow(pair.queue[pair.head], at);
@@ -387,8 +373,8 @@ class Walk {
 
   const Network& network_;
   std::int64_t unit_bytes_;
-  std::vector<Walker> walkers_;
-  std::vector<int> current_ = std::vector<int>(walkers_.size(), -1);  // message of a blocking step
+  std::vector<RankState> ranks_;
+  std::vector<int> current_ = std::vector<int>(ranks_.size(), -1);  // message of a blocking step
   std::vector<Message> messages_;
   std::vector<Wakes> wakes_;
   std::unordered_map<std::int64_t, Connection> connections_;
@@ -409,20 +395,18 @@ class Walk {
 
 }  // namespace
 
-Estimate walk(const Problem& problem, const Schedule& schedule) {
-  return Walk(problem, schedule).run();
-}
+Estimate simulate(const Problem& problem, const Schedule& schedule) { return Simulation(problem, schedule).run(); }
 
 double estimate(const Problem& problem, const Algorithm& algorithm) {
   const std::int64_t pieces =
       algorithm.segmented ? (problem.units + problem.segment_units - 1) / problem.segment_units : 1;
   // Enough to fill the pipeline: as many as ranks in a chain, and some to measure the steady state.
   const std::int64_t enough = problem.ranks() + 24;
-  if (pieces <= enough + 8) return walk(problem, algorithm.make(problem)).seconds;
+  if (pieces <= enough + 8) return simulate(problem, algorithm.make(problem)).seconds;
   Problem shorter = problem;
   const auto seconds = [&](std::int64_t count) {
     shorter.units = count * problem.segment_units;
-    return walk(shorter, algorithm.make(shorter)).seconds;
+    return simulate(shorter, algorithm.make(shorter)).seconds;
   };
   const double some = seconds(enough - 12);
   const double more = seconds(enough);
@@ -446,22 +430,14 @@ Crossing crossing(const Problem& problem, const std::vector<int>& inside) {
   if (here == 0 || away == 0) return {};
   const bool root = std::find(inside.begin(), inside.end(), problem.root) != inside.end();
   switch (problem.operation) {
-    case Operation::broadcast:
-      return root ? Crossing{0, message} : Crossing{message, 0};
-    case Operation::reduce:
-      return root ? Crossing{message, 0} : Crossing{0, message};
-    case Operation::allreduce:
-      return {message, message};
-    case Operation::barrier:
-      return {};
-    case Operation::gather:
-      return root ? Crossing{away * message, 0} : Crossing{0, here * message};
-    case Operation::scatter:
-      return root ? Crossing{0, away * message} : Crossing{here * message, 0};
-    case Operation::allgather:
-      return {away * message, here * message};
-    case Operation::alltoall:
-      return {here * away * message, here * away * message};
+    case Operation::broadcast: return root ? Crossing{0, message} : Crossing{message, 0};
+    case Operation::reduce: return root ? Crossing{message, 0} : Crossing{0, message};
+    case Operation::allreduce: return {message, message};
+    case Operation::barrier: return {};
+    case Operation::gather: return root ? Crossing{away * message, 0} : Crossing{0, here * message};
+    case Operation::scatter: return root ? Crossing{0, away * message} : Crossing{here * message, 0};
+    case Operation::allgather: return {away * message, here * message};
+    case Operation::alltoall: return {here * away * message, here * away * message};
   }
   return {};
 }

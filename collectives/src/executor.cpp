@@ -23,18 +23,10 @@ struct Requests {
 char* Memory::at(Space space, std::int64_t index) const {
   void* begin = nullptr;
   switch (space) {
-    case Space::input:
-      begin = const_cast<void*>(input);
-      break;
-    case Space::work:
-      begin = work;
-      break;
-    case Space::incoming:
-      begin = incoming;
-      break;
-    case Space::result:
-      begin = result;
-      break;
+    case Space::input: begin = const_cast<void*>(input); break;
+    case Space::work: begin = work; break;
+    case Space::incoming: begin = incoming; break;
+    case Space::result: begin = result; break;
   }
   return static_cast<char*>(begin) + index * extent;
 }

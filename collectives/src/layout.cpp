@@ -48,8 +48,7 @@ int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_
   return PMPI_Pack(from, static_cast<int>(count), type, to, static_cast<int>(bytes), &position, comm);
 }
 
-int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, MPI_Datatype type,
-           MPI_Comm comm) {
+int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
   if (bytes == 0) return MPI_SUCCESS;
   if (is_contiguous(type)) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
@@ -69,8 +68,8 @@ Elements::Elements(MPI_Datatype type, std::int64_t count) {
   const std::int64_t reach = count > 0 ? (count - 1) * extent : 0;
   const std::int64_t first = std::min<std::int64_t>(0, reach) + true_lower;
   const std::int64_t last = std::max<std::int64_t>(0, reach) + true_lower + true_extent;
-  memory_ = std::make_unique_for_overwrite<char[]>(
-      static_cast<std::size_t>(std::max<std::int64_t>(1, last - first)));
+  memory_ =
+      std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(std::max<std::int64_t>(1, last - first)));
   address_ = memory_.get() - first;
 }
 

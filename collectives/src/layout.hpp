@@ -15,8 +15,7 @@ std::int64_t packed_bytes(MPI_Datatype type);
 bool is_contiguous(MPI_Datatype type);
 
 int pack(const void* from, std::int64_t count, MPI_Datatype type, void* to, MPI_Comm comm);
-int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, MPI_Datatype type,
-           MPI_Comm comm);
+int unpack(const void* from, std::int64_t bytes, void* to, std::int64_t count, MPI_Datatype type, MPI_Comm comm);
 
 // Memory for elements of a type, addressed as MPI does: the first one's lower bound may lie anywhere.
 class Elements {

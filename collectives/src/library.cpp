@@ -15,17 +15,12 @@ const char* closest(const Problem& problem) {
   switch (problem.operation) {
     case Operation::reduce:
     case Operation::gather:
-    case Operation::scatter:
-      return "flat_binomial";
-    case Operation::allreduce:
-      return bytes < 2048 ? "flat_recursive_doubling" : "flat_halving_doubling";
-    case Operation::allgather:
-      return bytes * problem.ranks() < 81920 ? "flat_dissemination" : "flat_ring";
-    case Operation::alltoall:
-      return "flat_pairwise";
+    case Operation::scatter: return "flat_binomial";
+    case Operation::allreduce: return bytes < 2048 ? "flat_recursive_doubling" : "flat_halving_doubling";
+    case Operation::allgather: return bytes * problem.ranks() < 81920 ? "flat_dissemination" : "flat_ring";
+    case Operation::alltoall: return "flat_pairwise";
     case Operation::barrier:
-    case Operation::broadcast:
-      break;
+    case Operation::broadcast: break;
   }
   return "flat_dissemination";
 }

@@ -64,8 +64,7 @@ Network::Network(const Topology& topology, const std::vector<std::string>& hosts
         }
       port.out = resource(name + " out", rate);
       port.in = resource(name + " in", rate);
-      for (int at = leaf; at >= 0; at = topology.group_of(topology.groups[at].parent))
-        port.groups.push_back(at);
+      for (int at = leaf; at >= 0; at = topology.group_of(topology.groups[at].parent)) port.groups.push_back(at);
       ports_.push_back(std::move(port));
       names.push_back(name);
       ranks_on.emplace_back();

@@ -10,16 +10,22 @@ const char* name_of(Operation operation) {
   return names[static_cast<int>(operation)];
 }
 
+Operation operation_named(const std::string& where, const std::string& name) {
+  std::string allowed;
+  for (int i = 0; i < operation_count; ++i) {
+    const char* const each = name_of(static_cast<Operation>(i));
+    if (name == each) return static_cast<Operation>(i);
+    allowed += (i ? ", " : "") + std::string(each);
+  }
+  throw std::invalid_argument(where + ": allowed: " + allowed);
+}
+
 const char* name_of(Shape shape) {
   switch (shape) {
-    case Shape::chain:
-      return "chain";
-    case Shape::tail:
-      return "tail";
-    case Shape::binomial:
-      return "binomial";
-    case Shape::star:
-      return "star";
+    case Shape::chain: return "chain";
+    case Shape::tail: return "tail";
+    case Shape::binomial: return "binomial";
+    case Shape::star: return "star";
   }
   return "";
 }
@@ -51,9 +57,13 @@ std::int64_t Program::start_receive(int peer, Space space, std::int64_t begin, s
   return posted_++;
 }
 
-void Program::wait(std::int64_t posted) {
-  steps_.push_back({Action::wait, Space::work, -1, 0, 0, posted});
+void Program::exchange(int target, Space from, const Range& given, int source, Space into, const Range& taken) {
+  const std::int64_t sent = start_send(target, from, given.begin, given.count);
+  receive(source, into, taken.begin, taken.count);
+  wait(sent);
 }
+
+void Program::wait(std::int64_t posted) { steps_.push_back({Action::wait, Space::work, -1, 0, 0, posted}); }
 
 void Program::wait_all() {
   if (posted_ > 0) steps_.push_back({Action::wait_all, Space::work, -1, 0, 0, 0});

@@ -14,6 +14,8 @@ namespace scope {
 enum class Operation { broadcast, reduce, allreduce, barrier, gather, scatter, allgather, alltoall };
 inline constexpr int operation_count = 8;
 const char* name_of(Operation operation);
+// Throws std::invalid_argument, beginning with `where`, that lists the operations.
+Operation operation_named(const std::string& where, const std::string& name);
 
 // Memory of one rank, counted in units: bytes, or elements where the operation reduces them.
 enum class Space : std::uint8_t {
@@ -44,6 +46,12 @@ struct Step {
   Space into = Space::work;
 };
 
+// A part of a message or of a space, in units.
+struct Range {
+  std::int64_t begin;
+  std::int64_t count;
+};
+
 // One rank's part.
 class Program {
  public:
@@ -51,6 +59,8 @@ class Program {
   void receive(int peer, Space space, std::int64_t begin, std::int64_t count);
   std::int64_t start_send(int peer, Space space, std::int64_t begin, std::int64_t count);
   std::int64_t start_receive(int peer, Space space, std::int64_t begin, std::int64_t count);
+  // Sends one range while another one is received.
+  void exchange(int target, Space from, const Range& given, int source, Space into, const Range& taken);
   void wait(std::int64_t posted);
   void wait_all();
   void copy(Space into, std::int64_t to, Space space, std::int64_t begin, std::int64_t count);
@@ -98,10 +108,6 @@ struct Problem {
 };
 
 // The ranges of a message cut into segments.
-struct Range {
-  std::int64_t begin;
-  std::int64_t count;
-};
 std::vector<Range> segments(const Problem& problem);
 
 }  // namespace scope

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
-#include <stdexcept>
 
 #include "library.hpp"
 
@@ -23,15 +22,6 @@ std::vector<std::string> list_of(const std::string& text) {
   for (std::string item; std::getline(stream, item, ',');)
     if (!item.empty()) items.push_back(item);
   return items;
-}
-
-Operation operation_of(const std::string& item, const std::string& name) {
-  std::string allowed;
-  for (int i = 0; i < operation_count; ++i) {
-    if (name == name_of(static_cast<Operation>(i))) return static_cast<Operation>(i);
-    allowed += (i ? ", " : "") + std::string(name_of(static_cast<Operation>(i)));
-  }
-  throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": no such operation; allowed: " + allowed);
 }
 
 // An algorithm of Scope's, the MPI library's own, or what another library would choose.
@@ -55,7 +45,8 @@ std::map<Operation, std::string> forced_by(const std::string& choices) {
     const auto equals = item.find('=');
     if (equals == std::string::npos)
       throw std::invalid_argument("SCOPE_COLLECTIVES: " + item + ": operation=algorithm is allowed");
-    const Operation operation = operation_of(item, item.substr(0, equals));
+    const Operation operation =
+        operation_named("SCOPE_COLLECTIVES: " + item + ": no such operation", item.substr(0, equals));
     forced[operation] = item.substr(equals + 1);
     check_algorithm(item, operation, forced[operation]);
   }

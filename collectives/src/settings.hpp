@@ -10,9 +10,9 @@
 namespace scope {
 
 struct Settings {
-  std::string topology;            // SCOPE_TOPOLOGY: a file; without it all collectives are the library's
-  std::vector<std::string> hosts;  // SCOPE_TOPOLOGY_HOSTS: the host of every rank, for tests
-  std::string choices;             // SCOPE_COLLECTIVES: operation=algorithm,…
+  std::string topology;                     // SCOPE_TOPOLOGY: a file; without it all collectives are the library's
+  std::vector<std::string> hosts;           // SCOPE_TOPOLOGY_HOSTS: the host of every rank, for tests
+  std::string choices;                      // SCOPE_COLLECTIVES: operation=algorithm,…
   std::map<Operation, std::string> forced;  // the algorithm of each operation that these name
   std::int64_t segment_bytes = 0;           // SCOPE_COLLECTIVES_SEGMENT; 0: by the estimate
   std::string log;                          // SCOPE_COLLECTIVES_LOG: a file for the decisions

@@ -49,8 +49,7 @@ std::string without_comment(const std::string& line) {
 std::string text_of(std::string_view word, const Place& place, const std::string& key) {
   if (word.size() < 2 || word.front() != '"' || word.back() != '"' ||
       word.substr(1, word.size() - 2).find_first_of("\"\\") != std::string_view::npos)
-    place.refuse(key + " = " + std::string(word) +
-                 ": a string in double quotes, without escapes, is allowed");
+    place.refuse(key + " = " + std::string(word) + ": a string in double quotes, without escapes, is allowed");
   return std::string(word.substr(1, word.size() - 2));
 }
 
@@ -87,8 +86,8 @@ std::vector<Table> tables_of(const std::string& text, const std::string& file) {
     if (content.front() == '[' && content.find('=') == std::string::npos) {
       if (content != "[host]" && content != "[[group]]" && content != "[[exception]]")
         place.refuse(content + ": [host], [[group]] and [[exception]] are allowed");
-      if (content == "[host]" && std::any_of(tables.begin(), tables.end(),
-                                             [](const Table& table) { return table.name == "[host]"; }))
+      if (content == "[host]" &&
+          std::any_of(tables.begin(), tables.end(), [](const Table& table) { return table.name == "[host]"; }))
         place.refuse("[host] stands here for the second time");
       tables.push_back({content, number, {}});
       continue;
@@ -203,8 +202,7 @@ void check(const Topology& topology, const std::string& file) {
         refuse("host \"" + host + "\" is in group \"" + at->second + "\" and in group \"" + group.name +
                "\": one is allowed");
   }
-  if (roots != 1)
-    refuse(std::to_string(roots) + " groups have no parent: exactly one group, the root, has none");
+  if (roots != 1) refuse(std::to_string(roots) + " groups have no parent: exactly one group, the root, has none");
   for (const Group& group : topology.groups) {
     if (!group.parent.empty() && !names.contains(group.parent))
       refuse("group \"" + group.name + "\": parent = \"" + group.parent + "\": no such group");
@@ -252,8 +250,7 @@ Topology parse_topology(const std::string& text, const std::string& file) {
         reader.refuse(format ? "format: 1 is allowed" : "format is missing: format = 1 is needed");
       reader.choice("origin", {"measured", "emulated", "simulated"}, "measured");
     } else if (name == "[host]") {
-      topology.host =
-          HostFigures{reader.needed("latency_s", true), reader.needed("bandwidth_bytes_per_s", false)};
+      topology.host = HostFigures{reader.needed("latency_s", true), reader.needed("bandwidth_bytes_per_s", false)};
     } else if (name == "[[group]]") {
       topology.groups.push_back(read_group(reader));
     } else {

@@ -29,9 +29,7 @@ void join_radix(const std::vector<int>& order, int radix, Tree& tree) {
   }
 }
 
-void join_halving(const std::vector<int>& order, Tree& tree) {
-  join_radix(order, 2, tree);
-}
+void join_halving(const std::vector<int>& order, Tree& tree) { join_radix(order, 2, tree); }
 
 void join_chain(const std::vector<int>& order, Tree& tree) {
   for (std::size_t i = 1; i < order.size(); ++i) tree.join(order[i - 1], order[i]);
@@ -58,11 +56,10 @@ Branch led_by(Branch branch, int root) {
 namespace {
 
 void collect_clusters(const Branch& branch, std::vector<Branch>& found) {
-  if (branch.cluster || branch.host || branch.parts.empty()) {
+  if (branch.cluster || branch.host || branch.parts.empty())
     found.push_back(branch);
-  } else {
+  else
     for (const Branch& part : branch.parts) collect_clusters(part, found);
-  }
 }
 
 std::vector<int> leaders(const std::vector<Branch>& parts) {
@@ -80,11 +77,10 @@ int join_branch(const Problem& problem, Branch branch, Tree& tree) {
     return leader;
   }
   if (!branch.cluster)  // slow links first: they determine the time
-    std::stable_sort(branch.parts.begin() + 1, branch.parts.end(),
-                     [&](const Branch& one, const Branch& other) {
-                       return problem.network->bytes_per_s(leader, one.ranks.front()) <
-                              problem.network->bytes_per_s(leader, other.ranks.front());
-                     });
+    std::stable_sort(branch.parts.begin() + 1, branch.parts.end(), [&](const Branch& one, const Branch& other) {
+      return problem.network->bytes_per_s(leader, one.ranks.front()) <
+             problem.network->bytes_per_s(leader, other.ranks.front());
+    });
   const std::vector<int> heads = leaders(branch.parts);
   const bool in_chain = problem.shape == Shape::tail || (branch.cluster && problem.shape == Shape::chain);
   if (!in_chain && branch.cluster && problem.shape == Shape::binomial)

@@ -17,8 +17,7 @@ void near(double got, double expected, double tolerance, const std::string& what
          what + ": " + std::to_string(got) + " and not " + std::to_string(expected));
 }
 
-Group group(const std::string& name, const std::string& parent, double rate, int hosts = 0,
-            double uplink = 0) {
+Group group(const std::string& name, const std::string& parent, double rate, int hosts = 0, double uplink = 0) {
   Group made;
   made.name = name;
   made.parent = parent;
@@ -76,10 +75,10 @@ void the_papers_table() {
          "pipelined, smaller");
   // Every transfer of a flat tree that leaves HPC or enters GIZA is counted on the trunk.
   const Algorithm& flat = *find_algorithm(Operation::broadcast, "flat_binomial");
-  const Estimate walked = walk(problem, flat.make(problem));
-  for (std::size_t i = 0; i < walked.carried.size(); ++i)
+  const Estimate simulated = simulate(problem, flat.make(problem));
+  for (std::size_t i = 0; i < simulated.carried.size(); ++i)
     if (grid.resources()[i].name == "giza in")
-      expect(walked.carried[i] == 8 * message_bytes, "bytes over the WAN");
+      expect(simulated.carried[i] == 8 * message_bytes, "bytes over the WAN");
 }
 
 void one_switch_and_one_bus() {
@@ -114,23 +113,21 @@ void half_duplex_and_full() {
   near(physical_limit(one_way), 2 * message_bytes / 1e6, 1e-9, "half duplex");
   near(seconds(full, "multilevel_pipelined", message_bytes, Operation::allreduce), message_bytes / 1e6, 0.05,
        "up and down");
-  near(seconds(shared, "multilevel_pipelined", message_bytes, Operation::allreduce), 2 * message_bytes / 1e6,
-       0.05, "in turn");
+  near(seconds(shared, "multilevel_pipelined", message_bytes, Operation::allreduce), 2 * message_bytes / 1e6, 0.05,
+       "in turn");
 }
 
 // The library's own algorithm is kept where nothing is gained.
 void the_librarys_own() {
   const Network pair = network({group("switch", "", 1e7, 2)});
-  const std::vector<Candidate> all =
-      candidates({Operation::broadcast, &pair, 0, 1'000'000}, Library::mpich, 0);
+  const std::vector<Candidate> all = candidates({Operation::broadcast, &pair, 0, 1'000'000}, Library::mpich, 0);
   expect(chosen(all).algorithm == nullptr, "two hosts on a switch");
   const double port = 1.2e7;
   const Network grid =
       network({group("wan", "", 1e6), group("one", "wan", port, 8, 1e6), group("two", "wan", port, 8, 1e6)});
   // 16 ranks, 4 MB: Open MPI scatters and allgathers; 8 of its last exchanges cross at once with half of the
   // message.
-  const std::vector<Candidate> wan =
-      candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi5, 0);
+  const std::vector<Candidate> wan = candidates({Operation::broadcast, &grid, 0, 4'000'000}, Library::openmpi5, 0);
   expect(chosen(wan).algorithm && std::string(chosen(wan).algorithm->name) == "multilevel_pipelined",
          "over a WAN");
   near(wan.front().seconds, 2 + 8 * 2, 0.2, "Open MPI over a WAN");
@@ -153,8 +150,8 @@ void clearances_wait_behind_data() {
     return Schedule{program, {}};
   };
   const double step = message_bytes / 1e7;
-  near(walk(problem, exchange(0)).seconds, step, 0.001, "both at once");
-  near(walk(problem, exchange(80'000'000)).seconds, 2 * step, 0.01, "one behind what the other has sent");
+  near(simulate(problem, exchange(0)).seconds, step, 0.001, "both at once");
+  near(simulate(problem, exchange(80'000'000)).seconds, 2 * step, 0.01, "one behind what the other has sent");
 }
 
 // A long message is not simulated to its end; the estimate must not depend on that.
@@ -165,7 +162,7 @@ void extrapolation() {
   const Algorithm& algorithm = *find_algorithm(Operation::broadcast, "multilevel_pipelined");
   for (const Shape shape : algorithm.shapes) {
     problem.shape = shape;
-    near(estimate(problem, algorithm), walk(problem, algorithm.make(problem)).seconds, 0.005, name_of(shape));
+    near(estimate(problem, algorithm), simulate(problem, algorithm.make(problem)).seconds, 0.005, name_of(shape));
   }
 }
 

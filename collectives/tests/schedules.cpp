@@ -29,8 +29,7 @@ struct Wrong : std::runtime_error {
 };
 
 std::uint64_t value(int rank, std::int64_t index) {
-  return static_cast<std::uint64_t>(rank + 1) * 0x9e3779b97f4a7c15u +
-         static_cast<std::uint64_t>(index) * 40503u;
+  return static_cast<std::uint64_t>(rank + 1) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(index) * 40503u;
 }
 
 struct Posted {
@@ -76,8 +75,7 @@ class Run {
     if (begin < 0 || count < 0 || begin + count > static_cast<std::int64_t>(memory.size()))
       throw Wrong("outside its memory");
     Values values(memory.begin() + begin, memory.begin() + begin + count);
-    if (std::find(values.begin(), values.end(), poison) != values.end())
-      throw Wrong("read before it was there");
+    if (std::find(values.begin(), values.end(), poison) != values.end()) throw Wrong("read before it was there");
     return values;
   }
 
@@ -96,8 +94,7 @@ class Run {
   bool arrive(int rank, const Step& step) {
     std::deque<Values>& messages = under_way_[{step.peer, rank}];
     if (messages.empty()) return false;
-    if (static_cast<std::int64_t>(messages.front().size()) != step.count)
-      throw Wrong("another length than sent");
+    if (static_cast<std::int64_t>(messages.front().size()) != step.count) throw Wrong("another length than sent");
     write(rank, step.space, step.begin, messages.front());
     messages.pop_front();
     return true;
@@ -115,9 +112,9 @@ class Run {
       return posted.done = true;
     }
     for (std::size_t earlier = 0; earlier < index; ++earlier)
-      if (const Posted& other = here.posted[earlier];
-          !other.done && other.step.action == Action::start_receive && other.step.peer == posted.step.peer &&
-          !complete(rank, earlier))
+      if (const Posted& other = here.posted[earlier]; !other.done && other.step.action == Action::start_receive &&
+                                                      other.step.peer == posted.step.peer &&
+                                                      !complete(rank, earlier))
         return false;
     return posted.done = arrive(rank, posted.step);
   }
@@ -126,9 +123,7 @@ class Run {
     Rank& here = ranks_[rank];
     const Step step = here.steps[here.next];
     switch (step.action) {
-      case Action::send:
-        send(rank, step, read(rank, step.space, step.begin, step.count));
-        break;
+      case Action::send: send(rank, step, read(rank, step.space, step.begin, step.count)); break;
       case Action::start_send: {
         Values given = read(rank, step.space, step.begin, step.count);
         send(rank, step, given);
@@ -153,9 +148,7 @@ class Run {
         for (std::size_t i = 0; i < here.posted.size(); ++i)
           if (!complete(rank, i)) return false;
         break;
-      case Action::copy:
-        write(rank, step.into, step.to, read(rank, step.space, step.begin, step.count));
-        break;
+      case Action::copy: write(rank, step.into, step.to, read(rank, step.space, step.begin, step.count)); break;
       case Action::combine: {
         Values sum = read(rank, Space::work, step.to, step.count);
         const Values other = read(rank, step.space, step.begin, step.count);
@@ -204,8 +197,7 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
       std::copy(values.begin(), values.end(), memory.begin() + at);
     };
     const Values own = block(number, units);
-    const auto place =
-        std::find(schedule.order.begin(), schedule.order.end(), number) - schedule.order.begin();
+    const auto place = std::find(schedule.order.begin(), schedule.order.end(), number) - schedule.order.begin();
     switch (problem.operation) {
       case Operation::broadcast:
         set(Space::work, 0, number == problem.root ? own : Values(own.size(), unset));
@@ -230,8 +222,7 @@ std::vector<Rank> prepared(const Problem& problem, const Schedule& schedule) {
         set(Space::result, 0, Values(own.size() * ranks.size(), unset));
         set(Space::result, place * units, block(number, units, number));  // its own is not moved
         break;
-      case Operation::barrier:
-        break;
+      case Operation::barrier: break;
     }
   }
   return ranks;
@@ -252,9 +243,7 @@ void check(const Problem& problem, const Schedule& schedule, std::vector<Rank> e
     const bool root = number == problem.root;
     const auto of_all = [&](int r) { return block(r, units); };
     switch (problem.operation) {
-      case Operation::broadcast:
-        same(Space::work, block(problem.root, units));
-        break;
+      case Operation::broadcast: same(Space::work, block(problem.root, units)); break;
       case Operation::reduce:
         if (root) same(Space::work, sum);
         break;
@@ -264,17 +253,12 @@ void check(const Problem& problem, const Schedule& schedule, std::vector<Rank> e
       case Operation::gather:
         if (root) same(Space::work, blocks(schedule.order, of_all));
         break;
-      case Operation::scatter:
-        same(Space::work, block(number, units));
-        break;
-      case Operation::allgather:
-        same(Space::work, blocks(schedule.order, of_all));
-        break;
+      case Operation::scatter: same(Space::work, block(number, units)); break;
+      case Operation::allgather: same(Space::work, blocks(schedule.order, of_all)); break;
       case Operation::alltoall:
         same(Space::result, blocks(schedule.order, [&](int from) { return block(from, units, number); }));
         break;
-      case Operation::barrier:
-        break;
+      case Operation::barrier: break;
     }
   }
 }
@@ -307,8 +291,7 @@ World random_world(std::mt19937& random, int ranks) {
     world.topology.groups.push_back(group(name, "wan", 1e-4));
     for (int cluster = 0; cluster <= below(3); ++cluster) {
       Group leaf = group(name + "c" + std::to_string(cluster), name, 1e-5);
-      for (int host = 0; host <= below(5); ++host)
-        leaf.hosts.push_back(leaf.name + "h" + std::to_string(host));
+      for (int host = 0; host <= below(5); ++host) leaf.hosts.push_back(leaf.name + "h" + std::to_string(host));
       hosts.insert(hosts.end(), leaf.hosts.begin(), leaf.hosts.end());
       world.topology.groups.push_back(std::move(leaf));
     }
@@ -353,8 +336,8 @@ bool spoil(std::vector<Rank>& ranks, std::mt19937& random) {
 }
 
 bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce ||
-         operation == Operation::gather || operation == Operation::scatter;
+  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
+         operation == Operation::scatter;
 }
 
 }  // namespace
@@ -368,7 +351,7 @@ int main() {
     const char* wrong = verdict(problem, schedule, start);
     expect(!wrong, name + ": " + (wrong ? wrong : ""));
     try {
-      const double seconds = walk(problem, schedule).seconds;
+      const double seconds = simulate(problem, schedule).seconds;
       const double least = physical_limit(problem);
       expect(problem.units == 0 || seconds >= least * 0.999999,
              name + ": takes " + std::to_string(seconds) + " s, below the limit " + std::to_string(least));
@@ -410,16 +393,14 @@ int main() {
           // Up to more segments than are posted ahead, and none.
           problem.units = repetition == 0 ? static_cast<std::int64_t>(random() % 4)
                                           : 3 + static_cast<std::int64_t>(random() % 300);
-          if (algorithm.operation == Operation::alltoall)
-            problem.units = std::min<std::int64_t>(problem.units, 4);
+          if (algorithm.operation == Operation::alltoall) problem.units = std::min<std::int64_t>(problem.units, 4);
           problem.segment_units = 1 + static_cast<std::int64_t>(random() % 7);
           problem.shape = shape;
           problem.unit_bytes = repetition == 1 ? 8 : 40000;  // small and large for the estimator
           const Schedule schedule = algorithm.make(problem);
           const std::string name = std::string(name_of(algorithm.operation)) + " " + algorithm.name + " " +
                                    name_of(shape) + ", " + std::to_string(ranks) + " ranks, root " +
-                                   std::to_string(problem.root) + ", " + std::to_string(problem.units) +
-                                   " units";
+                                   std::to_string(problem.root) + ", " + std::to_string(problem.units) + " units";
           try_out(problem, schedule, name);
         }
     }
@@ -436,8 +417,7 @@ int main() {
     }
   expect(cases > 5000, "too few cases");
   expect(spoiled > 500, "too few wrong steps: " + std::to_string(spoiled));
-  expect(noticed == spoiled, std::to_string(spoiled - noticed) +
-                                 " wrong steps were not noticed, for example " +
+  expect(noticed == spoiled, std::to_string(spoiled - noticed) + " wrong steps were not noticed, for example " +
                                  (seen.empty() ? "" : *seen.begin()));
   std::printf("%ld schedules, %ld of %ld wrong steps noticed\n", cases, noticed, spoiled);
   return failures ? 1 : 0;

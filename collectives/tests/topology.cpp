@@ -18,8 +18,7 @@ const std::string two_text =
     "[[group]]\nname = \"two\"\nparent = \"wan\"\nhosts = [\"d\", \"e\"]\nmedium = \"shared\"\n"
     "latency_s = 1e-4\nbandwidth_bytes_per_s = 1e6\nuplink_bytes_per_s = 1e6\nuplink_duplex = \"half\"\n"
     "confidence = 0.99\n";
-const std::string exception_text =
-    "[[exception]]\nhost = \"c\"\nbandwidth_bytes_per_s = 5e6\nlatency_s = 5e-5\n";
+const std::string exception_text = "[[exception]]\nhost = \"c\"\nbandwidth_bytes_per_s = 5e6\nlatency_s = 5e-5\n";
 
 void refused(const std::string& text, const std::string& words) {
   try {
@@ -58,8 +57,7 @@ void refusals() {
               "[[group]]\nname = \"x\"\nparent = \"wan\"\nhosts = [\"b\"]\nlatency_s = 0\n"
               "bandwidth_bytes_per_s = 1\n",
           "host \"b\" is in group \"one\" and in group \"x\": one is allowed");
-  refused(head_text + wan_text + one_text + "[[exception]]\nhost = \"q\"\n",
-          "host = \"q\": it is in no group");
+  refused(head_text + wan_text + one_text + "[[exception]]\nhost = \"q\"\n", "host = \"q\": it is in no group");
   const std::string group = head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\"]\n";
   refused(group + "latency_s = -1\nbandwidth_bytes_per_s = 1\n", "latency_s = -1: must be 0 or more");
   refused(group + "latency_s = 1\nbandwidth_bytes_per_s = 0\n", "bandwidth_bytes_per_s = 0: must be above 0");
@@ -67,8 +65,7 @@ void refusals() {
   refused(group + "latency_s = fast\n", "a number, a string or a list of strings is allowed");
   refused(group + "latency_s = \"fast\"\n", "latency_s: a number is allowed");
   refused(group + "latency_s = 1\n", "bandwidth_bytes_per_s is missing");
-  refused(group + "level = \"moon\"\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n",
-          "allowed: cluster, lan, wan");
+  refused(group + "level = \"moon\"\nlatency_s = 1\nbandwidth_bytes_per_s = 1\n", "allowed: cluster, lan, wan");
   refused(group + "latency_s = 1\nlatency_s = 1\n", "line 7: latency_s is given twice");
   refused(head_text + "[[group]]\nname = \"g\"\nhosts = [\"a\",\n", "the list must end on its line");
   refused(head_text + "nonsense\n", "line 3: nonsense: `key = value` is allowed");
@@ -88,8 +85,7 @@ std::string passes(const Network& network, int from, int to) {
 }
 
 void ways() {
-  const Topology topology =
-      parse_topology(head_text + wan_text + one_text + two_text + exception_text, "t.toml");
+  const Topology topology = parse_topology(head_text + wan_text + one_text + two_text + exception_text, "t.toml");
   // Ranks 0 and 5 share a host; d is found without its domain.
   const Network network(topology, {"a", "b", "c", "d.cluster.example", "e", "a"});
   expect(passes(network, 0, 1) == "a out, b in, ", "inside a switch: " + passes(network, 0, 1));
@@ -108,8 +104,7 @@ void ways() {
     Network(topology, {"a", "elsewhere"});
     expect(false, "an unknown host was accepted");
   } catch (const TopologyError& error) {
-    expect(std::string(error.what()).find("a topology file for other hosts") != std::string::npos,
-           error.what());
+    expect(std::string(error.what()).find("a topology file for other hosts") != std::string::npos, error.what());
   }
 }
 

@@ -1,12 +1,10 @@
 #include "alone.hpp"
 
 #include <cstdio>
-#include <map>
 #include <stdexcept>
 
 #include "faults/faults.hpp"
 #include "registry.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 namespace {

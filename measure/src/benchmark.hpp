@@ -1,22 +1,33 @@
 // The contract between a benchmark and the program.
 //
-// A benchmark knows only its own exchange; others handle repetition, clocks, stopping and output.
+// A benchmark knows only its own exchange; others handle repetition, clocks, stopping and output. This header brings
+// what nearly every benchmark needs: no benchmark names these headers again.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "declaration.hpp"
+#include "memory/buffer.hpp"
+#include "memory/message_slots.hpp"
 #include "mpi/communicator.hpp"
 #include "sampling/repetition.hpp"
+#include "text/words.hpp"
 #include "unavailable.hpp"
 
 namespace scope {
@@ -51,9 +62,9 @@ class Parameters {
   Choices choices_;
 };
 
-// What is timed back to back are at least so many operations, where there is room for them: each may begin before the
-// last one has ended on every rank. Of slow ones so many, where there is time: until ranks that began together have
-// settled into the rhythm of a program, each takes longer.
+// The fewest operations of a loop, where there is room for them: each may begin before the last one has ended on every
+// rank. Loops of slow operations have more, where there is time: each takes longer until ranks that began together
+// reach the steady state of a program.
 inline constexpr std::int64_t operations_back_to_back = 4;
 inline constexpr std::int64_t slow_operations_back_to_back = 16;
 
@@ -134,18 +145,16 @@ struct Declaration {
 // For `Declaration::make`.
 template <class Made>
 std::unique_ptr<Benchmark> make(const Parameters& parameters, const Communicator& communicator) {
-  if constexpr (std::is_constructible_v<Made, const Parameters&, const Communicator&>) {
+  if constexpr (std::is_constructible_v<Made, const Parameters&, const Communicator&>)
     return std::make_unique<Made>(parameters, communicator);
-  } else {
+  else
     return std::make_unique<Made>(parameters);
-  }
 }
 
 // A namespace-scope Registration makes a benchmark known; no other file lists it.
 class Registration {
  public:
-  explicit Registration(Declaration declaration,
-                        std::source_location where = std::source_location::current());
+  explicit Registration(Declaration declaration, std::source_location where = std::source_location::current());
 };
 
 }  // namespace scope

@@ -4,11 +4,8 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <optional>
 
 #include "memory/available.hpp"
-#include "text/words.hpp"
-#include "unavailable.hpp"
 
 namespace scope {
 namespace {
@@ -42,8 +39,7 @@ Preparation prepare_here(const PlannedCase& item, const Communicator& world) {
 
 // The first rank with a problem, who reports for all; none where there is none.
 std::optional<int> first_with_problem(bool problem_here, const Communicator& world) {
-  int first = problem_here ? world.rank() : world.size();
-  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world.handle());
+  const int first = world.smallest(problem_here ? world.rank() : world.size());
   return first < world.size() ? std::optional(first) : std::nullopt;
 }
 
@@ -71,9 +67,7 @@ Preparation prepare(const PlannedCase& item, const Communicator& world) {
 
 // One verdict from the checks of all ranks.
 void agree(Verification& verification, const Communicator& world) {
-  std::int64_t checks = 0;
-  MPI_Allreduce(&verification.checks, &checks, 1, MPI_INT64_T, MPI_SUM, world.handle());
-  verification.checks = checks;
+  verification.checks = world.sum(verification.checks);
   const auto first = first_with_problem(!verification.passed, world);
   if (!first) return;
   verification.passed = false;
@@ -82,8 +76,7 @@ void agree(Verification& verification, const Communicator& world) {
 
 }  // namespace
 
-CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults,
-                    Progress& progress) {
+CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults, Progress& progress) {
   const auto start = std::chrono::steady_clock::now();
   CaseResult result{"ok", "", unix_seconds(), 0, {}};
   progress.begin_case(item.position);

@@ -9,7 +9,6 @@ namespace scope {
 // Collective. Wrong results and failed preparations are recorded like any other end of a case. Only an error
 // inside the timed exchange, after which the ranks are out of step, ends the launch (MPI_Abort, naming rank,
 // host and case).
-CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults,
-                    Progress& progress);
+CaseResult run_case(const PlannedCase& item, const Setting& setting, const Faults& faults, Progress& progress);
 
 }  // namespace scope

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <string_view>
 
 #include "text/words.hpp"
 
@@ -25,9 +24,7 @@ std::string label_of_parameter(std::string_view name) {
 }
 
 // `send_overhead_s`: send overhead.
-std::string label_of_metric(std::string_view name) {
-  return spaced(without(name, "_s"));
-}
+std::string label_of_metric(std::string_view name) { return spaced(without(name, "_s")); }
 
 }  // namespace
 
@@ -59,13 +56,8 @@ bool Ranks::allow(int count) const {
 }
 
 std::string Ranks::description() const {
-  std::string text(one_of);
-  if (!text.empty()) {
-    const std::size_t last = text.rfind(',');
-    return last == std::string::npos
-               ? text
-               : joined(split(text.substr(0, last), ','), ", ") + " or " + text.substr(last + 1);
-  }
+  if (!one_of.empty()) return alternatives(split(one_of, ','));
+  std::string text;
   if (multiple_of == 2) text = "an even number, ";
   if (multiple_of > 2) text = sentence({"a multiple of ", multiple_of, ", "});
   if (square) text = "a square number, ";

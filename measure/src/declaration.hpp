@@ -126,9 +126,7 @@ struct Metric {
 };
 
 // Derived from the time and the declared work.
-constexpr Metric seconds(Text name) {
-  return {name, "s", Better::lower, Quantity::time, MetricRole::result};
-}
+constexpr Metric seconds(Text name) { return {name, "s", Better::lower, Quantity::time, MetricRole::result}; }
 constexpr Metric seconds_per_step(Text name) {
   return {name, "s", Better::lower, Quantity::time_per_step, MetricRole::result};
 }
@@ -139,19 +137,14 @@ constexpr Metric flops_per_second() {
   return {"flops_per_s", "flop/s", Better::higher, Quantity::flops, MetricRole::result, "arithmetic rate"};
 }
 constexpr Metric messages_per_second() {
-  return {"message_rate_per_s", "1/s",         Better::higher, Quantity::messages,
-          MetricRole::result,   "message rate"};
+  return {"message_rate_per_s", "1/s", Better::higher, Quantity::messages, MetricRole::result, "message rate"};
 }
 // Observed.
 constexpr Metric result(Text name, Text unit, Better better) {
   return {name, unit, better, Quantity::observed, MetricRole::result};
 }
-constexpr Metric result_seconds(Text name) {
-  return result(name, "s", Better::lower);
-}
-constexpr Metric phase(Text name) {
-  return {name, "s", Better::lower, Quantity::observed, MetricRole::phase};
-}
+constexpr Metric result_seconds(Text name) { return result(name, "s", Better::lower); }
+constexpr Metric phase(Text name) { return {name, "s", Better::lower, Quantity::observed, MetricRole::phase}; }
 constexpr Metric count(Text name, Text unit = "1") {
   return {name, unit, Better::lower, Quantity::observed, MetricRole::count};
 }
@@ -222,13 +215,9 @@ struct Rung {
   Text layer = "";     // empty: the level; `limit` where the ladder is compared with this benchmark
 };
 // Bytes over the time of communication.
-constexpr Rung communication() {
-  return {Pattern::communication, "communicate_s"};
-}
+constexpr Rung communication() { return {Pattern::communication, "communicate_s"}; }
 // Of all cases.
-constexpr Rung arithmetic(Text metric = "flops_per_s") {
-  return {Pattern::arithmetic, metric, "*"};
-}
+constexpr Rung arithmetic(Text metric = "flops_per_s") { return {Pattern::arithmetic, metric, "*"}; }
 
 // The steps of the busiest rank. `count`, `bytes` and `ranks` are expressions of the parameters that are numbers, of
 // metrics of role count, as one rank observed them, and of the number of ranks p, with + - * / ^ ( ) and sqrt, log2,

@@ -1,12 +1,7 @@
 #include "launch.hpp"
 
-#include <algorithm>
-#include <vector>
-
-#include "mpi/simulated.hpp"
 #include "processors/processors.hpp"
 #include "sampling/median.hpp"
-#include "sampling/repetition.hpp"
 
 namespace scope {
 namespace {
@@ -23,17 +18,13 @@ TickClock calibrated_clock(ClockChoice choice, const Hosts& hosts) {
 
 ClockQuality worst_quality(const TickClock& clock, const Communicator& world) {
   const ClockQuality mine = assess(clock);
-  double worst[3] = {mine.resolution_s, mine.overhead_s, mine.monotonic ? 0.0 : 1.0};
-  MPI_Allreduce(MPI_IN_PLACE, worst, 3, MPI_DOUBLE, MPI_MAX, world.handle());
-  return {worst[0], worst[1], worst[2] == 0.0};
+  return {world.largest(mine.resolution_s), world.largest(mine.overhead_s), !world.any(!mine.monotonic)};
 }
 
 // Whether ranks share a processor on some host; simulated ranks never do.
 bool oversubscribed(const Communicator& world) {
   if (mpi_simulates) return false;
-  int any = must_share_processors(allowed_on_host(world), processor_quota()) ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, world.handle());
-  return any != 0;
+  return world.any(must_share_processors(allowed_on_host(world), processor_quota()));
 }
 
 // How the ranks leave the wait for a common start at which nothing is done.
@@ -56,8 +47,8 @@ std::optional<CommonStart> common_start(const Setting& setting) {
 
 }  // namespace
 
-Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi,
-               const Faults& faults, Progress& progress)
+Launch::Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi, const Faults& faults,
+               Progress& progress)
     : world_(world),
       facts_{.host = faults.host(world.rank()),
              .library = mpi.library(),
@@ -73,7 +64,7 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
   facts_.quality = worst_quality(ticks_, world);
   setting_.resolution_s = facts_.quality.resolution_s;
   setting_.overhead_s = assess(ticks_).overhead_s;
-  progress.enter(Stage::synchronising_clocks);
+  progress.enter(Stage::synchronizing_clocks);
   clock_.synchronise();
   facts_.clock_error_s = setting_.clock_error_s = clock_.measure_error();
   facts_.common_start = common_start(setting_);

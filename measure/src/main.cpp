@@ -8,7 +8,6 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
-#include <optional>
 #include <system_error>
 
 #include "alone.hpp"
@@ -21,13 +20,11 @@
 #include "probing/probe.hpp"
 #include "registry.hpp"
 #include "sampling/sentinel.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 namespace {
 
-int run(const Options& options, MpiEnvironment& mpi) {
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+int run(const Options& options, const Communicator& world, MpiEnvironment& mpi) {
   try {
     if (options.share_memory) share_memory();
     const Faults faults = Faults::from_environment();
@@ -39,8 +36,7 @@ int run(const Options& options, MpiEnvironment& mpi) {
     samples.write_launch(launch.facts(), launch.ticks(), launch.clock());
     std::optional<Sentinel> sentinel;
     // The state of a simulated machine does not change.
-    if (options.action == Action::run && !mpi_simulates)
-      sentinel.emplace(launch.setting(), launch.facts().host);
+    if (options.action == Action::run && !mpi_simulates) sentinel.emplace(launch.setting(), launch.facts().host);
     const auto watch_machine = [&] {
       if (!sentinel) return;
       progress.enter(Stage::sentinel);
@@ -61,39 +57,35 @@ int run(const Options& options, MpiEnvironment& mpi) {
   } catch (const OutputError& error) {
     if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
     return 3;
-  } catch (const std::invalid_argument& error) {
-    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
-    return 2;
   } catch (const std::system_error& error) {
     // In one piece, since other ranks may say the same at the same time.
-    std::cerr << sentence(
-        {"scope-measure: rank ", world.rank(), " on ", host_name(), ": ", error.what(), "\n"});
+    std::cerr << sentence({"scope-measure: rank ", world.rank(), " on ", host_name(), ": ", error.what(), "\n"});
     MPI_Abort(world.handle(), 4);
     return 4;
   }
 }
 
-int probe() {
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
-  try {
-    return answer_questions(world, Faults::from_environment());
-  } catch (const std::invalid_argument& error) {
-    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
-    return 2;
-  }
-}
-
-int alone(const Options& options) {
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+int alone(const Options& options, const Communicator& world) {
   try {
     return run_alone(options, world);
-  } catch (const std::invalid_argument& error) {  // on all ranks alike
-    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
-    return 2;
+  } catch (const std::invalid_argument&) {
+    throw;
   } catch (const std::exception& error) {
     std::cerr << "scope-measure: rank " << world.rank() << ": " << error.what() << '\n';
     MPI_Abort(world.handle(), 1);
     return 1;
+  }
+}
+
+int act(const Options& options, MpiEnvironment& mpi) {
+  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
+  try {
+    if (options.action == Action::probe) return answer_questions(world, Faults::from_environment());
+    if (options.action == Action::alone) return alone(options, world);
+    return run(options, world, mpi);
+  } catch (const std::invalid_argument& error) {  // on all ranks alike
+    if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
+    return 2;
   }
 }
 
@@ -120,7 +112,5 @@ int main(int argc, char** argv) {
   // without shared memory, and another transport would be measured.
   std::signal(SIGXFSZ, SIG_IGN);
   if (options.action == scope::Action::child) return scope::answer_parent();
-  if (options.action == scope::Action::probe) return scope::probe();
-  if (options.action == scope::Action::alone) return scope::alone(options);
-  return scope::run(options, mpi);
+  return scope::act(options, mpi);
 }

@@ -1,79 +1,54 @@
 #include "options.hpp"
 
-#include <charconv>
+#include <algorithm>
 #include <stdexcept>
+
+#include "text/words.hpp"
 
 namespace scope {
 namespace {
 
-int positive(const std::string& name, const std::string& text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw std::invalid_argument("--" + name + "=" + text + ": must be an integer from 1");
-  }
-  return value;
-}
+const Names<Action> actions = {{Action::run, "run"},
+                               {Action::test, "test"},
+                               {Action::list, "list"},
+                               {Action::probe, "probe"},
+                               {Action::alone, "alone"}};
 
-// `child` is for processes that this program starts itself.
-Action action(const std::string& text) {
-  if (text == "run") return Action::run;
-  if (text == "test") return Action::test;
-  if (text == "list") return Action::list;
-  if (text == "probe") return Action::probe;
-  if (text == "alone") return Action::alone;
-  if (text == "child") return Action::child;
-  throw std::invalid_argument("--action=" + text + ": must be run, test, list, probe or alone");
-}
+const Names<ClockChoice> clocks = {{ClockChoice::automatic, "automatic"},
+                                   {ClockChoice::clock_gettime, "clock_gettime"}};
 
-std::string origin(const std::string& text) {
-  if (text == "measured" || text == "emulated" || text == "simulated") return text;
-  throw std::invalid_argument("--origin=" + text + ": must be measured, emulated or simulated");
-}
-
-ClockChoice clock(const std::string& text) {
-  if (text == "automatic") return ClockChoice::automatic;
-  if (text == "clock_gettime") return ClockChoice::clock_gettime;
-  throw std::invalid_argument("--clock=" + text + ": must be automatic or clock_gettime");
-}
-
-bool yes_or_no(const std::string& name, const std::string& text) {
-  if (text == "yes" || text == "no") return text == "yes";
-  throw std::invalid_argument("--" + name + "=" + text + ": must be yes or no");
-}
+const std::vector<std::string> origins = {"measured", "emulated", "simulated"};
 
 void set(Options& options, const std::string& name, const std::string& value) {
-  if (name == "action") {
-    options.action = action(value);
-  } else if (name == "plan") {
-    options.plan = value;
-  } else if (name == "case") {
-    options.alone = value;
-  } else if (name == "output") {
-    options.output = value;
-  } else if (name == "journal") {
-    options.journal = value;
-  } else if (name == "progress") {
-    options.progress = value;
-  } else if (name == "launch") {
-    options.launch = positive(name, value);
-  } else if (name == "attempt") {
-    options.attempt = positive(name, value);
-  } else if (name == "origin") {
-    options.origin = origin(value);
-  } else if (name == "transport") {
-    options.transport = value;
-  } else if (name == "placement") {
-    options.placement = value;
+  const std::map<std::string, std::string*> texts = {
+      {"plan", &options.plan},           {"case", &options.alone},         {"output", &options.output},
+      {"journal", &options.journal},     {"progress", &options.progress},  {"origin", &options.origin},
+      {"transport", &options.transport}, {"placement", &options.placement}};
+  const std::map<std::string, int*> numbers = {
+      {"launch", &options.launch}, {"attempt", &options.attempt}, {"keep-ranks", &options.keep_ranks}};
+  const std::string option = "--" + name;
+  const auto refuse_unless = [&](bool allowed, const std::string& what) {
+    if (!allowed) throw std::invalid_argument(option + "=" + value + ": must be " + what);
+  };
+  if (const auto text = texts.find(name); text != texts.end()) {
+    *text->second = value;
+  } else if (const auto number = numbers.find(name); number != numbers.end()) {
+    const auto given = number_in<int>(value);
+    refuse_unless(given && *given >= 1, "an integer from 1");
+    *number->second = *given;
+  } else if (name == "action") {
+    // Only this program itself starts children.
+    options.action = value == "child" ? Action::child : named(actions, option, value);
   } else if (name == "clock") {
-    options.clock = clock(value);
-  } else if (name == "keep-ranks") {
-    options.keep_ranks = positive(name, value);
+    options.clock = named(clocks, option, value);
   } else if (name == "share-memory") {
-    options.share_memory = yes_or_no(name, value);
+    refuse_unless(value == "yes" || value == "no", "yes or no");
+    options.share_memory = value == "yes";
   } else {
-    throw std::invalid_argument("--" + name + ": must be one of the options below");
+    throw std::invalid_argument(option + ": must be one of the options below");
   }
+  if (name == "origin")
+    refuse_unless(std::find(origins.begin(), origins.end(), value) != origins.end(), alternatives(origins));
 }
 
 }  // namespace
@@ -90,17 +65,14 @@ Options parse_options(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto equals = word.find('=');
-    if (!word.starts_with("--") || equals == std::string::npos) {
+    if (!word.starts_with("--") || equals == std::string::npos)
       throw std::invalid_argument(word + ": must be written --name=value");
-    }
     set(options, word.substr(2, equals - 2), word.substr(equals + 1));
   }
-  if (options.action == Action::run && options.plan.empty()) {
+  if (options.action == Action::run && options.plan.empty())
     throw std::invalid_argument("--plan: must name a file when the action is run");
-  }
-  if ((options.action == Action::alone) == options.alone.empty()) {
+  if ((options.action == Action::alone) == options.alone.empty())
     throw std::invalid_argument("--case: must name the case when the action is alone, and not otherwise");
-  }
   return options;
 }
 

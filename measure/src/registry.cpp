@@ -1,13 +1,8 @@
 #include "registry.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <stdexcept>
-
 #include "blas/blas.hpp"
 #include "json/json.hpp"
 #include "scalapack/scalapack.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -24,155 +19,70 @@ std::string below_benchmarks(const std::string& path) {
   return at == std::string::npos ? path : path.substr(at + folder.size());
 }
 
-const char* spelling(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::time:
-      return "time";
-    case Quantity::bytes:
-      return "bytes";
-    case Quantity::flops:
-      return "flops";
-    case Quantity::time_per_step:
-      return "time_per_step";
-    case Quantity::messages:
-      return "messages";
-    case Quantity::observed:
-      return "observed";
-  }
-  return "";
-}
+const Names<Quantity> quantities = {{Quantity::time, "time"},         {Quantity::time_per_step, "time_per_step"},
+                                    {Quantity::bytes, "bytes"},       {Quantity::flops, "flops"},
+                                    {Quantity::messages, "messages"}, {Quantity::observed, "observed"}};
 
-const char* spelling(Role role) {
-  switch (role) {
-    case Role::size:
-      return "size";
-    case Role::problem:
-      return "problem";
-    case Role::method:
-      return "method";
-    case Role::parallel:
-      return "parallel";
-    case Role::layout:
-      return "layout";
-    case Role::call:
-      return "call";
-    case Role::path:
-      return "path";
-  }
-  return "";
-}
+const Names<Definition> definitions = {{Definition::half_round_trip, "half_round_trip"},
+                                       {Definition::global, "global"},
+                                       {Definition::max_rank, "max_rank"},
+                                       {Definition::local, "local"}};
 
-const char* spelling(MetricRole role) {
-  switch (role) {
-    case MetricRole::result:
-      return "result";
-    case MetricRole::phase:
-      return "phase";
-    case MetricRole::count:
-      return "count";
-    case MetricRole::condition:
-      return "condition";
-  }
-  return "";
-}
+const Names<Role> roles = {{Role::size, "size"},         {Role::problem, "problem"}, {Role::method, "method"},
+                           {Role::parallel, "parallel"}, {Role::layout, "layout"},   {Role::call, "call"},
+                           {Role::path, "path"}};
 
-const char* spelling(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::ping_pong:
-      return "ping_pong";
-    case Pattern::stream:
-      return "stream";
-    case Pattern::transfer:
-      return "transfer";
-    case Pattern::communication:
-      return "communication";
-    case Pattern::arithmetic:
-      return "arithmetic";
-    case Pattern::memory:
-      return "memory";
-    case Pattern::copy:
-      return "copy";
-    case Pattern::core_copy:
-      return "core_copy";
-    case Pattern::pair_matrix:
-      return "pair_matrix";
-    case Pattern::pair_sample:
-      return "pair_sample";
-    case Pattern::neighbor_exchange:
-      return "neighbor_exchange";
-    case Pattern::file_write:
-      return "file_write";
-    case Pattern::file_read:
-      return "file_read";
-  }
-  return "";
-}
+const Names<MetricRole> metric_roles = {{MetricRole::result, "result"},
+                                        {MetricRole::phase, "phase"},
+                                        {MetricRole::count, "count"},
+                                        {MetricRole::condition, "condition"}};
 
-const char* spelling(Step::Kind kind) {
-  switch (kind) {
-    case Step::Kind::work:
-      return "work";
-    case Step::Kind::messages:
-      return "messages";
-    case Step::Kind::collective:
-      return "collective";
-    case Step::Kind::neighbor_exchange:
-      return "neighbor_exchange";
-  }
-  return "";
-}
+const Names<Pattern> patterns = {{Pattern::ping_pong, "ping_pong"},
+                                 {Pattern::stream, "stream"},
+                                 {Pattern::transfer, "transfer"},
+                                 {Pattern::communication, "communication"},
+                                 {Pattern::arithmetic, "arithmetic"},
+                                 {Pattern::memory, "memory"},
+                                 {Pattern::copy, "copy"},
+                                 {Pattern::core_copy, "core_copy"},
+                                 {Pattern::pair_matrix, "pair_matrix"},
+                                 {Pattern::pair_sample, "pair_sample"},
+                                 {Pattern::neighbor_exchange, "neighbor_exchange"},
+                                 {Pattern::file_write, "file_write"},
+                                 {Pattern::file_read, "file_read"}};
 
-const char* spelling(Requirement requirement) {
-  switch (requirement) {
-    case Requirement::blas:
-      return "blas";
-    case Requirement::lapack:
-      return "lapack";
-    case Requirement::scalapack:
-      return "scalapack";
-    case Requirement::spawn:
-      return "spawn";
-    case Requirement::threads:
-      return "threads";
-    case Requirement::file_system:
-      return "file_system";
-  }
-  return "";
-}
+const Names<Step::Kind> kinds_of_steps = {{Step::Kind::work, "work"},
+                                          {Step::Kind::messages, "messages"},
+                                          {Step::Kind::collective, "collective"},
+                                          {Step::Kind::neighbor_exchange, "neighbor_exchange"}};
+
+const Names<Requirement> requirements = {
+    {Requirement::blas, "blas"},   {Requirement::lapack, "lapack"},   {Requirement::scalapack, "scalapack"},
+    {Requirement::spawn, "spawn"}, {Requirement::threads, "threads"}, {Requirement::file_system, "file_system"}};
 
 // Why this build lacks the benchmark; empty when it has it, or when only a case can tell.
 std::string absent(Requirement requirement) {
   switch (requirement) {
     case Requirement::blas:
-    case Requirement::lapack:
-      return blas::absent();
-    case Requirement::scalapack:
-      return scalapack::absent();
-    default:
-      return "";
+    case Requirement::lapack: return blas::absent();
+    case Requirement::scalapack: return scalapack::absent();
+    default: return "";
   }
 }
 
 std::string unavailable_reason(const Declaration& declaration) {
-  for (const Requirement requirement : declaration.needs) {
+  for (const Requirement requirement : declaration.needs)
     if (std::string reason = absent(requirement); !reason.empty()) return reason;
-  }
   return "";
 }
 
-std::string_view after_last_dot(std::string_view name) {
-  return name.substr(name.rfind('.') + 1);
-}
+std::string_view after_last_dot(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 std::int64_t parse_integer(const Parameter& parameter, const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < parameter.minimum ||
-      value > parameter.maximum) {
-    throw std::invalid_argument(sentence({parameter.name, "=", text, ": must be an integer from ",
-                                          parameter.minimum, " to ", parameter.maximum}));
-  }
-  return value;
+  const auto value = number_in<std::int64_t>(text);
+  if (value && *value >= parameter.minimum && *value <= parameter.maximum) return *value;
+  throw std::invalid_argument(sentence(
+      {parameter.name, "=", text, ": must be an integer from ", parameter.minimum, " to ", parameter.maximum}));
 }
 
 // Each parameter with its value.
@@ -182,9 +92,8 @@ using Settings = std::vector<std::pair<const Parameter*, std::string>>;
 std::vector<Settings> combinations(std::string_view text, const Declaration& declaration) {
   std::vector<Settings> all{{}};
   if (text == "*") {
-    for (const Parameter& parameter : declaration.parameters) {
+    for (const Parameter& parameter : declaration.parameters)
       if (parameter.role != Role::size) all.front().emplace_back(&parameter, "*");
-    }
     return all;
   }
   for (const std::string& word : split(text, ' ')) {
@@ -192,10 +101,8 @@ std::vector<Settings> combinations(std::string_view text, const Declaration& dec
     const std::string name = word.substr(0, equals);
     const auto parameter = std::find_if(declaration.parameters.begin(), declaration.parameters.end(),
                                         [&](const Parameter& candidate) { return candidate.name == name; });
-    if (equals == std::string::npos || parameter == declaration.parameters.end()) {
-      throw std::logic_error(std::string(declaration.name) + " declares no parameter for the setting " +
-                             word);
-    }
+    if (equals == std::string::npos || parameter == declaration.parameters.end())
+      throw std::logic_error(std::string(declaration.name) + " declares no parameter for the setting " + word);
     std::vector<Settings> longer;
     for (const Settings& settings : all) {
       for (const std::string& value : split(word.substr(equals + 1), ',')) {
@@ -209,27 +116,22 @@ std::vector<Settings> combinations(std::string_view text, const Declaration& dec
 }
 
 void write_settings(Json& json, const Settings& settings) {
-  json.key("parameters");
-  json.object();
-  for (const auto& [parameter, value] : settings) {
-    if (parameter->is_choice() || value == "*") {
+  json.object("parameters");
+  for (const auto& [parameter, value] : settings)
+    if (parameter->is_choice() || value == "*")
       json.member(parameter->name, value);
-    } else {
+    else
       json.member(parameter->name, parse_integer(*parameter, value));
-    }
-  }
   json.end();
 }
 
 void write_ranks(Json& json, const Ranks& ranks) {
   json.object();
   json.member("minimum", ranks.minimum);
-  json.key("maximum");
-  ranks.maximum ? json.value(*ranks.maximum) : json.null();
+  json.member("maximum", ranks.maximum);
   json.member("multiple_of", ranks.multiple_of);
   json.member("square", ranks.square);
-  json.key("one_of");
-  json.array();
+  json.array("one_of");
   for (const auto& count : split(ranks.one_of, ',')) json.value(std::stoi(count));
   json.end();
   json.end();
@@ -237,8 +139,7 @@ void write_ranks(Json& json, const Ranks& ranks) {
 
 template <class Items, class Write>
 void write_list(Json& json, const char* name, const Items& items, Write&& write) {
-  json.key(name);
-  json.array();
+  json.array(name);
   for (const auto& item : items) write(item);
   json.end();
 }
@@ -263,7 +164,7 @@ void write_rung(Json& json, const Rung& rung, const Declaration& declaration) {
   const std::string_view level = declaration.name.substr(0, declaration.name.find('.'));
   for (const Settings& settings : combinations(rung.settings, declaration)) {
     json.object();
-    json.member("pattern", spelling(rung.pattern));
+    json.member("pattern", patterns.at(rung.pattern));
     json.member("layer", rung.layer.empty() ? level : rung.layer);
     json.member("metric", rung.metric);
     write_settings(json, settings);
@@ -275,7 +176,7 @@ void write_step(Json& json, const Step& step, const Declaration& declaration) {
   for (const Settings& settings : combinations(step.settings, declaration)) {
     json.object();
     json.member("phase", step.phase);
-    json.member("kind", spelling(step.kind));
+    json.member("kind", kinds_of_steps.at(step.kind));
     json.member("routine", step.routine);
     json.member("count", step.count);
     json.member("bytes", step.bytes);
@@ -318,7 +219,7 @@ void write_parameter(Json& json, const Parameter& parameter) {
   json.member("choices", choices);
   json.member("label", parameter.label());
   json.member("words", phrases(parameter.words));
-  json.member("role", spelling(parameter.role));
+  json.member("role", roles.at(parameter.role));
   json.member("meaning", parameter.meaning);
   json.end();
 }
@@ -328,10 +229,10 @@ void write_metric(Json& json, const Metric& metric, Definition definition) {
   json.member("name", metric.name);
   json.member("unit", metric.unit);
   json.member("better", metric.better == Better::lower ? "lower" : "higher");
-  json.member("quantity", spelling(metric.quantity));
-  json.member("definition", spelling(definition));
+  json.member("quantity", quantities.at(metric.quantity));
+  json.member("definition", definitions.at(definition));
   json.member("label", metric.label());
-  json.member("role", spelling(metric.role));
+  json.member("role", metric_roles.at(metric.role));
   json.end();
 }
 
@@ -341,8 +242,6 @@ void write_sweep(Json& json, const Sweep& sweep) {
   json.member("cases", sweep.cases);
   json.end();
 }
-
-// `write` of each item, as a list under `name`.
 
 void write_benchmark(Json& json, const Registered& benchmark) {
   const Declaration& declaration = benchmark.declaration;
@@ -357,15 +256,13 @@ void write_benchmark(Json& json, const Registered& benchmark) {
   json.member("reason", reason);
   json.member("family", declaration.family.empty() ? after_last_dot(declaration.name)
                                                    : std::string_view(declaration.family));
-  write_list(json, "requires", declaration.needs, [&](Requirement need) { json.value(spelling(need)); });
+  write_list(json, "requires", declaration.needs, [&](Requirement need) { json.value(requirements.at(need)); });
   json.key("ranks");
   write_ranks(json, declaration.ranks);
   write_list(json, "routines", declaration.routines,
              [&](const Binding& binding) { write_binding(json, binding, declaration); });
-  write_list(json, "rungs", declaration.rungs,
-             [&](const Rung& rung) { write_rung(json, rung, declaration); });
-  write_list(json, "costs", declaration.costs,
-             [&](const Step& step) { write_step(json, step, declaration); });
+  write_list(json, "rungs", declaration.rungs, [&](const Rung& rung) { write_rung(json, rung, declaration); });
+  write_list(json, "costs", declaration.costs, [&](const Step& step) { write_step(json, step, declaration); });
   write_list(json, "parameters", declaration.parameters,
              [&](const Parameter& parameter) { write_parameter(json, parameter); });
   write_list(json, "metrics", declaration.metrics,
@@ -375,20 +272,6 @@ void write_benchmark(Json& json, const Registered& benchmark) {
 }
 
 }  // namespace
-
-const char* spelling(Definition definition) {
-  switch (definition) {
-    case Definition::half_round_trip:
-      return "half_round_trip";
-    case Definition::global:
-      return "global";
-    case Definition::max_rank:
-      return "max_rank";
-    case Definition::local:
-      return "local";
-  }
-  return "";
-}
 
 Declaration::~Declaration() = default;
 
@@ -403,9 +286,7 @@ Registration::Registration(Declaration declaration, std::source_location where) 
   });
 }
 
-const std::vector<Registered>& registry() {
-  return mutable_registry();
-}
+const std::vector<Registered>& registry() { return mutable_registry(); }
 
 const Registered& find_benchmark(const std::string& name) {
   std::vector<std::string> names;
@@ -431,8 +312,7 @@ const std::string& Parameters::choice(std::string_view name) const {
   return found->second;
 }
 
-Parameters parse_parameters(const Declaration& declaration,
-                            const std::map<std::string, std::string>& values) {
+Parameters parse_parameters(const Declaration& declaration, const std::map<std::string, std::string>& values) {
   Parameters::Integers integers;
   Parameters::Choices choices;
   std::vector<std::string> names;
@@ -440,15 +320,13 @@ Parameters parse_parameters(const Declaration& declaration,
     const std::string& name = names.emplace_back(parameter.name);
     const auto given = values.find(name);
     if (!parameter.is_choice()) {
-      integers[name] =
-          given == values.end() ? parameter.default_integer : parse_integer(parameter, given->second);
+      integers[name] = given == values.end() ? parameter.default_integer : parse_integer(parameter, given->second);
       continue;
     }
     const auto allowed = split(parameter.choices, ',');
     const std::string value = given == values.end() ? allowed.front() : given->second;
-    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
       throw std::invalid_argument(name + "=" + value + ": must be one of " + joined(allowed, ", "));
-    }
     choices[name] = value;
   }
   for (const auto& [name, value] : values) {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "benchmark.hpp"
 
@@ -26,7 +24,5 @@ Parameters parse_parameters(const Declaration& declaration, const std::map<std::
 
 // The registry as JSON, for the programs that plan, describe and analyse.
 void write_registry(std::ostream& out);
-
-const char* spelling(Definition definition);
 
 }  // namespace scope

@@ -5,27 +5,25 @@
 #include <set>
 
 #include "check.hpp"
-#include "memory/places.hpp"
+#include "memory/message_slots.hpp"
 
 using scope::Buffer;
 using scope::flush_from_caches;
+using scope::MessageSlots;
 using scope::pattern_problem;
-using scope::PlaceLayout;
-using scope::Places;
 using scope::rewrite;
+using scope::SlotLayout;
 using scope::write_pattern;
 
 namespace {
 
-std::uintptr_t address(const std::byte* at) {
-  return reinterpret_cast<std::uintptr_t>(at);
-}
+std::uintptr_t address(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
 
 void every_place_begins_where_the_layout_says() {
   for (const std::int64_t bytes : {1, 8, 64, 4096, 5000}) {
     for (const std::int64_t alignment : {64, 4096}) {
       for (const std::int64_t offset : {0, 1, 8, 4095}) {
-        Places places(bytes, PlaceLayout{alignment, offset, 3});
+        MessageSlots places(bytes, SlotLayout{alignment, offset, 3});
         places.use(5);
         std::set<std::byte*> begins;
         for (std::int64_t number = 0; number < 5; ++number) {
@@ -34,7 +32,7 @@ void every_place_begins_where_the_layout_says() {
         }
         CHECK(begins.size() == 5);
         places.clear();
-        for (std::int64_t number = 0; number < 5; ++number) write_pattern(places.place(number), 7);
+        for (std::int64_t number = 0; number < 5; ++number) write_pattern(places.slot(number), 7);
         CHECK(places.pattern_problem(7).empty());
         *(places[4] + bytes - 1) ^= std::byte{1};
         CHECK(!places.pattern_problem(7).empty());
@@ -48,7 +46,7 @@ void every_place_begins_where_the_layout_says() {
 }
 
 void repetitions_rotate_through_the_places() {
-  Places places(100, PlaceLayout{.rotation = 4});
+  MessageSlots places(100, SlotLayout{.rotation = 4});
   std::set<std::byte*> one_each;
   for (int repetition = 0; repetition < 4; ++repetition) {
     places.use(1);
@@ -66,7 +64,7 @@ void repetitions_rotate_through_the_places() {
   CHECK(places.in_turn(0) == places.in_turn(4));
   CHECK(places.in_turn(0) != places.in_turn(3));
 
-  Places ring(100, PlaceLayout{}.at_least(2));
+  MessageSlots ring(100, SlotLayout{}.at_least(2));
   std::byte* const here = ring[0];
   std::byte* const there = ring.next();
   CHECK(here != there);
@@ -74,14 +72,14 @@ void repetitions_rotate_through_the_places() {
   CHECK(ring[0] == there);
   CHECK(ring.next() == here);
 
-  Places sources(100, PlaceLayout{.rotation = 4});
+  MessageSlots sources(100, SlotLayout{.rotation = 4});
   sources.write_pattern(5);
   for (int repetition = 0; repetition < 5; ++repetition) {
     sources.use_in_turn(1);
-    CHECK(pattern_problem(sources.place(0), 5).empty());
+    CHECK(pattern_problem(sources.slot(0), 5).empty());
   }
 
-  Places fixed(100);
+  MessageSlots fixed(100);
   fixed.use(1);
   std::byte* const same = fixed[0];
   fixed.use(1);

@@ -27,5 +27,4 @@ inline std::string thrown(const std::function<void()>& action) {
 
 }  // namespace scope::testing
 
-#define CHECK(expression) \
-  scope::testing::check(static_cast<bool>(expression), #expression, __FILE__, __LINE__)
+#define CHECK(expression) scope::testing::check(static_cast<bool>(expression), #expression, __FILE__, __LINE__)

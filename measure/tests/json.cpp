@@ -25,9 +25,8 @@ int main() {
   CHECK(json.text() == R"({"name":"a \"quoted\"\u000a\\name","numbers":[1,true,2.5e-09,null],)"
                        R"("nested":[[0.5],[]],"at":1234567890.123})");
 
-  for (const double number :
-       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-        -std::numeric_limits<double>::infinity()}) {
+  for (const double number : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+                              -std::numeric_limits<double>::infinity()}) {
     CHECK(thrown([&] { Json().value(number); }) != "");
   }
   return scope::testing::failures;

@@ -14,9 +14,7 @@ Options parse(std::vector<std::string> words) {
   return parse_options(static_cast<int>(arguments.size()), arguments.data());
 }
 
-bool says(const std::string& message, const std::string& part) {
-  return message.find(part) != std::string::npos;
-}
+bool says(const std::string& message, const std::string& part) { return message.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -47,11 +45,10 @@ int main() {
   CHECK(parse({"--action=list"}).action == Action::list);
   CHECK(parse({"--plan=p", "--launch=3"}).launch == 3);
   CHECK(says(thrown([] { parse({"--plan=p", "--launch=0"}); }), "--launch=0: must be an integer from 1"));
-  CHECK(says(thrown([] { parse({"--action=dance"}); }),
-             "--action=dance: must be run, test, list, probe or alone"));
+  CHECK(
+      says(thrown([] { parse({"--action=dance"}); }), "--action=dance: must be run, test, list, probe or alone"));
   CHECK(says(thrown([] { parse({"--action=run"}); }), "--plan: must name a file"));
   CHECK(says(thrown([] { parse({"plan"}); }), "must be written --name=value"));
-  CHECK(says(thrown([] { parse({"--origin=guessed", "--plan=p"}); }),
-             "must be measured, emulated or simulated"));
+  CHECK(says(thrown([] { parse({"--origin=guessed", "--plan=p"}); }), "must be measured, emulated or simulated"));
   return scope::testing::failures;
 }

@@ -76,11 +76,9 @@ void fourier_transforms_are_sums() {
             std::complex<double> sum;
             for (int i = 0; i < points; ++i) {
               const std::complex<double> value(x[(2 * i) * lines + line], x[(2 * i + 1) * lines + line]);
-              sum += value *
-                     std::polar(1.0, -2 * std::numbers::pi * (static_cast<long>(i) * k % points) / points);
+              sum += value * std::polar(1.0, -2 * std::numbers::pi * (static_cast<long>(i) * k % points) / points);
             }
-            const std::complex<double> here(result[(2 * k) * lines + line],
-                                            result[(2 * k + 1) * lines + line]);
+            const std::complex<double> here(result[(2 * k) * lines + line], result[(2 * k + 1) * lines + line]);
             CHECK(std::abs(here - sum) < 1e-14 * points);
           }
         }

@@ -150,12 +150,8 @@ void created(MPI_Comm comm) {
   members.identity ^= mixed(number + 1);
 }
 
-void forget(MPI_Comm comm) {
-  drop(communicators(), comm);
-}
-void forget_window(MPI_Win window) {
-  drop(windows(), window);
-}
+void forget(MPI_Comm comm) { drop(communicators(), comm); }
+void forget_window(MPI_Win window) { drop(windows(), window); }
 
 void release(Members& members) {
   if (--members.open_receives == 0 && members.freed) destroy(&members);
@@ -172,12 +168,9 @@ const File& known_file(MPI_File file) {
   return found == files().end() ? unknown : found->second;
 }
 void view_file(MPI_File file, bool has_gaps) {
-  if (const auto found = files().find(key_of(file)); found != files().end())
-    found->second.has_gaps = has_gaps;
+  if (const auto found = files().find(key_of(file)); found != files().end()) found->second.has_gaps = has_gaps;
 }
-void forget_file(MPI_File file) {
-  files().erase(key_of(file));
-}
+void forget_file(MPI_File file) { files().erase(key_of(file)); }
 
 int neighbors(Members& members) {
   if (members.out_degree >= 0) return members.out_degree;

@@ -41,9 +41,7 @@ struct KnownType {
 };
 inline constexpr std::size_t known_type_capacity = 1 << 8;
 inline KnownType known_types[known_type_capacity];
-inline KnownType& known_type(MPI_Datatype type) {
-  return known_types[spread(key_of(type)) >> 56];
-}
+inline KnownType& known_type(MPI_Datatype type) { return known_types[spread(key_of(type)) >> 56]; }
 
 inline u8 size_of_type(MPI_Datatype type) {
   KnownType& known = known_type(type);
@@ -64,28 +62,18 @@ inline bool has_gaps(MPI_Datatype type) {
   return size > 0 && (size != extent || size != true_extent);
 }
 
-inline void forget_type(MPI_Datatype type) {
-  known_type(type).known = false;
-}
+inline void forget_type(MPI_Datatype type) { known_type(type).known = false; }
 
 template <typename Count>
 u8 bytes_of(Count count, MPI_Datatype type) {
   return count > 0 ? static_cast<u8>(count) * size_of_type(type) : 0;
 }
 
-inline bool is_in_place(const void* buffer) {
-  return buffer == MPI_IN_PLACE;
-}
+inline bool is_in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
-inline u8 size_of(MPI_Comm comm) {
-  return members_of(comm).size;
-}
-inline u8 peers_of(MPI_Comm comm) {
-  return members_of(comm).peers;
-}
-inline u8 neighbors_of(MPI_Comm comm) {
-  return static_cast<u8>(neighbors(members_of(comm)));
-}
+inline u8 size_of(MPI_Comm comm) { return members_of(comm).size; }
+inline u8 peers_of(MPI_Comm comm) { return members_of(comm).peers; }
+inline u8 neighbors_of(MPI_Comm comm) { return static_cast<u8>(neighbors(members_of(comm))); }
 
 template <typename Counts>
 u8 sum_of(u8 number, Counts counts, MPI_Datatype type) {
@@ -108,13 +96,11 @@ u8 own_bytes(MPI_Comm comm, Counts counts, MPI_Datatype type) {
 }
 
 // On intercommunicators, only processes of the group without the root contribute.
-inline bool contributes(int root) {
-  return root != MPI_ROOT && root != MPI_PROC_NULL;
-}
+inline bool contributes(int root) { return root != MPI_ROOT && root != MPI_PROC_NULL; }
 
 template <typename Count>
-u8 gathered(MPI_Comm, int root, const void* send, Count send_count, MPI_Datatype send_type,
-            Count receive_count, MPI_Datatype receive_type) {
+u8 gathered(MPI_Comm, int root, const void* send, Count send_count, MPI_Datatype send_type, Count receive_count,
+            MPI_Datatype receive_type) {
   if (!contributes(root)) return 0;
   return is_in_place(send) ? bytes_of(receive_count, receive_type) : bytes_of(send_count, send_type);
 }

@@ -34,9 +34,7 @@ class Noted {
   bool first_;
 };
 
-inline MPI_Fint integer_at(const void* address) {
-  return *static_cast<const MPI_Fint*>(address);
-}
+inline MPI_Fint integer_at(const void* address) { return *static_cast<const MPI_Fint*>(address); }
 
 inline std::string text_of(const void* text, std::size_t length) {
   const std::string padded(static_cast<const char*>(text), length);
@@ -81,16 +79,15 @@ inline MPI_Session session_of(MPI_Fint handle) {
 
 // Fortran constants are addresses of common blocks of Open MPI's Fortran library. They are weak symbols here:
 // a C program does not load that library, and the addresses are then null and equal to no argument.
-#define SCOPE_SENTINEL(lower, upper)                                                                  \
-  extern "C" {                                                                                        \
-  extern char lower __attribute__((weak));                                                            \
-  extern char lower##_ __attribute__((weak));                                                         \
-  extern char lower##__ __attribute__((weak));                                                        \
-  extern char upper __attribute__((weak));                                                            \
-  }                                                                                                   \
-  static bool is_##lower(const void* address) {                                                       \
-    return address &&                                                                                 \
-           (address == &lower || address == &lower##_ || address == &lower##__ || address == &upper); \
+#define SCOPE_SENTINEL(lower, upper)                                                                             \
+  extern "C" {                                                                                                   \
+  extern char lower __attribute__((weak));                                                                       \
+  extern char lower##_ __attribute__((weak));                                                                    \
+  extern char lower##__ __attribute__((weak));                                                                   \
+  extern char upper __attribute__((weak));                                                                       \
+  }                                                                                                              \
+  static bool is_##lower(const void* address) {                                                                  \
+    return address && (address == &lower || address == &lower##_ || address == &lower##__ || address == &upper); \
   }
 SCOPE_SENTINEL(mpi_fortran_bottom, MPI_FORTRAN_BOTTOM)
 SCOPE_SENTINEL(mpi_fortran_in_place, MPI_FORTRAN_IN_PLACE)
@@ -109,9 +106,7 @@ static MPI_Status* status_of(void* address) {
 
 #else
 
-static const void* buffer_of(const void* address) {
-  return address;
-}
+static const void* buffer_of(const void* address) { return address; }
 static MPI_Status* status_of(void* address) {
   static const void* const* const one = static_cast<void**>(dlsym(RTLD_DEFAULT, "MPI_F08_STATUS_IGNORE"));
   static const void* const* const many = static_cast<void**>(dlsym(RTLD_DEFAULT, "MPI_F08_STATUSES_IGNORE"));
@@ -150,11 +145,10 @@ static MPI_Status* status_of(void* address) {
 
 // One routine under all the names of compilers and modules.
 #if defined(OPEN_MPI)
-#define SCOPE_FORTRAN(routine, lower, UPPER, returns, parameters, arguments, counted)                \
-  SCOPE_COUNTS(routine, mpi_##lower##_, "mpi_" #lower "_", "ompi_" #lower "_f", returns, parameters, \
-               counted)                                                                              \
-  SCOPE_MANGLED(lower, UPPER, returns, parameters)                                                   \
-  SCOPE_ALSO(mpi_##lower##_, ompi_##lower##_f, returns, parameters)                                  \
+#define SCOPE_FORTRAN(routine, lower, UPPER, returns, parameters, arguments, counted)                         \
+  SCOPE_COUNTS(routine, mpi_##lower##_, "mpi_" #lower "_", "ompi_" #lower "_f", returns, parameters, counted) \
+  SCOPE_MANGLED(lower, UPPER, returns, parameters)                                                            \
+  SCOPE_ALSO(mpi_##lower##_, ompi_##lower##_f, returns, parameters)                                           \
   SCOPE_COUNTS(routine, mpi_##lower##_f08_, "mpi_" #lower "_f08_", "", returns, parameters, counted)
 #define SCOPE_FORTRAN_LOCAL SCOPE_FORTRAN
 #define SCOPE_FORTRAN_LARGE(routine, lower, UPPER, returns, parameters, arguments, counted)
@@ -166,8 +160,7 @@ static MPI_Status* status_of(void* address) {
   SCOPE_NOTES(mpi_##lower##_f08ts_, "mpi_" #lower "_f08ts_", returns, parameters, arguments) \
   SCOPE_NOTES(mpi_##lower##_, "mpi_" #lower "_", returns, parameters, arguments)             \
   SCOPE_MANGLED(lower, UPPER, returns, parameters)
-#define SCOPE_FORTRAN_LARGE(routine, lower, UPPER, returns, parameters, arguments, counted)             \
-  SCOPE_COUNTS(routine, mpi_##lower##_f08_large_, "mpi_" #lower "_f08_large_", "", returns, parameters, \
-               counted)                                                                                 \
+#define SCOPE_FORTRAN_LARGE(routine, lower, UPPER, returns, parameters, arguments, counted)                      \
+  SCOPE_COUNTS(routine, mpi_##lower##_f08_large_, "mpi_" #lower "_f08_large_", "", returns, parameters, counted) \
   SCOPE_NOTES(mpi_##lower##_f08ts_large_, "mpi_" #lower "_f08ts_large_", returns, parameters, arguments)
 #endif

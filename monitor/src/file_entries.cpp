@@ -39,10 +39,8 @@ bool locks(int command) {
     case F_SETLK:
     case F_SETLKW:
     case F_OFD_SETLK:
-    case F_OFD_SETLKW:
-      return true;
-    default:
-      return false;
+    case F_OFD_SETLKW: return true;
+    default: return false;
   }
 }
 
@@ -111,13 +109,9 @@ auto streams(FILE* stream, Action action, const Call& call, const Bytes& bytes) 
   return result;
 }
 
-u8 printed(int result) {
-  return result > 0 ? static_cast<u8>(result) : 0;
-}
+u8 printed(int result) { return result > 0 ? static_cast<u8>(result) : 0; }
 
-u8 nothing(int) {
-  return 0;
-}
+u8 nothing(int) { return 0; }
 
 }  // namespace
 
@@ -179,8 +173,7 @@ SCOPE_ENTRY ssize_t __pread_chk(int descriptor, void* data, std::size_t bytes, o
   SCOPE_BEHIND(__pread_chk)
   return transfers_at(descriptor, reads, at, [&] { return behind(descriptor, data, bytes, at, room); });
 }
-SCOPE_ENTRY ssize_t __pread64_chk(int descriptor, void* data, std::size_t bytes, off64_t at,
-                                  std::size_t room) {
+SCOPE_ENTRY ssize_t __pread64_chk(int descriptor, void* data, std::size_t bytes, off64_t at, std::size_t room) {
   SCOPE_BEHIND(__pread64_chk)
   return transfers_at(descriptor, reads, at, [&] { return behind(descriptor, data, bytes, at, room); });
 }
@@ -317,12 +310,11 @@ SCOPE_ENTRY int fclose(FILE* stream) {
   return code;
 }
 
-#define SCOPE_STREAM(name, Data, action)                                                        \
-  SCOPE_ENTRY std::size_t name(Data* data, std::size_t each, std::size_t count, FILE* stream) { \
-    SCOPE_BEHIND(name)                                                                          \
-    return streams(                                                                             \
-        stream, action, [&] { return behind(data, each, count, stream); },                      \
-        [&](u8 done) { return done * each; });                                                  \
+#define SCOPE_STREAM(name, Data, action)                                                                          \
+  SCOPE_ENTRY std::size_t name(Data* data, std::size_t each, std::size_t count, FILE* stream) {                   \
+    SCOPE_BEHIND(name)                                                                                            \
+    return streams(                                                                                               \
+        stream, action, [&] { return behind(data, each, count, stream); }, [&](u8 done) { return done * each; }); \
   }
 SCOPE_STREAM(fread, void, reads)
 SCOPE_STREAM(fread_unlocked, void, reads)

@@ -11,11 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "handles.hpp"
 #include "routines.hpp"
-#include "timer/timer.hpp"
 
 namespace scope {
 
@@ -201,8 +199,7 @@ void add(FileRow& row, Action action, u8 ticks, u8 bytes) {
       ++row.others;
       row.other_ticks += ticks;
       break;
-    default:
-      add_transfer(row, action, ticks, bytes);
+    default: add_transfer(row, action, ticks, bytes);
   }
 }
 
@@ -231,9 +228,7 @@ bool files_are_settled() {
   return true;
 }
 
-bool in_mpi_io() {
-  return mpi_actions[thread.routine].is_file;
-}
+bool in_mpi_io() { return mpi_actions[thread.routine].is_file; }
 
 bool followed(int descriptor) {
   return watching() && descriptor >= 0 && descriptor < descriptor_capacity &&

@@ -15,9 +15,7 @@ enum class Action { open, read, write, sync, other };
 
 // Calls of the program are counted while this holds. The monitor's own calls of the library are not.
 inline bool watches_files = false;
-inline bool watching() {
-  return watches_files && recording && counting && !thread.in_files;
-}
+inline bool watching() { return watches_files && recording && counting && !thread.in_files; }
 
 // The monitor's own work on files, and the tables of files, which no signal handler may enter meanwhile.
 class Unseen {

@@ -20,9 +20,7 @@ std::uint64_t key_of(Handle handle) {
 }
 
 // Spreads keys over a table of a power of two: the upper bits are the index.
-inline std::uint64_t spread(std::uint64_t key) {
-  return key * 0x9e3779b97f4a7c15u;
-}
+inline std::uint64_t spread(std::uint64_t key) { return key * 0x9e3779b97f4a7c15u; }
 
 // ... where any bits may be the index.
 inline std::uint64_t mixed(std::uint64_t key) {
@@ -34,14 +32,10 @@ inline std::uint64_t mixed(std::uint64_t key) {
 // Handles of Fortran: functions in some libraries, macros in others.
 #if defined(OPEN_MPI)
 #define SCOPE_FROM_FORTRAN(name, Handle, routine) \
-  inline Handle name(MPI_Fint handle) {           \
-    return next.routine(handle);                  \
-  }
+  inline Handle name(MPI_Fint handle) { return next.routine(handle); }
 #else
 #define SCOPE_FROM_FORTRAN(name, Handle, routine) \
-  inline Handle name(MPI_Fint handle) {           \
-    return MPI_##routine(handle);                 \
-  }
+  inline Handle name(MPI_Fint handle) { return MPI_##routine(handle); }
 #endif
 SCOPE_FROM_FORTRAN(communicator_of, MPI_Comm, Comm_f2c)
 SCOPE_FROM_FORTRAN(type_of, MPI_Datatype, Type_f2c)
@@ -49,9 +43,7 @@ SCOPE_FROM_FORTRAN(request_of, MPI_Request, Request_f2c)
 SCOPE_FROM_FORTRAN(window_of, MPI_Win, Win_f2c)
 SCOPE_FROM_FORTRAN(message_of, MPI_Message, Message_f2c)
 #undef SCOPE_FROM_FORTRAN
-inline MPI_File file_of(MPI_Fint handle) {
-  return next.File_f2c(handle);
-}
+inline MPI_File file_of(MPI_Fint handle) { return next.File_f2c(handle); }
 
 // Bytes received.
 inline std::uint64_t received_bytes(const MPI_Status& status) {

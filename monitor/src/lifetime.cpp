@@ -38,14 +38,10 @@ std::string first_line_of_library() {
 
 const char* name_of_level(int level) {
   switch (level) {
-    case MPI_THREAD_SINGLE:
-      return "single";
-    case MPI_THREAD_FUNNELED:
-      return "funneled";
-    case MPI_THREAD_SERIALIZED:
-      return "serialized";
-    default:
-      return "multiple";
+    case MPI_THREAD_SINGLE: return "single";
+    case MPI_THREAD_FUNNELED: return "funneled";
+    case MPI_THREAD_SERIALIZED: return "serialized";
+    default: return "multiple";
   }
 }
 
@@ -179,8 +175,7 @@ u8 ending() {
 void ended(u8 begin_tick) {
   if (observed != getpid()) return;
   ProcessRow& process = *profile.process;
-  if (process.state == static_cast<u4>(State::finalized))
-    return;  // of another session, or of the world after one
+  if (process.state == static_cast<u4>(State::finalized)) return;  // of another session, or of the world after one
   process.in_routine = 0;
   process.last_tick = ticks_now();
   process.finalize_ticks = process.last_tick - begin_tick;
@@ -203,11 +198,10 @@ void aborting(int code) {
 void control(int level) {
   if (!recording) return;
   if (several_threads) lock_tables();
-  if (level == 0 || level == 1) {
+  if (level == 0 || level == 1)
     counting = level == 1;
-  } else {
+  else
     enter_region(level > 1 ? level : 0, "", ticks_now());
-  }
   if (several_threads) unlock_tables();
 }
 
@@ -221,7 +215,6 @@ void enter_named_region(int number, const char* name) {
 }  // namespace scope
 
 // scope-timer looks this function up by name in the programs that use it.
-extern "C" __attribute__((visibility("default"))) void scope_monitor_enter_region(int number,
-                                                                                  const char* name) {
+extern "C" __attribute__((visibility("default"))) void scope_monitor_enter_region(int number, const char* name) {
   scope::enter_named_region(number, name);
 }

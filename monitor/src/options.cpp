@@ -44,11 +44,9 @@ std::string take(const std::string& name, const std::string& value, Options& opt
   if (name == "trace")
     return window(value, options.trace_start_s, options.trace_s) ? "" : "START:SECONDS is allowed";
   if (name == "depth") return integer(value, 0, frame_capacity, options.depth) ? "" : "0 to 32 are allowed";
-  if (name == "sample")
-    return number(value, 0, 1000, options.sample_hz) ? "" : "0 to 1000 per second are allowed";
+  if (name == "sample") return number(value, 0, 1000, options.sample_hz) ? "" : "0 to 1000 per second are allowed";
   if (name == "rows") return integer(value, 16, 8192, options.rows) ? "" : "16 to 8192 are allowed";
-  if (name == "trace_rows")
-    return integer(value, 1, 65536, options.trace_rows) ? "" : "1 to 65536 are allowed";
+  if (name == "trace_rows") return integer(value, 1, 65536, options.trace_rows) ? "" : "1 to 65536 are allowed";
   if (name == "files") return rows_of_files(value, options.files) ? "" : "0, or 16 to 8192 are allowed";
   return "no such option; allowed: interval, trace, depth, sample, rows, trace_rows, files";
 }
@@ -74,8 +72,6 @@ Options read_options() {
   return options;
 }
 
-void complain(const std::string& what) {
-  std::fprintf(stderr, "scope-monitor: %s\n", what.c_str());
-}
+void complain(const std::string& what) { std::fprintf(stderr, "scope-monitor: %s\n", what.c_str()); }
 
 }  // namespace scope

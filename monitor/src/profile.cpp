@@ -91,8 +91,7 @@ std::string arguments() {
   std::string out;
   for (std::size_t begin = 0; begin < all.size() && out.size() < 8000;) {
     const std::size_t end = std::min(all.find('\0', begin), all.size());
-    out +=
-        (out.empty() ? "" : ",") + json_quoted(all.substr(begin, std::min<std::size_t>(end - begin, 2000)));
+    out += (out.empty() ? "" : ",") + json_quoted(all.substr(begin, std::min<std::size_t>(end - begin, 2000)));
     begin = end + 1;
   }
   return '[' + out + ']';

@@ -134,11 +134,10 @@ bool find_python(int depth) {
 #define SCOPE_LOOK_UP(name) look_up(#name, python.name)
   in_python = SCOPE_LOOK_UP(Py_IsInitialized) && SCOPE_LOOK_UP(PyGILState_GetThisThreadState) &&
               SCOPE_LOOK_UP(PyGILState_Ensure) && SCOPE_LOOK_UP(PyGILState_Release) &&
-              SCOPE_LOOK_UP(PyEval_GetFrame) && SCOPE_LOOK_UP(PyFrame_GetBack) &&
-              SCOPE_LOOK_UP(PyFrame_GetCode) && SCOPE_LOOK_UP(PyFrame_GetLineNumber) &&
-              SCOPE_LOOK_UP(PyObject_GetAttrString) && SCOPE_LOOK_UP(PyUnicode_AsUTF8AndSize) &&
-              SCOPE_LOOK_UP(PyErr_Fetch) && SCOPE_LOOK_UP(PyErr_Restore) && SCOPE_LOOK_UP(Py_IncRef) &&
-              SCOPE_LOOK_UP(Py_DecRef);
+              SCOPE_LOOK_UP(PyEval_GetFrame) && SCOPE_LOOK_UP(PyFrame_GetBack) && SCOPE_LOOK_UP(PyFrame_GetCode) &&
+              SCOPE_LOOK_UP(PyFrame_GetLineNumber) && SCOPE_LOOK_UP(PyObject_GetAttrString) &&
+              SCOPE_LOOK_UP(PyUnicode_AsUTF8AndSize) && SCOPE_LOOK_UP(PyErr_Fetch) &&
+              SCOPE_LOOK_UP(PyErr_Restore) && SCOPE_LOOK_UP(Py_IncRef) && SCOPE_LOOK_UP(Py_DecRef);
 #undef SCOPE_LOOK_UP
   return in_python;
 }

@@ -20,9 +20,7 @@ const void* caller_in_python(const void* caller);
 
 // Whether an address is a line of Python; no address of the program has this bit.
 inline constexpr u8 place_bit = u8{1} << 63;
-inline bool is_place(const void* caller) {
-  return reinterpret_cast<u8>(caller) & place_bit;
-}
+inline bool is_place(const void* caller) { return reinterpret_cast<u8>(caller) & place_bit; }
 
 // The lines of Python of this thread's last call, innermost first; returns their number.
 int frames_in_python(u8* frames);

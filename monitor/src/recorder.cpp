@@ -8,7 +8,6 @@
 #include "files.hpp"
 #include "handles.hpp"
 #include "sampling.hpp"
-#include "sites.hpp"
 #include "waiting.hpp"
 
 namespace scope {
@@ -69,8 +68,7 @@ CallRow& find_row(u4 routine, u4 site, u4 communicator_size, u4 size_class, i4 r
 
 WaitRow* find_wait(u4 operation, u4 site, u4 communicator_size, u4 size_class) {
   static_assert(wait_capacity == 1 << 10);
-  const u8 hash =
-      spread(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20) >> 54;
+  const u8 hash = spread(key_of_row(operation, size_class, communicator_size) ^ static_cast<u8>(site) << 20) >> 54;
   for (u4 probe = 0; probe < wait_capacity; ++probe) {
     WaitRow& row = profile.waits[(hash + probe) % wait_capacity];
     if (!row.used) {
@@ -139,13 +137,9 @@ void lock_tables() {
   for (int turns = 0; tables_taken.test_and_set(std::memory_order_acquire); ++turns)
     if (turns % 64 == 63) sched_yield();
 }
-void unlock_tables() {
-  tables_taken.clear(std::memory_order_release);
-}
+void unlock_tables() { tables_taken.clear(std::memory_order_release); }
 
-void forget_recent() {
-  std::fill(recent, recent + recent_capacity, Recent{});
-}
+void forget_recent() { std::fill(recent, recent + recent_capacity, Recent{}); }
 
 [[gnu::noinline]] CallRow* Call::find_in_table(u4 communicator_size, u4 size_class, u8 key) {
   CallRow& row = find_row(routine_, site_of(caller_), communicator_size, size_class, current_region->number);
@@ -157,24 +151,23 @@ void forget_recent() {
 // 1 ns a call. What is rare is `noinline`.
 
 // The row in which this call is counted.
-[[gnu::always_inline]] inline void Call::find(const Meaning& meaning) {
+[[gnu::always_inline]] inline void Call::find(const CallDescription& meaning) {
   const u4 size_class = size_class_of(meaning.bytes);
   const u8 key = key_of_row(routine_, size_class, meaning.communicator_size);
   const Recent& last = recent_of(caller_, key);
-  row_ = last.caller == caller_ && last.key == key
-             ? last.row
-             : find_in_table(meaning.communicator_size, size_class, key);
+  row_ = last.caller == caller_ && last.key == key ? last.row
+                                                   : find_in_table(meaning.communicator_size, size_class, key);
 }
 
 // Rare work at the end of a call.
-[[gnu::noinline]] void Call::attend(const Meaning& meaning) {
+[[gnu::noinline]] void Call::attend(const CallDescription& meaning) {
   if (tracing()) trace(meaning, 0, 0);
   if (end_ >= next_sample_tick) sample(end_);
   attention_tick = end_ < trace_end ? 0 : next_sample_tick;
 }
 
 // Counts the call, and unlocks the tables.
-[[gnu::always_inline]] inline void Call::finish(const Meaning& meaning) {
+[[gnu::always_inline]] inline void Call::finish(const CallDescription& meaning) {
   const u8 ticks = end_ - begin_;
   ProcessRow& process = *profile.process;
   count(*row_, ticks, meaning.bytes);
@@ -189,28 +182,20 @@ void forget_recent() {
     unlock_tables();
 }
 
-void Call::waits() {
-  find({});
-}
-void Call::waited() {
-  finish({});
-}
+void Call::waits() { find({}); }
+void Call::waited() { finish({}); }
 
-[[gnu::always_inline]] inline void Call::record(const Meaning& meaning) {
+[[gnu::always_inline]] inline void Call::record(const CallDescription& meaning) {
   find(meaning);
   finish(meaning);
 }
 
 [[gnu::noinline]] PlainCall::PlainCall(u4 routine, const void* caller) : Call(routine, caller) {}
-[[gnu::noinline]] bool PlainCall::ends(int code) {
-  return Call::ends(code);
-}
+[[gnu::noinline]] bool PlainCall::ends(int code) { return Call::ends(code); }
 
-void Call::local() {
-  record({});
-}
+void Call::local() { record({}); }
 
-[[gnu::noinline]] void Call::trace(const Meaning& meaning, u4 depth, u4 operation) {
+[[gnu::noinline]] void Call::trace(const CallDescription& meaning, u4 depth, u4 operation) {
   if (begin_ >= trace_end || end_ < trace_begin) return;
   static u4 events = 0;
   if (events == profile.event_rows) {
@@ -240,7 +225,7 @@ void Call::nested() {
   if (several_threads) unlock_tables();
 }
 
-void Call::concerned(const Members& members, u8 bytes) {
+void Call::collective(const Members& members, u8 bytes) {
   profile.process->sent_bytes += bytes;
   record({.communicator_size = members.size, .bytes = bytes, .communicator = members.identity});
 }
@@ -267,7 +252,7 @@ void Call::concerned(const Members& members, u8 bytes) {
 // Counts the bytes sent; half of the time is attributed to sending.
 void Call::exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MPI_Status& status) {
   const Members& members = members_of(comm);
-  Meaning sending{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
+  CallDescription sending{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
   if (destination != MPI_PROC_NULL) {
     sending.bytes = bytes;
     sending.direction = Direction::send;
@@ -276,9 +261,9 @@ void Call::exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MP
   }
   find(sending);
   if (status.MPI_SOURCE != MPI_PROC_NULL) {
-    const Meaning receiving{members.size,       received_bytes(status),
-                            Direction::receive, members.world_rank(status.MPI_SOURCE),
-                            status.MPI_TAG,     members.identity};
+    const CallDescription receiving{members.size,       received_bytes(status),
+                                    Direction::receive, members.world_rank(status.MPI_SOURCE),
+                                    status.MPI_TAG,     members.identity};
     count_received(receiving.partner, receiving.bytes, ticks() - ticks() / 2);
     if (tracing()) trace(receiving, 1, 0);
   }
@@ -286,7 +271,7 @@ void Call::exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MP
 }
 
 // Records a request of this call, so that its waits can be attributed; nullptr where the table is full.
-Request* Call::track(std::uint64_t key, const Meaning& meaning) {
+Request* Call::track(std::uint64_t key, const CallDescription& meaning) {
   Request* request = add_request(key);
   if (!request) return nullptr;
   request->routine = routine_;
@@ -303,17 +288,36 @@ Request* Call::track(std::uint64_t key, const Meaning& meaning) {
   return request;
 }
 
-[[gnu::flatten]] void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes,
-                                         MPI_Request request) {
-  const Members& members = members_of(comm);
-  Meaning meaning{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
-  if (destination != MPI_PROC_NULL) {
-    meaning = {members.size, bytes, Direction::send, members.world_rank(destination), tag, members.identity};
-    count_sent(meaning.partner, bytes, ticks());
-  }
+// Records a call that began an operation which a request completes.
+void Call::begun(const CallDescription& meaning, MPI_Request request) {
   find(meaning);
   track(key_of(request), meaning);
   finish(meaning);
+}
+
+// Records a call that made a persistent request, which sends nothing yet: `fill` adds what each start sends.
+template <class Fill>
+void Call::prepared(const CallDescription& meaning, MPI_Request request, Fill fill) {
+  find(meaning);
+  if (Request* tracked = track(key_of(request), meaning)) {
+    tracked->persistent = true;
+    tracked->active = false;
+    fill(tracked);
+  }
+  finish(meaning);
+}
+
+// The description of a send, whose bytes are counted now.
+CallDescription Call::sending(const Members& members, int destination, int tag, u8 bytes) {
+  if (destination == MPI_PROC_NULL)
+    return {.communicator_size = members.size, .tag = tag, .communicator = members.identity};
+  const int partner = members.world_rank(destination);
+  count_sent(partner, bytes, ticks());
+  return {members.size, bytes, Direction::send, partner, tag, members.identity};
+}
+
+[[gnu::flatten]] void Call::started_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request) {
+  begun(sending(members_of(comm), destination, tag, bytes), request);
 }
 
 namespace {
@@ -330,7 +334,7 @@ void expects(Request* request, Members& members) {
 
 [[gnu::flatten]] void Call::started_receive(MPI_Comm comm, MPI_Request request) {
   Members& members = members_of(comm);
-  const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};
+  const CallDescription meaning{.communicator_size = members.size, .communicator = members.identity};
   find(meaning);
   expects(track(key_of(request), meaning), members);
   finish(meaning);
@@ -338,11 +342,7 @@ void expects(Request* request, Members& members) {
 
 void Call::started_exchange(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request) {
   Members& members = members_of(comm);
-  Meaning meaning{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
-  if (destination != MPI_PROC_NULL) {
-    meaning = {members.size, bytes, Direction::send, members.world_rank(destination), tag, members.identity};
-    count_sent(meaning.partner, bytes, ticks());
-  }
+  const CallDescription meaning = sending(members, destination, tag, bytes);
   find(meaning);
   expects(track(key_of(request), meaning), members);
   finish(meaning);
@@ -350,11 +350,10 @@ void Call::started_exchange(MPI_Comm comm, int destination, int tag, u8 bytes, M
 
 void Call::started(MPI_Comm comm, u8 bytes, MPI_Request request) {
   const Members& members = members_of(comm);
-  const Meaning meaning{.communicator_size = members.size, .bytes = bytes, .communicator = members.identity};
+  const CallDescription meaning{
+      .communicator_size = members.size, .bytes = bytes, .communicator = members.identity};
   profile.process->sent_bytes += bytes;
-  find(meaning);
-  track(key_of(request), meaning);
-  finish(meaning);
+  begun(meaning, request);
 }
 
 void Call::file(MPI_File file, u8 bytes, bool memory_has_gaps) {
@@ -365,7 +364,7 @@ void Call::file(MPI_File file, u8 bytes, bool memory_has_gaps) {
 
 void Call::opened_file(MPI_File file, MPI_Comm comm, const char* name) {
   count_file(routine_, opened(file, comm, name), 0, ticks());
-  concerned(comm, 0);
+  collective(comm, 0);
 }
 
 void Call::closed_file(MPI_File file) {
@@ -381,56 +380,35 @@ void Call::viewed_file(MPI_File file, bool has_gaps) {
 void Call::started_file(MPI_File file, u8 bytes, bool memory_has_gaps, MPI_Request request) {
   const File& known = known_file(file);
   count_file(routine_, known, bytes, ticks(), memory_has_gaps);
-  const Meaning meaning{.communicator_size = known.sharers, .bytes = bytes};
-  find(meaning);
-  track(key_of(request), meaning);
-  finish(meaning);
+  begun({.communicator_size = known.sharers, .bytes = bytes}, request);
 }
 
-// A persistent request sends nothing when created: its bytes count at every start.
 void Call::prepared(MPI_Comm comm, u8 bytes, MPI_Request request) {
   const Members& members = members_of(comm);
-  const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};
-  find(meaning);
-  if (Request* tracked = track(key_of(request), meaning)) {
-    tracked->bytes = bytes;
-    tracked->persistent = true;
-    tracked->active = false;
-  }
-  finish(meaning);
+  prepared({.communicator_size = members.size, .communicator = members.identity}, request,
+           [=](Request* tracked) { tracked->bytes = bytes; });
 }
 
 void Call::prepared_send(MPI_Comm comm, int destination, int tag, u8 bytes, MPI_Request request) {
   const Members& members = members_of(comm);
-  const Meaning meaning{.communicator_size = members.size, .tag = tag, .communicator = members.identity};
-  find(meaning);
-  if (Request* tracked = track(key_of(request), meaning)) {
-    tracked->persistent = true;
-    tracked->active = false;
-    if (destination != MPI_PROC_NULL) {
-      tracked->bytes = bytes;
-      tracked->direction = Direction::send;
-      tracked->partner = members.world_rank(destination);
-    }
-  }
-  finish(meaning);
+  prepared({.communicator_size = members.size, .tag = tag, .communicator = members.identity}, request,
+           [&](Request* tracked) {
+             if (destination == MPI_PROC_NULL) return;
+             tracked->bytes = bytes;
+             tracked->direction = Direction::send;
+             tracked->partner = members.world_rank(destination);
+           });
 }
 
 void Call::prepared_receive(MPI_Comm comm, MPI_Request request) {
   Members& members = members_of(comm);
-  const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};
-  find(meaning);
-  if (Request* tracked = track(key_of(request), meaning)) {
-    expects(tracked, members);
-    tracked->persistent = true;
-    tracked->active = false;
-  }
-  finish(meaning);
+  prepared({.communicator_size = members.size, .communicator = members.identity}, request,
+           [&](Request* tracked) { expects(tracked, members); });
 }
 
 // MPI_Start and MPI_Startall: data sent now are counted now.
 void Call::activated(const Waiting& started) {
-  Meaning meaning;
+  CallDescription meaning;
   for (int i = 0; i < started.count(); ++i) {
     Request* request = find_request(started.key(i));
     if (!request) continue;
@@ -446,8 +424,7 @@ void Call::activated(const Waiting& started) {
   find(meaning);
   if (tracing()) [[unlikely]]
     for (int i = 0; i < started.count(); ++i)
-      if (const Request* request = find_request(started.key(i));
-          request && request->direction == Direction::send)
+      if (const Request* request = find_request(started.key(i)); request && request->direction == Direction::send)
         trace({request->communicator_size, request->bytes, Direction::send, request->partner, request->tag,
                request->identity},
               1, request->routine);
@@ -457,7 +434,7 @@ void Call::activated(const Waiting& started) {
 // A matched message carries no communicator: take that of the probe.
 void Call::probed_message(MPI_Comm comm, bool found, std::uint64_t message) {
   Members& members = members_of(comm);
-  const Meaning meaning{.communicator_size = members.size, .communicator = members.identity};
+  const CallDescription meaning{.communicator_size = members.size, .communicator = members.identity};
   find(meaning);
   if (found)
     if (Request* tracked = track(message, meaning)) {
@@ -470,12 +447,12 @@ void Call::probed_message(MPI_Comm comm, bool found, std::uint64_t message) {
 void Call::received_message(std::uint64_t message, const MPI_Status& status) {
   Request* probed = find_request(message);
   if (!probed || !probed->message || status.MPI_SOURCE == MPI_PROC_NULL) return local();
-  Meaning meaning{probed->communicator_size,
-                  received_bytes(status),
-                  Direction::receive,
-                  probed->members->world_rank(status.MPI_SOURCE),
-                  status.MPI_TAG,
-                  probed->identity};
+  CallDescription meaning{probed->communicator_size,
+                          received_bytes(status),
+                          Direction::receive,
+                          probed->members->world_rank(status.MPI_SOURCE),
+                          status.MPI_TAG,
+                          probed->identity};
   remove_request(probed);
   count_received(meaning.partner, meaning.bytes, ticks());
   record(meaning);
@@ -484,52 +461,34 @@ void Call::received_message(std::uint64_t message, const MPI_Status& status) {
 void Call::started_message(std::uint64_t message, MPI_Request request) {
   Request* probed = find_request(message);
   if (!probed || !probed->message) return local();
-  const Meaning meaning{.communicator_size = probed->communicator_size, .communicator = probed->identity};
+  const CallDescription meaning{.communicator_size = probed->communicator_size, .communicator = probed->identity};
   find(meaning);
   expects(track(key_of(request), meaning), *probed->members);
   remove_request(probed);
   finish(meaning);
 }
 
-void Call::one_sided(MPI_Win window, int target, u8 bytes, bool put, Meaning& meaning) {
+// The description of a put or get, whose bytes are counted now.
+CallDescription Call::one_sided(MPI_Win window, int target, u8 bytes, bool put) {
   const Members& members = members_of_window(window);
-  meaning.communicator_size = members.size;
-  meaning.communicator = members.identity;
-  if (target == MPI_PROC_NULL) return;
+  CallDescription meaning{.communicator_size = members.size, .communicator = members.identity};
+  if (target == MPI_PROC_NULL) return meaning;
   meaning.bytes = bytes;
   meaning.partner = members.world_rank(target);
   PartnerRow& row = partner_row(meaning.partner);
   ++(put ? row.put_operations : row.get_operations);
   (put ? row.put_bytes : row.get_bytes) += bytes;
   (put ? profile.process->sent_bytes : profile.process->received_bytes) += bytes;
+  return meaning;
 }
 
-void Call::put(MPI_Win window, int target, u8 bytes) {
-  Meaning meaning;
-  one_sided(window, target, bytes, true, meaning);
-  record(meaning);
-}
-
-void Call::got(MPI_Win window, int target, u8 bytes) {
-  Meaning meaning;
-  one_sided(window, target, bytes, false, meaning);
-  record(meaning);
-}
-
+void Call::put(MPI_Win window, int target, u8 bytes) { record(one_sided(window, target, bytes, true)); }
+void Call::got(MPI_Win window, int target, u8 bytes) { record(one_sided(window, target, bytes, false)); }
 void Call::started_put(MPI_Win window, int target, u8 bytes, MPI_Request request) {
-  Meaning meaning;
-  one_sided(window, target, bytes, true, meaning);
-  find(meaning);
-  track(key_of(request), meaning);
-  finish(meaning);
+  begun(one_sided(window, target, bytes, true), request);
 }
-
 void Call::started_get(MPI_Win window, int target, u8 bytes, MPI_Request request) {
-  Meaning meaning;
-  one_sided(window, target, bytes, false, meaning);
-  find(meaning);
-  track(key_of(request), meaning);
-  finish(meaning);
+  begun(one_sided(window, target, bytes, false), request);
 }
 
 void Call::freed_request(std::uint64_t key) {
@@ -543,8 +502,8 @@ void Call::cancelled(std::uint64_t key) {
 }
 
 [[gnu::flatten]] void Call::completed(Request& request, u8 share, const MPI_Status& status) {
-  Meaning meaning{request.communicator_size, request.bytes, request.direction,
-                  request.partner,           request.tag,   request.identity};
+  CallDescription meaning{request.communicator_size, request.bytes, request.direction,
+                          request.partner,           request.tag,   request.identity};
   const bool receives = request.direction == Direction::receive;
   const bool happened = !(request.cancelled && was_cancelled(status));
   if (receives) {

@@ -32,7 +32,7 @@ void unlock_tables();
 inline bool several_threads = false;
 
 // Description of a call, beyond its time.
-struct Meaning {
+struct CallDescription {
   u4 communicator_size = 0;
   u8 bytes = 0;
   Direction direction = Direction::none;
@@ -93,8 +93,8 @@ class Call {
 
   // The description; exactly one of these is called.
   void local();
-  void concerned(MPI_Comm comm, u8 bytes) { concerned(members_of(comm), bytes); }
-  void concerned(const Members& members, u8 bytes);
+  void collective(MPI_Comm comm, u8 bytes) { collective(members_of(comm), bytes); }
+  void collective(const Members& members, u8 bytes);
   void sent(MPI_Comm comm, int destination, int tag, u8 bytes);
   void received(MPI_Comm comm, const MPI_Status& status);
   void exchanged(MPI_Comm comm, int destination, int tag, u8 bytes, const MPI_Status& status);
@@ -132,14 +132,18 @@ class Call {
  private:
   static bool tracing();
   void nested();
-  void record(const Meaning& meaning);
-  void find(const Meaning& meaning);
+  void record(const CallDescription& meaning);
+  void find(const CallDescription& meaning);
   CallRow* find_in_table(u4 communicator_size, u4 size_class, u8 key);
-  void finish(const Meaning& meaning);
-  void attend(const Meaning& meaning);
-  Request* track(std::uint64_t request, const Meaning& meaning);
-  void trace(const Meaning& meaning, u4 depth, u4 operation);
-  void one_sided(MPI_Win window, int target, u8 bytes, bool put, Meaning& meaning);
+  void finish(const CallDescription& meaning);
+  void attend(const CallDescription& meaning);
+  Request* track(std::uint64_t request, const CallDescription& meaning);
+  void trace(const CallDescription& meaning, u4 depth, u4 operation);
+  void begun(const CallDescription& meaning, MPI_Request request);
+  template <class Fill>
+  void prepared(const CallDescription& meaning, MPI_Request request, Fill fill);
+  CallDescription sending(const Members& members, int destination, int tag, u8 bytes);
+  CallDescription one_sided(MPI_Win window, int target, u8 bytes, bool put);
 
   u4 routine_;
   int level_ = 0;
@@ -157,16 +161,12 @@ class PlainCall : public Call {
 };
 
 // The class of a number of bytes: 0: none; n: 2^(n-1) <= bytes < 2^n.
-inline u4 size_class_of(u8 bytes) {
-  return bytes ? 64u - static_cast<u4>(__builtin_clzll(bytes)) : 0;
-}
+inline u4 size_class_of(u8 bytes) { return bytes ? 64u - static_cast<u4>(__builtin_clzll(bytes)) : 0; }
 
 // The window in which calls are traced, in ticks; none: the greatest number.
 inline u8 trace_begin = UINT64_MAX;
 inline u8 trace_end = 0;
-inline bool Call::tracing() {
-  return trace_begin != UINT64_MAX;
-}
+inline bool Call::tracing() { return trace_begin != UINT64_MAX; }
 
 // When the next row of the time series is due; when a call must check for due work, 0 while tracing.
 inline u8 next_sample_tick = UINT64_MAX;

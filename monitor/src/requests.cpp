@@ -15,9 +15,7 @@ Request* buckets[bucket_count];
 Request* unused = nullptr;
 int touched = 0;  // slots that were ever used: the rest of the memory stays untouched
 
-Request*& bucket(std::uint64_t key) {
-  return buckets[spread(key) >> (64 - 13)];
-}
+Request*& bucket(std::uint64_t key) { return buckets[spread(key) >> (64 - 13)]; }
 
 }  // namespace
 

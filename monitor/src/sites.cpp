@@ -21,9 +21,7 @@ int depth = 1;
 // An address that no program has: the rest is the row of a call path, or `no_site`.
 constexpr u8 path_bit = u8{1} << 62;
 
-const void* path_of_row(u4 row) {
-  return reinterpret_cast<const void*>(path_bit | row);
-}
+const void* path_of_row(u4 row) { return reinterpret_cast<const void*>(path_bit | row); }
 
 // Call paths by caller and position of the stack. The same two mean the same path where every return address
 // still stands where it stood: to look at them costs some ns, to unwind the stack microseconds.
@@ -89,8 +87,7 @@ void add_module(u8 begin, u8 end, u8 bias, const char* path) {
 }
 
 int add_code_of(dl_phdr_info* info, std::size_t, void* program) {
-  const char* path =
-      info->dlpi_name && *info->dlpi_name ? info->dlpi_name : static_cast<const char*>(program);
+  const char* path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : static_cast<const char*>(program);
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) & part = info->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
@@ -151,9 +148,7 @@ void note_modules() {
   dl_iterate_phdr(add_code_of, program);
 }
 
-void unwind(Walk& walk) {
-  _Unwind_Backtrace(step, &walk);
-}
+void unwind(Walk& walk) { _Unwind_Backtrace(step, &walk); }
 
 void begin_sites(int asked_depth) {
   depth = asked_depth;
@@ -161,9 +156,7 @@ void begin_sites(int asked_depth) {
   note_modules();
 }
 
-int depth_of_sites() {
-  return depth;
-}
+int depth_of_sites() { return depth; }
 
 const void* caller_beyond(const void* caller, const void* stack) {
   if (!counting) return caller;

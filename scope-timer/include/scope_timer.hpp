@@ -16,9 +16,7 @@ inline Ticks read_serialised() {
   return counts_by_register ? serialised_register_ticks() : nanoseconds_of(CLOCK_MONOTONIC);
 }
 
-inline Moment raw_moment() {
-  return moment_on(CLOCK_MONOTONIC_RAW, 100, serialised_register_ticks);
-}
+inline Moment raw_moment() { return moment_on(CLOCK_MONOTONIC_RAW, 100, serialised_register_ticks); }
 
 // Where the program began, so that a later calibration has a long interval for nothing.
 inline const Moment begin = counts_by_register ? raw_moment() : Moment{};
@@ -39,9 +37,7 @@ inline double frequency() {
   return hz;
 }
 
-inline double seconds(Ticks interval) {
-  return static_cast<double>(interval) / frequency();
-}
+inline double seconds(Ticks interval) { return static_cast<double>(interval) / frequency(); }
 
 inline const TickQuality& quality() {
   static const TickQuality found = quality_of<1000>(read_serialised);

@@ -78,9 +78,7 @@ Nanoseconds now() {
   return time.tv_sec * second + time.tv_nsec;
 }
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::runtime_error(what + ": " + std::strerror(errno));
-}
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
 struct Options {
   double rate_bits_per_s = 0;
@@ -181,9 +179,7 @@ struct Frame {
   std::uint64_t number;  // of frames due together the first to enter leaves first
   std::size_t from;
   std::vector<unsigned char> bytes;
-  bool operator>(const Frame& other) const {
-    return due != other.due ? due > other.due : number > other.number;
-  }
+  bool operator>(const Frame& other) const { return due != other.due ? due > other.due : number > other.number; }
 };
 
 // Drops what every second connection sends above a rate; the others pass. TCP over IPv4 alone is policed.
@@ -272,9 +268,7 @@ class Wire {
     Nanoseconds load = 0;
     Nanoseconds since = 0;
 
-    Nanoseconds load_at(Nanoseconds time) const {
-      return std::max<Nanoseconds>(0, load - (time - since) / 2);
-    }
+    Nanoseconds load_at(Nanoseconds time) const { return std::max<Nanoseconds>(0, load - (time - since) / 2); }
     void occupy(Nanoseconds begin, Nanoseconds length, Nanoseconds time) {
       free = begin + length;
       load = std::min(load_at(time) + length, 2 * streaming);

@@ -73,9 +73,7 @@ struct Layout {
     if (form != Form::plain) MPI_Type_free(&type);
   }
   Layout(const Layout&) = delete;
-  int count(std::size_t numbers) const {
-    return static_cast<int>(form == Form::plain ? numbers : numbers / 2);
-  }
+  int count(std::size_t numbers) const { return static_cast<int>(form == Form::plain ? numbers : numbers / 2); }
   std::size_t place(std::size_t index) const {
     if (form == Form::gaps) return index / 2 * 4 + index % 2 * 2;
     return form == Form::swapped ? index ^ 1 : index;
@@ -106,8 +104,8 @@ void multiply(void* in, void* inout, int* count, MPI_Datatype*) {
   auto* a = static_cast<std::int64_t*>(in);
   auto* b = static_cast<std::int64_t*>(inout);
   for (int i = 0; i < *count; ++i, a += 4, b += 4) {
-    const std::int64_t c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
-                               a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
+    const std::int64_t c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                               a[2] * b[1] + a[3] * b[3]};
     for (int k = 0; k < 4; ++k) b[k] = c[k] % 10007;
   }
 }
@@ -243,8 +241,8 @@ void gathers(const Case& c) {
   if (root) compare(c.mine.collect(receive, total), all, "gather");
 
   receive = c.mine.spread(c.in_place ? start : Numbers(total, 0));
-  MPI_Allgather(c.in_place ? MPI_IN_PLACE : send.data(), count, c.mine.type, receive.data(), count,
-                c.mine.type, c.comm);
+  MPI_Allgather(c.in_place ? MPI_IN_PLACE : send.data(), count, c.mine.type, receive.data(), count, c.mine.type,
+                c.comm);
   compare(c.mine.collect(receive, total), all, "allgather");
 }
 
@@ -269,8 +267,8 @@ void alltoall(const Case& c) {
     }
   const Numbers given = c.mine.spread(send);
   Numbers receive = c.in_place ? given : c.mine.spread(Numbers(send.size(), 0));
-  MPI_Alltoall(c.in_place ? MPI_IN_PLACE : given.data(), count, c.mine.type, receive.data(), count,
-               c.mine.type, c.comm);
+  MPI_Alltoall(c.in_place ? MPI_IN_PLACE : given.data(), count, c.mine.type, receive.data(), count, c.mine.type,
+               c.comm);
   compare(c.mine.collect(receive, send.size()), expected, "alltoall");
 }
 

@@ -27,28 +27,23 @@ static void count(const char* routine, long long elements, MPI_Datatype type) {
 SCOPE_COUNT(Send, (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
             (data, n, type, to, tag, comm), to == MPI_PROC_NULL ? 0 : n, type)
 SCOPE_COUNT(Isend,
-            (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-             MPI_Request* request),
+            (const void* data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request),
             (data, n, type, to, tag, comm, request), to == MPI_PROC_NULL ? 0 : n, type)
-SCOPE_COUNT(Irecv,
-            (void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
+SCOPE_COUNT(Irecv, (void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request),
             (data, n, type, from, tag, comm, request), 0, type)
 SCOPE_COUNT(Sendrecv,
-            (const void* data, int n, MPI_Datatype type, int to, int tag, void* in, int room,
-             MPI_Datatype kind, int from, int mark, MPI_Comm comm, MPI_Status* status),
-            (data, n, type, to, tag, in, room, kind, from, mark, comm, status), to == MPI_PROC_NULL ? 0 : n,
-            type)
+            (const void* data, int n, MPI_Datatype type, int to, int tag, void* in, int room, MPI_Datatype kind,
+             int from, int mark, MPI_Comm comm, MPI_Status* status),
+            (data, n, type, to, tag, in, room, kind, from, mark, comm, status), to == MPI_PROC_NULL ? 0 : n, type)
 SCOPE_COUNT(Allreduce, (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
             (data, result, n, type, op, comm), n, type)
-SCOPE_COUNT(Reduce,
-            (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
+SCOPE_COUNT(Reduce, (const void* data, void* result, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
             (data, result, n, type, op, root, comm), n, type)
-SCOPE_COUNT(Bcast, (void* data, int n, MPI_Datatype type, int root, MPI_Comm comm),
-            (data, n, type, root, comm), n, type)
+SCOPE_COUNT(Bcast, (void* data, int n, MPI_Datatype type, int root, MPI_Comm comm), (data, n, type, root, comm), n,
+            type)
 SCOPE_COUNT(Barrier, (MPI_Comm comm), (comm), 0, MPI_BYTE)
 SCOPE_COUNT(Wait, (MPI_Request * request, MPI_Status* status), (request, status), 0, MPI_BYTE)
-SCOPE_COUNT(Waitall, (int n, MPI_Request* requests, MPI_Status* statuses), (n, requests, statuses), 0,
-            MPI_BYTE)
+SCOPE_COUNT(Waitall, (int n, MPI_Request* requests, MPI_Status* statuses), (n, requests, statuses), 0, MPI_BYTE)
 
 extern "C" int MPI_Recv(void* data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                         MPI_Status* status) {

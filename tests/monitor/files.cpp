@@ -27,9 +27,7 @@ static void check(bool right, int line) {
 }
 #define CHECK(right) check(right, __LINE__)
 
-static std::string own(const char* name) {
-  return folder + '/' + name + std::to_string(rank);
-}
+static std::string own(const char* name) { return folder + '/' + name + std::to_string(rank); }
 
 // Written: 4 x 4096 one after the other, 100 at 10000, 2 x 50 as parts; read: 8192, 4096 at 0, then the end.
 static void calls() {

@@ -20,9 +20,7 @@ int rank = 0;
 int ranks = 1;
 int right = 0;
 int left = 0;
-const MPI_Comm world() {
-  return MPI_COMM_WORLD;
-}
+const MPI_Comm world() { return MPI_COMM_WORLD; }
 
 void point_to_point() {
   std::vector<double> out(1000, rank), in(1000);
@@ -37,8 +35,7 @@ void point_to_point() {
   MPI_Sendrecv(out.data(), 3, MPI_INT, right, 1, in.data(), 1000, MPI_INT, left, 1, world(), &status);
   MPI_Sendrecv_replace(in.data(), 5, MPI_INT, right, 1, left, 1, world(), MPI_STATUS_IGNORE);
   if (rank == 0) MPI_Send(out.data(), 7, MPI_DOUBLE, 1, 3, world());
-  if (rank == 1)
-    MPI_Recv(in.data(), 1000, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, world(), MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Recv(in.data(), 1000, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, world(), MPI_STATUS_IGNORE);
   MPI_Send(out.data(), 7, MPI_DOUBLE, MPI_PROC_NULL, 3, world());
   MPI_Recv(in.data(), 7, MPI_DOUBLE, MPI_PROC_NULL, 3, world(), &status);
   // Persistent: 3 rounds of 50 doubles.
@@ -76,14 +73,11 @@ void collectives() {
   MPI_Reduce(out.data(), in.data(), 8, MPI_DOUBLE, MPI_SUM, 0, world());
   for (int i = 0; i < 5; ++i) MPI_Allreduce(MPI_IN_PLACE, in.data(), 8, MPI_DOUBLE, MPI_SUM, world());
   MPI_Gather(out.data(), 3, MPI_DOUBLE, in.data(), 3, MPI_DOUBLE, 0, world());
-  MPI_Gatherv(out.data(), rank + 1, MPI_DOUBLE, in.data(), counts.data(), places.data(), MPI_DOUBLE, 0,
-              world());
+  MPI_Gatherv(out.data(), rank + 1, MPI_DOUBLE, in.data(), counts.data(), places.data(), MPI_DOUBLE, 0, world());
   MPI_Scatter(out.data(), 3, MPI_DOUBLE, in.data(), 3, MPI_DOUBLE, 0, world());
-  MPI_Scatterv(out.data(), counts.data(), places.data(), MPI_DOUBLE, in.data(), rank + 1, MPI_DOUBLE, 0,
-               world());
+  MPI_Scatterv(out.data(), counts.data(), places.data(), MPI_DOUBLE, in.data(), rank + 1, MPI_DOUBLE, 0, world());
   MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in.data(), 4, MPI_DOUBLE, world());
-  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in.data(), counts.data(), places.data(), MPI_DOUBLE,
-                 world());
+  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in.data(), counts.data(), places.data(), MPI_DOUBLE, world());
   MPI_Alltoall(out.data(), 2, MPI_DOUBLE, in.data(), 2, MPI_DOUBLE, world());
   std::vector<int> mine(many, rank + 1);
   MPI_Alltoallv(out.data(), counts.data(), places.data(), MPI_DOUBLE, in.data(), mine.data(), places.data(),
@@ -91,8 +85,8 @@ void collectives() {
   std::vector<MPI_Datatype> types(many, MPI_DOUBLE);
   std::vector<int> offsets(places);
   for (int& each : offsets) each *= 8;
-  MPI_Alltoallw(out.data(), counts.data(), offsets.data(), types.data(), in.data(), mine.data(),
-                offsets.data(), types.data(), world());
+  MPI_Alltoallw(out.data(), counts.data(), offsets.data(), types.data(), in.data(), mine.data(), offsets.data(),
+                types.data(), world());
   MPI_Reduce_scatter(out.data(), in.data(), counts.data(), MPI_DOUBLE, MPI_SUM, world());
   MPI_Reduce_scatter_block(out.data(), in.data(), 2, MPI_DOUBLE, MPI_SUM, world());
   MPI_Scan(out.data(), in.data(), 6, MPI_DOUBLE, MPI_SUM, world());

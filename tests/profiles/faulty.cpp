@@ -69,13 +69,12 @@ int main(int argc, char** argv) {
   const std::string folder = argc > 3 ? argv[3] : "";
   double any = 0;
   for (int round = 0; round < rounds; ++round) {
-    if (fault == "kernel") {
+    if (fault == "kernel")
       churn();
-    } else if (fault == "small") {
+    else if (fault == "small")
       many_small_messages(rank, ranks);
-    } else if (folder.empty() || fault == "files") {
+    else if (folder.empty() || fault == "files")
       usleep(kNapUs);
-    }
     if (!folder.empty()) use_files(fault, folder, rank, round);
     if (fault == "late" && rank == 1) usleep(2 * kNapUs);
     if (fault == "sender") {

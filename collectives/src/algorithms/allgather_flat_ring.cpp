@@ -14,9 +14,8 @@ const Registration allgather_flat_ring{{
         for (int step = 0; step < ranks - 1; ++step) {
           const int given = (rank - step + ranks) % ranks;
           const int taken = (given - 1 + ranks) % ranks;
-          const std::int64_t sent = steps.start_send((rank + 1) % ranks, Space::work, given * units, units);
-          steps.receive((rank + ranks - 1) % ranks, Space::work, taken * units, units);
-          steps.wait(sent);
+          steps.exchange((rank + 1) % ranks, Space::work, {given * units, units}, (rank + ranks - 1) % ranks,
+                         Space::work, {taken * units, units});
         }
         return steps;
       };

@@ -20,8 +20,7 @@ struct Level {
 };
 
 // Innermost levels first; `place` is the position of the branch in the order.
-void collect_levels(const Problem& problem, const Branch& branch, std::int64_t place,
-                    std::vector<Level>& levels) {
+void collect_levels(const Problem& problem, const Branch& branch, std::int64_t place, std::vector<Level>& levels) {
   if (branch.parts.empty()) return;
   Level level{{}, {}, std::vector<int>(problem.ranks(), -1)};
   for (const Branch& part : branch.parts) {

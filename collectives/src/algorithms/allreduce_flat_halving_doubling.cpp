@@ -40,18 +40,14 @@ const Registration allreduce_flat_halving_doubling{{
           const bool lower = (place & distance) == 0;
           kept = lower ? low : high;
           given.push_back(lower ? high : low);
-          const std::int64_t sent =
-              steps.start_send(peer_at(distance), Space::work, given.back().begin, given.back().count);
-          steps.receive(peer_at(distance), Space::incoming, 0, kept.count);
-          steps.wait(sent);
+          steps.exchange(peer_at(distance), Space::work, given.back(), peer_at(distance), Space::incoming,
+                         {0, kept.count});
           steps.combine(kept.begin, Space::incoming, 0, kept.count);
         }
         for (int distance = power / 2; distance >= 1; distance /= 2) {
           const Range back = given.back();
           given.pop_back();
-          const std::int64_t sent = steps.start_send(peer_at(distance), Space::work, kept.begin, kept.count);
-          steps.receive(peer_at(distance), Space::work, back.begin, back.count);
-          steps.wait(sent);
+          steps.exchange(peer_at(distance), Space::work, kept, peer_at(distance), Space::work, back);
           kept = {std::min(kept.begin, back.begin), kept.count + back.count};
         }
         if (rank < 2 * folded) steps.send(rank - 1, Space::work, 0, units);

@@ -32,9 +32,7 @@ const Registration allreduce_flat_recursive_doubling{{
         for (int distance = 1; distance < power; distance *= 2) {
           const int other = place ^ distance;
           const int peer = other < folded ? 2 * other + 1 : other + folded;
-          const std::int64_t sent = steps.start_send(peer, Space::work, 0, units);
-          steps.receive(peer, Space::incoming, 0, units);
-          steps.wait(sent);
+          steps.exchange(peer, Space::work, {0, units}, peer, Space::incoming, {0, units});
           steps.combine(0, Space::incoming, 0, units);
         }
         if (rank < 2 * folded) steps.send(rank - 1, Space::work, 0, units);

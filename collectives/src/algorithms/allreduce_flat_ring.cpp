@@ -21,18 +21,11 @@ const Registration allreduce_flat_ring{{
         for (int step = 0; step < ranks - 1; ++step) {
           const Range given = part(rank - step);
           const Range taken = part(rank - step - 1);
-          const std::int64_t sent = steps.start_send(next, Space::work, given.begin, given.count);
-          steps.receive(previous, Space::incoming, 0, taken.count);
-          steps.wait(sent);
+          steps.exchange(next, Space::work, given, previous, Space::incoming, {0, taken.count});
           steps.combine(taken.begin, Space::incoming, 0, taken.count);
         }
-        for (int step = 0; step < ranks - 1; ++step) {
-          const Range given = part(rank + 1 - step);
-          const Range taken = part(rank - step);
-          const std::int64_t sent = steps.start_send(next, Space::work, given.begin, given.count);
-          steps.receive(previous, Space::work, taken.begin, taken.count);
-          steps.wait(sent);
-        }
+        for (int step = 0; step < ranks - 1; ++step)
+          steps.exchange(next, Space::work, part(rank + 1 - step), previous, Space::work, part(rank - step));
         return steps;
       };
       return {program, {}};

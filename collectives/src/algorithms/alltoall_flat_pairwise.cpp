@@ -14,9 +14,8 @@ const Registration alltoall_flat_pairwise{{
         for (int step = 1; step < ranks; ++step) {
           const int target = (rank + step) % ranks;
           const int source = (rank + ranks - step) % ranks;
-          const std::int64_t sent = steps.start_send(target, Space::input, target * units, units);
-          steps.receive(source, Space::result, source * units, units);
-          steps.wait(sent);
+          steps.exchange(target, Space::input, {target * units, units}, source, Space::result,
+                         {source * units, units});
         }
         return steps;
       };

@@ -76,8 +76,7 @@ const Registration alltoall_multilevel_exchange{{
         for (std::size_t party = 0; party < members.size(); ++party) {
           if (static_cast<int>(party) == own) continue;
           const auto theirs = static_cast<std::int64_t>(members[party].size());
-          steps.copy(Space::work, outgoing(party) * units, Space::input, begin[party] * units,
-                     theirs * units);
+          steps.copy(Space::work, outgoing(party) * units, Space::input, begin[party] * units, theirs * units);
           for (std::int64_t i = 1; i < here; ++i)
             steps.start_receive(ours[i], Space::work, (outgoing(party) + i * theirs) * units, theirs * units);
         }
@@ -94,8 +93,7 @@ const Registration alltoall_multilevel_exchange{{
         for (std::int64_t member = 0; member < here; ++member) {
           for (std::size_t party = 0; party < members.size(); ++party) {
             if (static_cast<int>(party) == own) continue;
-            for (std::int64_t sender = 0; sender < static_cast<std::int64_t>(members[party].size());
-                 ++sender) {
+            for (std::int64_t sender = 0; sender < static_cast<std::int64_t>(members[party].size()); ++sender) {
               const std::int64_t from = arrived + outgoing(party) + sender * here + member;
               const std::int64_t place = begin[party] + sender;
               if (member == 0)

@@ -12,9 +12,8 @@ const Registration barrier_flat_dissemination{{
       const auto program = [ranks = problem.ranks()](int rank) {
         Program steps;
         for (int distance = 1; distance < ranks; distance *= 2) {
-          const std::int64_t sent = steps.start_send((rank + distance) % ranks, Space::work, 0, 0);
-          steps.receive((rank + ranks - distance) % ranks, Space::work, 0, 0);
-          steps.wait(sent);
+          steps.exchange((rank + distance) % ranks, Space::work, {0, 0}, (rank + ranks - distance) % ranks,
+                         Space::work, {0, 0});
         }
         return steps;
       };

@@ -9,9 +9,7 @@ const Registration gather_multilevel_tree{{
     .operation = Operation::gather,
     .name = "multilevel_tree",
     .shapes = collecting_shapes,
-    .make = [](const Problem& problem) -> Schedule {
-      return gather_along(problem, multilevel_tree(problem));
-    },
+    .make = [](const Problem& problem) -> Schedule { return gather_along(problem, multilevel_tree(problem)); },
 }};
 
 }  // namespace

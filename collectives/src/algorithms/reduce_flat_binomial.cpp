@@ -14,8 +14,7 @@ const Registration reduce_flat_binomial{{
       const auto program = [tree, units = problem.units](int rank) {
         Program steps;
         const std::vector<int>& below = tree->children[rank];
-        for (auto child = below.rbegin(); child != below.rend();
-             ++child) {  // the smallest subtree is ready first
+        for (auto child = below.rbegin(); child != below.rend(); ++child) {  // the smallest subtree is ready first
           steps.receive(*child, Space::incoming, 0, units);
           steps.combine(0, Space::incoming, 0, units);
         }

@@ -9,9 +9,7 @@ const Registration scatter_multilevel_tree{{
     .operation = Operation::scatter,
     .name = "multilevel_tree",
     .shapes = collecting_shapes,
-    .make = [](const Problem& problem) -> Schedule {
-      return scatter_along(problem, multilevel_tree(problem));
-    },
+    .make = [](const Problem& problem) -> Schedule { return scatter_along(problem, multilevel_tree(problem)); },
 }};
 
 }  // namespace

@@ -17,8 +17,7 @@ Schedule mpich_broadcast(const Problem& problem) {
     return scheduled({broadcast_scattered(problem, around(ranks, problem.root), true)});
   if (!long_message || hosts.leaders.size() < 8)
     return scheduled({broadcast_whole(problem, hosts.leaders, join_halving, true), inside});
-  return scheduled(
-      {broadcast_scattered(problem, hosts.leaders, !power_of_two(hosts.leaders.size())), inside});
+  return scheduled({broadcast_scattered(problem, hosts.leaders, !power_of_two(hosts.leaders.size())), inside});
 }
 
 }  // namespace scope

@@ -37,9 +37,7 @@ struct Blocks {
   }
 };
 
-int lowest_bit(int place) {
-  return place & -place;
-}
+int lowest_bit(int place) { return place & -place; }
 
 // A binomial scatter: each rank hands its children their halves, the largest first, and keeps its own block.
 void scatter_blocks(Program& steps, const Blocks& blocks, int place, const auto& rank_at) {
@@ -123,8 +121,7 @@ Phase broadcast_whole(const Problem& problem, Tree tree, bool blocking) {
   };
 }
 
-Phase broadcast_whole(const Problem& problem, const std::vector<int>& order, const Join& join,
-                      bool blocking) {
+Phase broadcast_whole(const Problem& problem, const std::vector<int>& order, const Join& join, bool blocking) {
   Tree tree(problem.ranks());
   join(order, tree);
   return broadcast_whole(problem, std::move(tree), blocking);
@@ -208,11 +205,9 @@ Phase alltoall_bruck(const Problem& problem) {
         steps.copy(Space::work, leaving + static_cast<std::int64_t>(i) * units, Space::work, moved[i] * units,
                    units);
       const std::int64_t all = static_cast<std::int64_t>(moved.size()) * units;
-      exchange(steps, (rank + distance) % ranks, {leaving, all}, (rank + ranks - distance) % ranks,
-               {came, all});
+      exchange(steps, (rank + distance) % ranks, {leaving, all}, (rank + ranks - distance) % ranks, {came, all});
       for (std::size_t i = 0; i < moved.size(); ++i)
-        steps.copy(Space::work, moved[i] * units, Space::work, came + static_cast<std::int64_t>(i) * units,
-                   units);
+        steps.copy(Space::work, moved[i] * units, Space::work, came + static_cast<std::int64_t>(i) * units, units);
     }
     for (int behind = 1; behind < ranks; ++behind)
       steps.copy(Space::result, (rank + ranks - behind) % ranks * units, Space::work, behind * units, units);
@@ -223,9 +218,7 @@ Phase allgather_doubling(const Problem& problem) {
   return [ranks = problem.ranks(), units = problem.units](Program& steps, int rank) {
     for (int distance = 1; distance < ranks; distance *= 2) {
       const int other = rank ^ distance;
-      const auto half_of = [&](int one) {
-        return Range{one / distance * distance * units, distance * units};
-      };
+      const auto half_of = [&](int one) { return Range{one / distance * distance * units, distance * units}; };
       exchange(steps, other, half_of(rank), other, half_of(other));
     }
   };
@@ -301,8 +294,7 @@ Phase barrier_tree(const Problem& problem) {
   join_halving(around(problem.ranks(), 0), *tree);
   return [tree](Program& steps, int rank) {
     const std::vector<int>& below = tree->children[rank];
-    for (auto child = below.rbegin(); child != below.rend(); ++child)
-      steps.receive(*child, Space::work, 0, 0);
+    for (auto child = below.rbegin(); child != below.rend(); ++child) steps.receive(*child, Space::work, 0, 0);
     if (const int above = tree->parent[rank]; above >= 0) {
       steps.send(above, Space::work, 0, 0);
       steps.receive(above, Space::work, 0, 0);

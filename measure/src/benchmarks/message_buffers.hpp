@@ -3,17 +3,12 @@
 
 #include <unistd.h>
 
-#include <utility>
-#include <vector>
-
 #include "benchmark.hpp"
-#include "memory/places.hpp"
-#include "unavailable.hpp"
 
 namespace scope {
 
 struct MessageBuffers {
-  PlaceLayout layout;
+  SlotLayout layout;
   bool cold = false;
 };
 

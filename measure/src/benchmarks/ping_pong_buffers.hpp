@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "declaration.hpp"
-#include "memory/places.hpp"
+#include "memory/message_slots.hpp"
 
 namespace scope {
 
@@ -22,7 +22,7 @@ inline Parameter buffers_parameter() {
 class PingPongBuffers {
  public:
   // `posted_early`: the next message is awaited in another place than the one that is sent or verified.
-  PingPongBuffers(const std::string& buffers, std::int64_t bytes, const PlaceLayout& layout, bool first,
+  PingPongBuffers(const std::string& buffers, std::int64_t bytes, const SlotLayout& layout, bool first,
                   bool posted_early)
       : two_(buffers == "two"),
         first_(first),
@@ -40,17 +40,16 @@ class PingPongBuffers {
   // Only the place of the last message is cleared: the next one may be awaited in another.
   void fill(std::uint64_t seed) {
     if (two_) sent_.write_pattern(sent_by(first_, seed));
-    if (!two_ && first_) {
-      write_pattern(arrived_.place(0), seed);
-    } else {
-      std::ranges::fill(arrived_.place(0), std::byte{0});
-    }
+    if (!two_ && first_)
+      write_pattern(arrived_.slot(0), seed);
+    else
+      std::ranges::fill(arrived_.slot(0), std::byte{0});
   }
   std::string problem(std::uint64_t seed) {
-    return pattern_problem(arrived_.place(0), two_ ? sent_by(!first_, seed) : seed);
+    return pattern_problem(arrived_.slot(0), two_ ? sent_by(!first_, seed) : seed);
   }
   double kept_share(std::int64_t calls) const { return two_ ? 1.0 / static_cast<double>(calls) : 1; }
-  std::span<std::byte> received() { return arrived_.place(0); }
+  std::span<std::byte> received() { return arrived_.slot(0); }
   std::vector<std::span<const std::byte>> memory() { return {sent_.memory(), arrived_.memory()}; }
 
  private:
@@ -58,8 +57,8 @@ class PingPongBuffers {
 
   bool two_;
   bool first_;
-  Places sent_;
-  Places arrived_;
+  MessageSlots sent_;
+  MessageSlots arrived_;
 };
 
 }  // namespace scope

@@ -1,16 +1,9 @@
 // Polynomials of vectors by Horner's rule: as many operations for each word as their order asks for.
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <cstring>
 #include <limits>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "text/words.hpp"
 
 namespace scope::polynomials {
 

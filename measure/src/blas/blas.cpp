@@ -26,9 +26,7 @@ void* loaded() {
 
 }  // namespace
 
-std::string absent() {
-  return !library().empty() ? "" : "no BLAS was found; scope doctor says how to get one";
-}
+std::string absent() { return !library().empty() ? "" : "no BLAS was found; scope doctor says how to get one"; }
 
 void make_global() {
   if (dlopen(library().c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) loaded();  // throws the reason
@@ -43,15 +41,14 @@ void* address(const std::string& routine) {
 
 void set_threads(int threads) {
   // OpenBLAS, whose wheels have a prefix; MKL; BLIS, whose counts are longer on some machines.
-  if (void* found = dlsym(loaded(), (std::string(prefix) + "openblas_set_num_threads").c_str())) {
+  if (void* found = dlsym(loaded(), (std::string(prefix) + "openblas_set_num_threads").c_str()))
     reinterpret_cast<void (*)(int)>(found)(threads);
-  } else if (void* found = dlsym(loaded(), "MKL_Set_Num_Threads")) {
+  else if (void* found = dlsym(loaded(), "MKL_Set_Num_Threads"))
     reinterpret_cast<void (*)(int)>(found)(threads);
-  } else if (void* found = dlsym(loaded(), "bli_thread_set_num_threads")) {
+  else if (void* found = dlsym(loaded(), "bli_thread_set_num_threads"))
     reinterpret_cast<void (*)(long)>(found)(threads);
-  } else if (threads != 1) {
+  else if (threads != 1)
     throw Unavailable(library() + " has no call that sets the number of its threads");
-  }
 }
 
 }  // namespace scope::blas

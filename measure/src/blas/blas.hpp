@@ -13,9 +13,9 @@ using CharacterLength = std::size_t;
 
 template <class Real>
 using MatrixMultiply = void(const char* transpose_a, const char* transpose_b, const int* m, const int* n,
-                            const int* k, const Real* alpha, const Real* a, const int* leading_a,
-                            const Real* b, const int* leading_b, const Real* beta, Real* c,
-                            const int* leading_c, CharacterLength, CharacterLength);
+                            const int* k, const Real* alpha, const Real* a, const int* leading_a, const Real* b,
+                            const int* leading_b, const Real* beta, Real* c, const int* leading_c, CharacterLength,
+                            CharacterLength);
 
 namespace blas {
 

@@ -11,8 +11,7 @@ namespace scope {
 template <class Real>
 void fill_random(std::span<Real> values, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  for (auto& value : values)
-    value = static_cast<Real>(std::ldexp(static_cast<double>(random() >> 40), -24) - 0.5);
+  for (auto& value : values) value = static_cast<Real>(std::ldexp(static_cast<double>(random() >> 40), -24) - 0.5);
 }
 
 Vector probe(std::size_t n, std::uint64_t seed) {
@@ -27,13 +26,11 @@ Vector multiply(const Real* a, const Vector& x, bool transposed) {
   const std::size_t n = x.size();
   Vector y(n);
   for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (transposed) {
+    for (std::size_t i = 0; i < n; ++i)
+      if (transposed)
         y[j] += a[i + j * n] * x[i];
-      } else {
+      else
         y[i] += a[i + j * n] * x[j];
-      }
-    }
   }
   return y;
 }
@@ -57,9 +54,8 @@ template <class Real>
 Vector multiply_magnitudes(const Real* a, const Vector& x) {
   const std::size_t n = x.size();
   Vector y(n);
-  for (std::size_t j = 0; j < n; ++j) {
+  for (std::size_t j = 0; j < n; ++j)
     for (std::size_t i = 0; i < n; ++i) y[i] += std::abs(static_cast<double>(a[i + j * n])) * x[j];
-  }
   return y;
 }
 
@@ -71,20 +67,17 @@ std::string product_problem(const Real* a, const Real* b, const Real* c, std::si
   const Vector right = multiply(a, multiply(b, x));
   const Vector limit = multiply_magnitudes(a, multiply_magnitudes(b, Vector(n, 1.0)));
   const double unit = std::numeric_limits<Real>::epsilon() / 2;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (!(std::abs(left[i] - right[i]) <= 4.0 * static_cast<double>(n) * unit * limit[i])) {
+  for (std::size_t i = 0; i < n; ++i)
+    if (!(std::abs(left[i] - right[i]) <= 4.0 * static_cast<double>(n) * unit * limit[i]))
       return sentence({line, " ", i, " of the product is wrong: residual ", std::abs(left[i] - right[i])});
-    }
-  }
   return "";
 }
 
 template <class Real>
 double row_norm(std::span<const Real> a, std::size_t n) {
   Vector sums(n);
-  for (std::size_t j = 0; j < n; ++j) {
+  for (std::size_t j = 0; j < n; ++j)
     for (std::size_t i = 0; i < n; ++i) sums[i] += std::abs(static_cast<double>(a[i + j * n]));
-  }
   return largest(sums);
 }
 

@@ -3,10 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-
-#include "mpi/simulated.hpp"
 
 namespace scope {
 namespace {
@@ -26,8 +23,7 @@ constexpr std::size_t points_kept = 400;
 
 }  // namespace
 
-GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts,
-                         ClockSkew skew)
+GlobalClock::GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew)
     : world_(world), ticks_(ticks), hosts_(hosts), skew_(skew) {
   // Small numbers keep their precision in a double; the ranks of a host must share one origin.
   base_ = ticks_.now();
@@ -129,16 +125,12 @@ void GlobalClock::fit() {
   model_ = {mean_local, mean_offset, variance > 0 ? covariance / variance : 0.0};
 }
 
-void GlobalClock::share_with_host() {
-  MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbors().handle());
-}
+void GlobalClock::share_with_host() { MPI_Bcast(&model_, 3, MPI_DOUBLE, 0, hosts_.neighbors().handle()); }
 
 double GlobalClock::measure_error() {
   double worst = error_against_mirror(hosts_.neighbors());
   if (hosts_.leads()) worst = std::max(worst, error_against_mirror(hosts_.leaders()));
-  double largest = 0;
-  MPI_Allreduce(&worst, &largest, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
-  return largest;
+  return world_.largest(worst);
 }
 
 // Each rank compares its time with that of the rank as far from the end as itself from the begin, which has mostly learnt
@@ -148,11 +140,10 @@ double GlobalClock::error_against_mirror(const Communicator& ranks) const {
   const int mirror = ranks.size() - 1 - ranks.rank();
   const int middle = ranks.size() % 2 == 1 ? ranks.size() / 2 : 0;
   double error = 0;
-  if (ranks.rank() < mirror) {
+  if (ranks.rank() < mirror)
     answer(ranks, mirror, exchanges_of_error);
-  } else if (ranks.rank() > mirror) {
+  else if (ranks.rank() > mirror)
     error = error_against(ranks, mirror);
-  }
   if (middle > 0 && ranks.root()) answer(ranks, middle, exchanges_of_error);
   if (middle > 0 && ranks.rank() == middle) error = error_against(ranks, 0);
   return error;
@@ -165,9 +156,8 @@ double GlobalClock::error_against(const Communicator& ranks, int reference) cons
 
 std::vector<double> GlobalClock::drifts() const {
   std::vector<double> all(hosts());
-  if (hosts_.leads()) {
+  if (hosts_.leads())
     MPI_Gather(&model_.drift, 1, MPI_DOUBLE, all.data(), 1, MPI_DOUBLE, 0, hosts_.leaders().handle());
-  }
   return all;
 }
 

@@ -84,9 +84,8 @@ std::string Faults::host(int rank) const {
 ClockSkew Faults::clock_skew(int rank) const {
   for (const auto& fault : faults_) {
     const auto parts = split(fault, ':');
-    if (parts.size() == 4 && parts[0] == "clock-skew" && std::stoi(parts[1]) == rank) {
+    if (parts.size() == 4 && parts[0] == "clock-skew" && std::stoi(parts[1]) == rank)
       return {std::stod(parts[2]), std::stod(parts[3])};
-    }
   }
   return {};
 }

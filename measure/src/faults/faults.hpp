@@ -30,8 +30,7 @@ class Faults {
   // Reads SCOPE_FAULT; throws std::invalid_argument for a fault that does not exist.
   static Faults from_environment();
 
-  void corrupt_if_asked(std::string_view benchmark, const Communicator& world,
-                        std::span<std::byte> data) const;
+  void corrupt_if_asked(std::string_view benchmark, const Communicator& world, std::span<std::byte> data) const;
   void hang_if_asked(std::string_view benchmark, const Communicator& world) const;
   double delay_s(std::string_view kind, int rank) const;  // 0 where none is asked for
   std::string host(int rank) const;                       // the host on which this rank believes to run

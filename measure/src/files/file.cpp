@@ -29,9 +29,7 @@ std::string whole(std::int64_t bytes, Call&& call) {
 
 }  // namespace
 
-std::string last_error() {
-  return std::strerror(errno);
-}
+std::string last_error() { return std::strerror(errno); }
 
 File::File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
@@ -40,19 +38,16 @@ File& File::operator=(File&& other) noexcept {
   return *this;
 }
 
-bool File::close() {
-  return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0;
-}
+bool File::close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
 
 std::string File::write(const std::byte* data, std::int64_t bytes, std::int64_t offset) const {
-  return whole(bytes, [&](std::int64_t done) {
-    return pwrite(descriptor_, data + done, bytes - done, offset + done);
-  });
+  return whole(bytes,
+               [&](std::int64_t done) { return pwrite(descriptor_, data + done, bytes - done, offset + done); });
 }
 
 std::string File::read(std::byte* data, std::int64_t bytes, std::int64_t offset) const {
-  return whole(
-      bytes, [&](std::int64_t done) { return pread(descriptor_, data + done, bytes - done, offset + done); });
+  return whole(bytes,
+               [&](std::int64_t done) { return pread(descriptor_, data + done, bytes - done, offset + done); });
 }
 
 bool File::in_memory() const {
@@ -65,9 +60,7 @@ bool File::bypass_cache() const {
   return fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_DIRECT) == 0;
 }
 
-void File::leave_cache() const {
-  posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
-}
+void File::leave_cache() const { posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }
 
 double File::resident_share(std::int64_t bytes) const {
   if (bytes <= 0) return 0;

@@ -24,7 +24,7 @@ namespace {
 // Of a rank. Simulated ranks are many in one memory: little of each is much together.
 constexpr std::int64_t unquestioned = (mpi_simulates ? std::int64_t{256} << 10 : std::int64_t{64} << 20);
 
-std::optional<double> number_in(const std::string& path) {
+std::optional<double> number_in_file(const std::string& path) {
   std::ifstream file(path);
   double value = 0;
   return file >> value ? std::optional(value) : std::nullopt;  // "max" is no number: no limit
@@ -34,26 +34,23 @@ std::optional<double> number_in(const std::string& path) {
 double number_of(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   double value = 0;
-  for (std::string word; file >> word >> value;) {
+  for (std::string word; file >> word >> value;)
     if (word == name) return value;
-  }
   return 0;
 }
 
 // What a control group's limit leaves; file pages that were not used for long are given back when needed.
 std::optional<double> left_in(const ControlGroup& group) {
   const bool second = group.version == 2;
-  const auto limit = number_in(group.folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
-  const auto used = number_in(group.folder + (second ? "/memory.current" : "/memory.usage_in_bytes"));
+  const auto limit = number_in_file(group.folder + (second ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto used = number_in_file(group.folder + (second ? "/memory.current" : "/memory.usage_in_bytes"));
   if (!limit) return std::nullopt;
   const double given_back =
       number_of(group.folder + "/memory.stat", second ? "inactive_file" : "total_inactive_file");
   return std::max(0.0, *limit - std::max(0.0, used.value_or(0) - given_back));
 }
 
-std::string megabytes(double bytes) {
-  return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"});
-}
+std::string megabytes(double bytes) { return sentence({static_cast<std::int64_t>(bytes / 1e6), " MB"}); }
 
 // What the limit of this process's resident set leaves. Linux does not enforce it; a simulation is given one.
 double left_in_resident_set() {
@@ -61,8 +58,7 @@ double left_in_resident_set() {
   std::ifstream sizes("/proc/self/statm");
   double pages = 0;
   double resident_pages = 0;
-  if (getrlimit(RLIMIT_RSS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-      !(sizes >> pages >> resident_pages))
+  if (getrlimit(RLIMIT_RSS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || !(sizes >> pages >> resident_pages))
     return std::numeric_limits<double>::infinity();
   const auto page_bytes = static_cast<double>(sysconf(_SC_PAGESIZE));
   return std::max(0.0, static_cast<double>(limit.rlim_cur) - resident_pages * page_bytes);
@@ -93,15 +89,11 @@ Communicator sharing_memory(const Communicator& communicator) {
 // Throws Unavailable where the bytes of all ranks of this host exceed what is `available()` there.
 template <class Available>
 void require_on_host(std::int64_t bytes, Available&& available, const Communicator& communicator) {
-  std::int64_t largest = 0;
-  MPI_Allreduce(&bytes, &largest, 1, MPI_INT64_T, MPI_MAX, communicator.handle());
-  if (largest <= unquestioned) return;
+  if (communicator.largest(bytes) <= unquestioned) return;
   const Communicator host = sharing_memory(communicator);
-  auto needed = static_cast<double>(bytes);
-  double left = available();
-  MPI_Allreduce(MPI_IN_PLACE, &needed, 1, MPI_DOUBLE, MPI_SUM, host.handle());
+  const double needed = host.sum(static_cast<double>(bytes));
   // The first simulated rank that looks finds the memory of all; the others find what those before them left.
-  MPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_DOUBLE, mpi_simulates ? MPI_MAX : MPI_MIN, host.handle());
+  const double left = mpi_simulates ? host.largest(available()) : host.smallest(available());
   if (needed > left) refuse(needed, left);
 }
 
@@ -109,9 +101,8 @@ void require_on_host(std::int64_t bytes, Available&& available, const Communicat
 
 double available_bytes(const std::string& root) {
   double bytes = std::numeric_limits<double>::infinity();
-  for (const ControlGroup& group : control_groups("memory", root)) {
+  for (const ControlGroup& group : control_groups("memory", root))
     bytes = std::min(bytes, left_in(group).value_or(bytes));
-  }
   std::ifstream facts(root + "/proc/meminfo");
   for (std::string word; facts >> word;) {
     double kibibytes = 0;
@@ -136,9 +127,7 @@ QuestionedClaims::QuestionedClaims() {
   available_before.reset();
 }
 
-QuestionedClaims::~QuestionedClaims() {
-  questioned = false;
-}
+QuestionedClaims::~QuestionedClaims() { questioned = false; }
 
 void QuestionedClaims::require_together(const Communicator& communicator) const {
   // Constructors may have touched their buffers: what was available before them counts. Ranks that claimed little
@@ -156,8 +145,6 @@ void claim_memory(std::int64_t bytes) {
   claimed += bytes;
 }
 
-void release_memory(std::int64_t bytes) {
-  claimed -= bytes;
-}
+void release_memory(std::int64_t bytes) { claimed -= bytes; }
 
 }  // namespace scope

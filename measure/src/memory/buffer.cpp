@@ -62,8 +62,7 @@ void Buffer::map() {
   if (shared_) return;
   madvise(data_, mapped_, MADV_HUGEPAGE);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  for (std::size_t at = 0; at < bytes_; at += page)
-    *static_cast<volatile std::byte*>(data_ + at) = std::byte{0};
+  for (std::size_t at = 0; at < bytes_; at += page) *static_cast<volatile std::byte*>(data_ + at) = std::byte{0};
 }
 
 void write_pattern(std::span<std::byte> bytes, std::uint64_t seed) {
@@ -88,10 +87,8 @@ std::string pattern_problem(std::span<const std::byte> bytes, std::uint64_t seed
   if (at < bytes.size()) {
     const std::uint64_t value = pattern_word(seed, at);
     const std::size_t count = bytes.size() - at < 8 ? bytes.size() - at : 8;
-    if (std::memcmp(bytes.data() + at, &value, count) != 0) {
-      return sentence(
-          {"bytes ", at, " to ", at + count - 1, " of ", bytes.size(), " differ from what was sent"});
-    }
+    if (std::memcmp(bytes.data() + at, &value, count) != 0)
+      return sentence({"bytes ", at, " to ", at + count - 1, " of ", bytes.size(), " differ from what was sent"});
   }
   return "";
 }

@@ -25,9 +25,7 @@ struct LargePages {
     if (bytes >= large_page) madvise(begin, bytes, MADV_HUGEPAGE);
     return static_cast<Item*>(begin);
   }
-  void deallocate(Item* begin, std::size_t count) {
-    ::operator delete(begin, alignment(count * sizeof(Item)));
-  }
+  void deallocate(Item* begin, std::size_t count) { ::operator delete(begin, alignment(count * sizeof(Item))); }
 
   bool operator==(const LargePages&) const = default;
 

@@ -16,14 +16,11 @@ bool sharing_memory_now = false;
 }  // namespace
 
 void share_memory() {
-  if (!mpi_simulates)
-    throw std::invalid_argument("--share-memory=yes: must stand with an MPI that simulates");
+  if (!mpi_simulates) throw std::invalid_argument("--share-memory=yes: must stand with an MPI that simulates");
   sharing_memory_now = true;
 }
 
-bool memory_is_shared() {
-  return sharing_memory_now;
-}
+bool memory_is_shared() { return sharing_memory_now; }
 
 std::byte* shared_piece([[maybe_unused]] std::size_t bytes) {
   if (!sharing_memory_now || bytes < shortest_shared) return nullptr;

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <climits>
-#include <string>
 
 #include "memory/buffer.hpp"
 #include "text/words.hpp"

@@ -22,9 +22,7 @@ MpiEnvironment::MpiEnvironment(int& argc, char**& argv, bool threads) {
   if (rank == 0) settings_ = tools.settings();
 }
 
-MpiEnvironment::~MpiEnvironment() {
-  MPI_Finalize();
-}
+MpiEnvironment::~MpiEnvironment() { MPI_Finalize(); }
 
 std::string MpiEnvironment::library() const {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
@@ -64,8 +62,8 @@ Communicator Communicator::grid(const Communicator& original, std::span<const in
   const std::vector<int> periodic(extents.size(), 1);
   const int reorder = 0;
   MPI_Comm made = MPI_COMM_NULL;
-  MPI_Cart_create(original.handle(), static_cast<int>(extents.size()), extents.data(), periodic.data(),
-                  reorder, &made);
+  MPI_Cart_create(original.handle(), static_cast<int>(extents.size()), extents.data(), periodic.data(), reorder,
+                  &made);
   return Communicator(made);
 }
 
@@ -104,8 +102,7 @@ std::vector<std::string> parts_of(const std::string& all, int block, const std::
 int Communicator::gather_blocks(const std::string& text, std::string& all, std::vector<int>& lengths) const {
   const int length = static_cast<int>(text.size());
   MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, handle_);
-  int block = 0;
-  MPI_Allreduce(&length, &block, 1, MPI_INT, MPI_MAX, handle_);
+  const int block = largest(length);
   std::string mine = text;
   mine.resize(block);
   if (root()) all.resize(static_cast<std::size_t>(block) * size_);

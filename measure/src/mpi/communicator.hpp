@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +49,22 @@ class Communicator {
   int size() const { return size_; }
   bool root() const { return rank_ == 0; }
 
+  // The largest, smallest or added up numbers of all ranks, on every rank. Collective.
+  template <class Number>
+  Number largest(Number mine) const {
+    return reduced(mine, MPI_MAX);
+  }
+  template <class Number>
+  Number smallest(Number mine) const {
+    return reduced(mine, MPI_MIN);
+  }
+  template <class Number>
+  Number sum(Number mine) const {
+    return reduced(mine, MPI_SUM);
+  }
+  // Whether the condition holds on some rank. Collective.
+  bool any(bool here) const { return largest(here ? 1 : 0) != 0; }
+
   // Gathers one text of every rank on every rank, in rank order.
   std::vector<std::string> all_gather(const std::string& text) const;
   // The same on the root only, and nothing on the others.
@@ -57,6 +74,17 @@ class Communicator {
 
  private:
   explicit Communicator(MPI_Comm handle, bool owned = true);
+
+  static MPI_Datatype type_of(int) { return MPI_INT; }
+  static MPI_Datatype type_of(std::int64_t) { return MPI_INT64_T; }
+  static MPI_Datatype type_of(std::uint64_t) { return MPI_UINT64_T; }
+  static MPI_Datatype type_of(double) { return MPI_DOUBLE; }
+  template <class Number>
+  Number reduced(Number mine, MPI_Op operation) const {
+    MPI_Allreduce(MPI_IN_PLACE, &mine, 1, type_of(mine), operation, handle_);
+    return mine;
+  }
+
   int gather_blocks(const std::string& text, std::string& all, std::vector<int>& lengths) const;
   MPI_Comm handle_;
   bool owned_ = true;

@@ -20,19 +20,17 @@ constexpr int longest_name = 256;
 constexpr int longest_value = 1 << 16;
 
 // Parts of the names (in lower case) of sizes that select a protocol or algorithm.
-constexpr std::array limits = {"eager",        "rndv",         "rendezvous",       "threshold",  "_limit",
-                               "max_send",     "max_inline",   "fbox_size",        "cell_size",  "pipeline",
-                               "segsize",      "segment_size", "segmentsize",      "chunk_size", "msg_size",
-                               "_small_msg",   "_large_msg",   "intermediate_msg", "crossover",  "switchover",
-                               "fragment_size"};
+constexpr std::array limits = {
+    "eager",     "rndv",       "rendezvous", "threshold",        "_limit",       "max_send",    "max_inline",
+    "fbox_size", "cell_size",  "pipeline",   "segsize",          "segment_size", "segmentsize", "chunk_size",
+    "msg_size",  "_small_msg", "_large_msg", "intermediate_msg", "crossover",    "switchover",  "fragment_size"};
 // Ends of the names of variables that select components or algorithms, and whole names.
 constexpr std::array choices = {"_algorithm", "mpir_cvar_ch4_netmod", "mpir_cvar_ch4_shm"};
 constexpr std::array frameworks = {"pml", "btl", "mtl", "coll"};
 // Variables that concern other memory, other calls or the start of the library.
-constexpr std::array elsewhere = {"gpu",   "accelerator", "verbos",  "priority", "_rma_",    "ipc_ze",
-                                  "ucc_",  "yaksa",       "iof_",    "oob_",     "plm_base", "opal_",
-                                  "dss_",  "mca_base",    "_count",  "requests", "fs_ufs",   "_inter_",
-                                  "depth", "io_ompio",    "btl_self"};
+constexpr std::array elsewhere = {"gpu",    "accelerator", "verbos", "priority", "_rma_", "ipc_ze",   "ucc_",
+                                  "yaksa",  "iof_",        "oob_",   "plm_base", "opal_", "dss_",     "mca_base",
+                                  "_count", "requests",    "fs_ufs", "_inter_",  "depth", "io_ompio", "btl_self"};
 
 enum class Kind { limit, choice, other };
 
@@ -44,8 +42,7 @@ Kind kind_of(const std::string& name) {
   if (std::ranges::any_of(elsewhere, contains)) return Kind::other;
   if (std::ranges::any_of(limits, contains)) return Kind::limit;
   if (std::ranges::any_of(choices, ends)) return Kind::choice;
-  return std::ranges::find(frameworks, std::string_view(small)) != frameworks.end() ? Kind::choice
-                                                                                    : Kind::other;
+  return std::ranges::find(frameworks, std::string_view(small)) != frameworks.end() ? Kind::choice : Kind::other;
 }
 
 // Properties of one variable; a variable bound to a communicator or another object has no global value.
@@ -63,8 +60,8 @@ std::optional<Description> describe(int index) {
   int bind = 0;
   int scope = 0;
   Description found;
-  const int code = MPI_T_cvar_get_info(index, name.data(), &name_length, &verbosity, &found.type,
-                                       &found.names, nullptr, &no_text, &bind, &scope);
+  const int code = MPI_T_cvar_get_info(index, name.data(), &name_length, &verbosity, &found.type, &found.names,
+                                       nullptr, &no_text, &bind, &scope);
   if (code != MPI_SUCCESS || bind != MPI_T_BIND_NO_OBJECT) return std::nullopt;
   name.back() = '\0';
   found.name = name.data();
@@ -101,17 +98,14 @@ std::string name_of(std::int64_t value, MPI_T_enum names) {
   int count = 0;
   std::array<char, longest_name> enum_name{};
   int length = longest_name;
-  if (names == MPI_T_ENUM_NULL ||
-      MPI_T_enum_get_info(names, &count, enum_name.data(), &length) != MPI_SUCCESS) {
+  if (names == MPI_T_ENUM_NULL || MPI_T_enum_get_info(names, &count, enum_name.data(), &length) != MPI_SUCCESS)
     return {};
-  }
   for (int i = 0; i < count; ++i) {
     std::array<char, longest_name> name{};
     int item = 0;
     length = longest_name;
-    if (MPI_T_enum_get_item(names, i, &item, name.data(), &length) == MPI_SUCCESS && item == value) {
+    if (MPI_T_enum_get_item(names, i, &item, name.data(), &length) == MPI_SUCCESS && item == value)
       return name.data();
-    }
   }
   return {};
 }
@@ -161,8 +155,7 @@ std::vector<ControlVariable> ToolsInterface::settings() const {
     if (!variable) continue;
     const Kind kind = kind_of(variable->name);
     if (kind == Kind::other) continue;
-    if (auto value = read(index, *variable))
-      (kind == Kind::limit ? found : chosen).push_back(std::move(*value));
+    if (auto value = read(index, *variable)) (kind == Kind::limit ? found : chosen).push_back(std::move(*value));
   }
   found.insert(found.end(), chosen.begin(), chosen.end());
   found.resize(std::min(found.size(), most_settings));
@@ -175,9 +168,7 @@ ToolsInterface::ToolsInterface() : open_(false) {}
 
 ToolsInterface::~ToolsInterface() = default;
 
-std::vector<ControlVariable> ToolsInterface::settings() const {
-  return {};
-}
+std::vector<ControlVariable> ToolsInterface::settings() const { return {}; }
 
 #endif
 }  // namespace scope

@@ -14,8 +14,7 @@ class Datatype {
 
   // `blocks` runs of `length` items, whose starts are `stride` items apart; the next element of this type
   // starts `extent` items after this one.
-  static Datatype vector(int blocks, int length, int stride, int extent, MPI_Datatype item,
-                         MPI_Aint item_bytes) {
+  static Datatype vector(int blocks, int length, int stride, int extent, MPI_Datatype item, MPI_Aint item_bytes) {
     MPI_Datatype runs = MPI_DATATYPE_NULL;
     MPI_Datatype resized = MPI_DATATYPE_NULL;
     MPI_Type_vector(blocks, length, stride, item, &runs);

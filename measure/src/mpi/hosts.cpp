@@ -13,8 +13,7 @@ int first_rank(const std::vector<std::string>& hosts, const std::string& host) {
 
 }  // namespace
 
-Hosts::Hosts(const Communicator& world, const std::string& host)
-    : Hosts(world, host, world.all_gather(host)) {}
+Hosts::Hosts(const Communicator& world, const std::string& host) : Hosts(world, host, world.all_gather(host)) {}
 
 Hosts::Hosts(const Communicator& world, const std::string& host, const std::vector<std::string>& hosts)
     : world_(world),

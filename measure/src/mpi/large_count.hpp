@@ -60,8 +60,7 @@ struct PointToPoint<MPI_Count> {
 
 // A parameter that has small messages sent with the calls of large counts, too.
 inline Parameter counts_parameter() {
-  return call("counts", "int,large",
-              "counts of type int, or of type MPI_Count by the calls of MPI 4 (MPI_Send_c)")
+  return call("counts", "int,large", "counts of type int, or of type MPI_Count by the calls of MPI 4 (MPI_Send_c)")
       .worded(",large counts");
 }
 
@@ -73,10 +72,9 @@ auto with_count(std::int64_t elements, Make make, bool asked = false) {
 #if defined(SCOPE_HAS_LARGE_COUNTS)
   return make(MPI_Count{0});
 #else
-  const std::string what =
-      asked ? "counts=large needs" : sentence({elements, " elements in one message need"});
-  throw Unavailable(sentence({what, " the large-count calls of MPI 4; this library implements MPI ",
-                              MPI_VERSION, ".", MPI_SUBVERSION}));
+  const std::string what = asked ? "counts=large needs" : sentence({elements, " elements in one message need"});
+  throw Unavailable(sentence(
+      {what, " the large-count calls of MPI 4; this library implements MPI ", MPI_VERSION, ".", MPI_SUBVERSION}));
 #endif
 }
 

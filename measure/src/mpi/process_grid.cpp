@@ -8,9 +8,8 @@ namespace {
 
 int squarest(int processes) {
   int rows = 1;
-  for (int candidate = 2; candidate * candidate <= processes; ++candidate) {
+  for (int candidate = 2; candidate * candidate <= processes; ++candidate)
     if (processes % candidate == 0) rows = candidate;
-  }
   return rows;
 }
 
@@ -19,8 +18,8 @@ int squarest(int processes) {
 ProcessGrid::ProcessGrid(const Communicator& communicator, std::int64_t rows, GridOrder order)
     : rows_(static_cast<int>(rows != 0 ? rows : squarest(communicator.size()))), order_(order) {
   if (rows > communicator.size() || communicator.size() % rows_ != 0) {
-    throw Unavailable(sentence({"grid_rows=", rows, ": must divide ", communicator.size(),
-                                " processes, or be 0 for the squarest grid"}));
+    throw Unavailable(sentence(
+        {"grid_rows=", rows, ": must divide ", communicator.size(), " processes, or be 0 for the squarest grid"}));
   }
   columns_ = communicator.size() / rows_;
   const int rank = communicator.rank();

@@ -1,6 +1,5 @@
 #include "mpi/shared_slots.hpp"
 
-#include <cstdint>
 #include <numeric>
 
 namespace scope {

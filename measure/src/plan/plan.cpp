@@ -1,12 +1,8 @@
 #include "plan/plan.hpp"
 
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <stdexcept>
-
-#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -26,21 +22,14 @@ std::string read_on_root(const std::string& path, const Communicator& world) {
 }
 
 double number(const std::string& key, const std::string& text, double minimum, double maximum) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= minimum && value <= maximum)) {
-    std::ostringstream message;
-    message << key << '=' << text << ": must be a number from " << minimum << " to " << maximum;
-    throw std::invalid_argument(message.str());
-  }
-  return value;
+  const auto value = number_in<double>(text);
+  if (value && *value >= minimum && *value <= maximum) return *value;
+  throw std::invalid_argument(sentence({key, "=", text, ": must be a number from ", minimum, " to ", maximum}));
 }
 
-Synchronization synchronization(const std::string& key, const std::string& text) {
-  if (text == "window") return Synchronization::window;
-  if (text == "dissemination") return Synchronization::dissemination;
-  throw std::invalid_argument(key + "=" + text + ": must be window or dissemination");
-}
+// The methods that a plan may ask for.
+const Names<Synchronization> common_starts = {{Synchronization::dissemination, "dissemination"},
+                                              {Synchronization::window, "window"}};
 
 void set_reserved(PlannedCase& item, const std::string& key, const std::string& value) {
   SamplingPolicy& policy = item.policy;
@@ -61,7 +50,7 @@ void set_reserved(PlannedCase& item, const std::string& key, const std::string& 
   } else if (key == "sampling.complete") {
     policy.complete = number(key, value, 0, 1) == 1;
   } else if (key == "sampling.synchronization") {
-    policy.synchronization = synchronization(key, value);
+    policy.synchronization = named(common_starts, key, value);
   } else {
     throw std::invalid_argument(
         "unknown key " + key + "=" + value +
@@ -89,11 +78,10 @@ PlannedCase parse_line(const std::string& line, int position, int ranks) {
     if (equals == std::string::npos) throw std::invalid_argument(word + ": must be written key=value");
     const std::string key = word.substr(0, equals);
     const std::string value = word.substr(equals + 1);
-    if (key.starts_with("sampling.") || key.starts_with("case.")) {
+    if (key.starts_with("sampling.") || key.starts_with("case."))
       set_reserved(item, key, value);
-    } else {
+    else
       values[key] = value;
-    }
   }
   check_ranks(benchmark.declaration, ranks);
   item.parameters = parse_parameters(benchmark.declaration, values);
@@ -123,8 +111,7 @@ std::vector<PlannedCase> default_plan(int ranks) {
   std::vector<PlannedCase> cases;
   for (const auto& benchmark : registry()) {
     if (!benchmark.declaration.ranks.allow(ranks)) continue;
-    cases.push_back(
-        {static_cast<int>(cases.size()), &benchmark, parse_parameters(benchmark.declaration, {}), {}});
+    cases.push_back({static_cast<int>(cases.size()), &benchmark, parse_parameters(benchmark.declaration, {}), {}});
   }
   return cases;
 }

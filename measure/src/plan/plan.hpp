@@ -1,10 +1,6 @@
 // The cases of one launch, in the order in which they run.
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "mpi/communicator.hpp"
 #include "registry.hpp"
 #include "sampling/sampler.hpp"
 

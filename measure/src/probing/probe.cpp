@@ -4,15 +4,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdint>
 #include <iostream>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "json/json.hpp"
 #include "probing/transfer.hpp"
@@ -122,8 +118,7 @@ Command read_command(const std::string& line, int ranks) {
   check(kind == "latency", kind + ": must be transfers, loaded or latency");
   command.echo = read_ends(words, ranks);
   check(static_cast<bool>(words >> command.repetitions), "REPETITIONS must be a number");
-  check(command.repetitions >= 1 && command.repetitions <= most_echoes,
-        "REPETITIONS must be from 1 to 10000");
+  check(command.repetitions >= 1 && command.repetitions <= most_echoes, "REPETITIONS must be from 1 to 10000");
   return command;
 }
 
@@ -142,9 +137,7 @@ int await(int source, int tag, const std::string& what, std::chrono::seconds lim
   return length;
 }
 
-std::string rank_name(int rank) {
-  return "rank " + std::to_string(rank);
-}
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
 
 // Half round trips of a message, in seconds, on the initiating rank: of so many empty ones, or, for as long as the
 // transfers beside them last, of one byte that says whether another one follows.
@@ -186,9 +179,8 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
   std::vector<double> numbers;
   const auto deliveries =
       carry_out(command.transfers, command.seconds, command.nap, world, faults, start_together);
-  for (const Delivery& each : deliveries) {
+  for (const Delivery& each : deliveries)
     numbers.insert(numbers.end(), {each.bytes, each.seconds, each.starved, static_cast<double>(each.well)});
-  }
   return numbers;
 }
 
@@ -211,15 +203,14 @@ void follow(const Communicator& world, const Faults& faults) {
 }
 
 // Rank 0: distributes a command; returns the results of each participating rank, in order of rank.
-std::vector<std::vector<double>> lead(const std::string& line, const Command& command,
-                                      const Communicator& world, const Faults& faults) {
+std::vector<std::vector<double>> lead(const std::string& line, const Command& command, const Communicator& world,
+                                      const Faults& faults) {
   std::set<int> others;
   for (const Transfer& each : command.transfers) others.insert({each.from, each.to});
   if (command.echo) others.insert({command.echo->from, command.echo->to});
   const bool here = others.erase(0) > 0;
-  for (const int rank : others) {
+  for (const int rank : others)
     MPI_Send(line.data(), static_cast<int>(line.size()), MPI_BYTE, rank, command_tag, world.handle());
-  }
   const auto start_together = [&] {
     for (const int rank : others) {
       await(rank, ready_tag, rank_name(rank) + "'s readiness", longest_silence, world.handle());
@@ -228,11 +219,10 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
     for (const int rank : others) MPI_Send(nullptr, 0, MPI_BYTE, rank, start_tag, world.handle());
   };
   std::vector<std::vector<double>> answers(world.size());
-  if (here) {
+  if (here)
     answers[0] = carry_out_here(command, world, faults, start_together);
-  } else {
+  else
     start_together();
-  }
   for (const int rank : others) {
     const int length =
         await(rank, answer_tag, rank_name(rank) + "'s answer",
@@ -245,8 +235,7 @@ std::vector<std::vector<double>> lead(const std::string& line, const Command& co
 
 void write_transfers(Json& json, const Command& command, const std::vector<std::vector<double>>& answers) {
   std::vector<std::size_t> read(answers.size());
-  json.key("transfers");
-  json.array();
+  json.array("transfers");
   for (const Transfer& each : command.transfers) {
     const double* numbers = &answers[each.to][4 * read[each.to]++];
     json.object();
@@ -296,9 +285,8 @@ int answer_questions(const Communicator& world, const Faults& faults) {
     introduce(hosts);
     Input input;
     while (const auto line = input.next()) answer(*line, world, faults);
-    for (int rank = 1; rank < world.size(); ++rank) {
+    for (int rank = 1; rank < world.size(); ++rank)
       MPI_Send(nullptr, 0, MPI_BYTE, rank, command_tag, world.handle());
-    }
     return 0;
   } catch (const Overdue& overdue) {
     std::cerr << "scope-measure: rank " << world.rank() << " on " << host_name() << ": " << overdue.what

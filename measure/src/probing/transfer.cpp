@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <span>
 
 #include "memory/buffer.hpp"
 #include "probing/waiting.hpp"
@@ -12,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int first_tag = 100;  // each transfer has a tag for its chunks and one for its grants
+constexpr int first_tag = 100;                     // each transfer has a tag for its chunks and one for its grants
 constexpr std::chrono::seconds longest_delay{30};  // beyond a stream's own time
 constexpr double settling = 0.25;                  // of a stream's time
 
@@ -104,8 +103,7 @@ class Sender {
   void send(int slot, std::int64_t number, std::int64_t bytes) {
     MPI_Wait(&sends_[slot], MPI_STATUS_IGNORE);
     chunks_[slot].number() = number;
-    MPI_Isend(chunks_[slot].data(), static_cast<int>(bytes), MPI_BYTE, transfer_.to, tag_, world_,
-              &sends_[slot]);
+    MPI_Isend(chunks_[slot].data(), static_cast<int>(bytes), MPI_BYTE, transfer_.to, tag_, world_, &sends_[slot]);
   }
 
   void finish() {
@@ -253,8 +251,8 @@ bool advance_all(Ends& ends, bool& left) {
 }  // namespace
 
 std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double seconds,
-                                std::chrono::microseconds nap, const Communicator& world,
-                                const Faults& faults, const std::function<void()>& start_together) {
+                                std::chrono::microseconds nap, const Communicator& world, const Faults& faults,
+                                const std::function<void()>& start_together) {
   std::vector<Sender> senders;
   std::vector<Receiver> receivers;
   senders.reserve(transfers.size());  // MPI keeps addresses inside its elements

@@ -33,7 +33,7 @@ struct Delivery {
 // window of chunks, so that streams over one link get equal shares and nothing piles up in buffers. Throws
 // Overdue when a peer does not answer.
 std::vector<Delivery> carry_out(const std::vector<Transfer>& transfers, double seconds,
-                                std::chrono::microseconds nap, const Communicator& world,
-                                const Faults& faults, const std::function<void()>& start_together);
+                                std::chrono::microseconds nap, const Communicator& world, const Faults& faults,
+                                const std::function<void()>& start_together);
 
 }  // namespace scope

@@ -16,16 +16,13 @@ Waiting::Waiting(std::string what, std::chrono::microseconds shortest, std::chro
       begin_(Clock::now()) {}
 
 void Waiting::pause() {
-  if (limit_.count() > 0 && Clock::now() - begin_ > limit_) {
+  if (limit_.count() > 0 && Clock::now() - begin_ > limit_)
     throw Overdue{what_ + " did not arrive within " + std::to_string(limit_.count()) + " s"};
-  }
   if (longest_.count() == 0) return;
   std::this_thread::sleep_for(nap_);
   nap_ = std::min(2 * nap_, longest_);
 }
 
-void Waiting::progress() {
-  nap_ = shortest_;
-}
+void Waiting::progress() { nap_ = shortest_; }
 
 }  // namespace scope

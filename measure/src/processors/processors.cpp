@@ -37,15 +37,13 @@ std::optional<double> quota_v1(const std::string& group) {
 std::vector<int> allowed_processors() {
   std::vector<int> processors;
   for (int most = CPU_SETSIZE; most <= 1 << 20; most *= 2) {
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(most),
-                                                               [](cpu_set_t* s) { CPU_FREE(s); });
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(most), [](cpu_set_t* s) { CPU_FREE(s); });
     const std::size_t bytes = CPU_ALLOC_SIZE(most);
     CPU_ZERO_S(bytes, set.get());
     // EINVAL where the kernel supports more processors than the set can hold.
     if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
-    for (int processor = 0; processor < most; ++processor) {
+    for (int processor = 0; processor < most; ++processor)
       if (CPU_ISSET_S(processor, bytes, set.get())) processors.push_back(processor);
-    }
     break;
   }
   return processors;
@@ -85,10 +83,9 @@ bool must_share_processors(const std::vector<std::vector<int>>& allowed, std::op
   if (static_cast<int>(allowed.size()) > usable_processors(allowed, quota)) return true;
   // Bound processes share processors where a set contains more of them than it has processors.
   return std::any_of(allowed.begin(), allowed.end(), [&](const std::vector<int>& room) {
-    const auto inside =
-        std::count_if(allowed.begin(), allowed.end(), [&](const std::vector<int>& processors) {
-          return std::includes(room.begin(), room.end(), processors.begin(), processors.end());
-        });
+    const auto inside = std::count_if(allowed.begin(), allowed.end(), [&](const std::vector<int>& processors) {
+      return std::includes(room.begin(), room.end(), processors.begin(), processors.end());
+    });
     return inside > static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, room.size()));
   });
 }

@@ -1,13 +1,9 @@
 // shallow_water: the application of application.shallow_water as a program of its own, to be profiled and run
 // in campaigns. It has no other messages than the model's.
 #include <cstdio>
-#include <cstring>
-#include <map>
 #include <stdexcept>
-#include <string>
 
 #include "benchmarks/application/shallow_water/model.hpp"
-#include "unavailable.hpp"
 
 using namespace scope::shallow_water;
 
@@ -64,16 +60,14 @@ int run(const Options& options, const scope::Communicator& world) {
   const Decomposition decomposition(resolution, world, options.number("--grid-rows", 0), methods);
   Exchange exchange(
       static_cast<Exchange::Way>(options.word("--exchange", {"blocking", "nonblocking", "shared_memory"})));
-  Model model(decomposition, *test_case, options.number("--levels", 1), scope::npb::widest_vectors(),
-              exchange);
+  Model model(decomposition, *test_case, options.number("--levels", 1), scope::npb::widest_vectors(), exchange);
   model.start();
   const int steps = options.number("--steps", 1);
   for (int step = 0; step < steps; ++step) model.step();
   const Diagnosis found = model.diagnose();
   if (world.root()) {
-    std::printf(
-        "%.3f days: errors of the geopotential %.3e and of the winds %.3e, mass %.15e, energy %.15e\n",
-        model.time_s() / day_s, found.height_error, found.wind_error, found.mass, found.energy);
+    std::printf("%.3f days: errors of the geopotential %.3e and of the winds %.3e, mass %.15e, energy %.15e\n",
+                model.time_s() / day_s, found.height_error, found.wind_error, found.mass, found.energy);
   }
   return found.energy > 0 ? 0 : 1;  // no number is not above 0
 }

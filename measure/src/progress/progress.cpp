@@ -12,6 +12,7 @@
 
 #include "mpi/communicator.hpp"
 #include "mpi/simulated.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -19,29 +20,12 @@ namespace {
 constexpr int progress_slot_bytes = 256;
 constexpr auto interval = std::chrono::milliseconds(500);
 
-const char* spelling(Stage stage) {
-  switch (stage) {
-    case Stage::connecting:
-      return "connecting";
-    case Stage::synchronising_clocks:
-      return "synchronising-clocks";
-    case Stage::preparing:
-      return "preparing";
-    case Stage::warming_up:
-      return "warming-up";
-    case Stage::sampling:
-      return "sampling";
-    case Stage::verifying:
-      return "verifying";
-    case Stage::writing:
-      return "writing";
-    case Stage::sentinel:
-      return "sentinel";
-    case Stage::finished:
-      return "finished";
-  }
-  return "";
-}
+const Names<Stage> stages = {
+    {Stage::connecting, "connecting"}, {Stage::synchronizing_clocks, "synchronising-clocks"},
+    {Stage::preparing, "preparing"},   {Stage::warming_up, "warming-up"},
+    {Stage::sampling, "sampling"},     {Stage::verifying, "verifying"},
+    {Stage::writing, "writing"},       {Stage::sentinel, "sentinel"},
+    {Stage::finished, "finished"}};
 
 }  // namespace
 
@@ -85,7 +69,7 @@ void Progress::write_slot() const {
   const int length =
       std::snprintf(slot.data(), progress_slot_bytes,
                     "rank=%d host=%.100s pid=%d position=%d stage=%s repetition=%lld beat_unix_s=%.3f", rank_,
-                    host_.c_str(), static_cast<int>(getpid()), position_.load(), spelling(stage_.load()),
+                    host_.c_str(), static_cast<int>(getpid()), position_.load(), stages.at(stage_.load()),
                     static_cast<long long>(repetition_.load()),
                     static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9);
   std::memset(slot.data() + length, ' ', progress_slot_bytes - length);

@@ -13,7 +13,7 @@ namespace scope {
 
 enum class Stage {
   connecting,
-  synchronising_clocks,
+  synchronizing_clocks,
   preparing,
   warming_up,
   sampling,

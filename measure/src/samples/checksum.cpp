@@ -11,9 +11,8 @@ constexpr std::array<std::uint32_t, 256> remainders() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
     std::uint32_t remainder = byte;
-    for (int bit = 0; bit < 8; ++bit) {
+    for (int bit = 0; bit < 8; ++bit)
       remainder = (remainder >> 1) ^ ((remainder & 1) != 0 ? reversed_polynomial : 0);
-    }
     table[byte] = remainder;
   }
   return table;
@@ -24,9 +23,7 @@ constexpr std::array<std::uint32_t, 256> remainders() {
 std::uint32_t crc32(std::string_view bytes) {
   static constexpr auto table = remainders();
   std::uint32_t sum = ~std::uint32_t{0};
-  for (const char byte : bytes) {
-    sum = (sum >> 8) ^ table[(sum ^ static_cast<unsigned char>(byte)) & 0xFF];
-  }
+  for (const char byte : bytes) sum = (sum >> 8) ^ table[(sum ^ static_cast<unsigned char>(byte)) & 0xFF];
   return ~sum;
 }
 

@@ -3,17 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <numeric>
 
-#include "json/json.hpp"
 #include "processors/processors.hpp"
 #include "samples/checksum.hpp"
 #include "sampling/median.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 namespace {
@@ -26,8 +22,7 @@ std::vector<int> ranks_to_keep(Definition definition, int ranks, int most_in_ful
   if (definition == Definition::half_round_trip) return {0};
   const int count = ranks <= most_in_full ? ranks : std::min(ranks_sampled, most_in_full);
   std::vector<int> kept(count);
-  for (int i = 0; i < count; ++i)
-    kept[i] = count == 1 ? 0 : static_cast<int>(i * (ranks - 1LL) / (count - 1));
+  for (int i = 0; i < count; ++i) kept[i] = count == 1 ? 0 : static_cast<int>(i * (ranks - 1LL) / (count - 1));
   return kept;
 }
 
@@ -44,16 +39,14 @@ std::vector<std::vector<double>> gather(const std::vector<double>& mine, const s
   }
   for (const int rank : kept) {
     all.push_back(mine);
-    if (rank != 0)
-      MPI_Recv(all.back().data(), count, MPI_DOUBLE, rank, tag, world.handle(), MPI_STATUS_IGNORE);
+    if (rank != 0) MPI_Recv(all.back().data(), count, MPI_DOUBLE, rank, tag, world.handle(), MPI_STATUS_IGNORE);
   }
   return all;
 }
 
 std::vector<double> reduce(const std::vector<double>& mine, MPI_Op operation, const Communicator& world) {
   std::vector<double> result(mine.size());
-  MPI_Allreduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_DOUBLE, operation,
-                world.handle());
+  MPI_Allreduce(mine.data(), result.data(), static_cast<int>(mine.size()), MPI_DOUBLE, operation, world.handle());
   return result;
 }
 
@@ -62,8 +55,7 @@ std::vector<double> relative_entries(const Series& series, const Communicator& w
   std::vector<double> start_s = series.agreed_start_s;
   if (series.synchronization != Synchronization::window) start_s = reduce(series.entry_s, MPI_MIN, world);
   std::vector<double> entries(series.size());
-  std::transform(series.entry_s.begin(), series.entry_s.end(), start_s.begin(), entries.begin(),
-                 std::minus<>());
+  std::transform(series.entry_s.begin(), series.entry_s.end(), start_s.begin(), entries.begin(), std::minus<>());
   return entries;
 }
 
@@ -81,8 +73,7 @@ void write_extremes(Json& json, const Series& series, const std::vector<double>&
     mine[i] = {series.elapsed_s[i], world.rank()};
     exits[i] = entries[i] + series.elapsed_s[i];
   }
-  json.key("extremes");
-  json.object();
+  json.object("extremes");
   const auto located = [&](MPI_Op operation, const char* value_name, const char* rank_name) {
     MPI_Allreduce(mine.data(), result.data(), count, MPI_DOUBLE_INT, operation, world.handle());
     std::vector<double> values(count);
@@ -125,8 +116,8 @@ void write_series(Json& json, const Series& series, const Declaration& declarati
   const Definition definition = declaration.definition;
   const auto kept = ranks_to_keep(definition, world.size(), most_in_full);
   json.object();
-  json.member("cadence", spelling(series.cadence));
-  json.member("synchronization", spelling(series.synchronization));
+  json.member("cadence", cadences.at(series.cadence));
+  json.member("synchronization", synchronizations.at(series.synchronization));
   json.member("operations", series.operations);
   json.member("warmup", series.warmup);
   json.member("ranks_kept", kept);
@@ -143,20 +134,15 @@ void write_series(Json& json, const Series& series, const Declaration& declarati
   if (std::accumulate(late.begin(), late.end(), 0.0) > 0) {
     std::vector<bool> valid(late.size());
     std::transform(late.begin(), late.end(), valid.begin(), [](double value) { return value == 0; });
-    json.key("valid");
-    json.array();
-    for (const bool item : valid) json.value(item);
-    json.end();
+    json.member("valid", valid);
   }
   if (!series.observed.empty()) {
-    json.key("observed");
-    json.object();
+    json.object("observed");
     for (const auto& [name, values] : series.observed) json.member(name, gather(values, kept, world));
     json.end();
     // A quantity's figure is that of the rank where it is largest, whichever ranks keep their times.
     if (static_cast<int>(kept.size()) < world.size()) {
-      json.key("observed_maximum");
-      json.object();
+      json.object("observed_maximum");
       for (const auto& [name, values] : series.observed) json.member(name, reduce(values, MPI_MAX, world));
       json.end();
     }
@@ -178,14 +164,12 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
   const auto sums = reduce(counts, MPI_SUM, world);
   const auto most = reduce(counts, MPI_MAX, world);
   const auto write = [&](const char* name, int which) {
-    json.key(name);
-    json.object();
+    json.object(name);
     json.member("sum", static_cast<std::int64_t>(sums[which]));
     json.member("maximum", static_cast<std::int64_t>(most[which]));
     json.end();
   };
-  json.key("disturbances");
-  json.object();
+  json.object("disturbances");
   write("voluntary_switches", 0);
   write("involuntary_switches", 1);
   write("major_faults", 2);
@@ -196,28 +180,23 @@ void write_disturbances(Json& json, const Disturbances& mine, const Communicator
 }
 
 void write_settings(Json& json, const std::vector<ControlVariable>& settings) {
-  json.key("settings");
-  json.object();
-  for (const auto& [name, value] : settings) {
+  json.object("settings");
+  for (const auto& [name, value] : settings)
     std::visit([&](const auto& content) { json.member(name, content); }, value);
-  }
   json.end();
 }
 
 void write_outcome(Json& json, const Outcome& outcome, const Declaration& declaration, int most_in_full,
                    const Communicator& world) {
-  json.key("verification");
-  json.object();
+  json.object("verification");
   json.member("passed", outcome.verification.passed);
   json.member("checks", outcome.verification.checks);
   json.member("cost_s", outcome.verification.cost_s);
-  double digested_share = outcome.verification.digested_share;
-  MPI_Allreduce(MPI_IN_PLACE, &digested_share, 1, MPI_DOUBLE, MPI_MIN, world.handle());
+  const double digested_share = world.smallest(outcome.verification.digested_share);
   if (digested_share < 1) json.member("digested_share", digested_share);
   json.member("message", outcome.verification.message);
   json.end();
-  json.key("work");
-  json.object();
+  json.object("work");
   json.member("bytes", outcome.work.bytes);
   json.member("flops", outcome.work.flops);
   json.member("messages", outcome.work.messages);
@@ -228,8 +207,7 @@ void write_outcome(Json& json, const Outcome& outcome, const Declaration& declar
   if (outcome.relative_interval) json.member("relative_interval", *outcome.relative_interval);
   if (outcome.median_s) json.member("median_s", *outcome.median_s);
   if (!outcome.settings.empty()) write_settings(json, outcome.settings);
-  json.key("series");
-  json.array();
+  json.array("series");
   for (const auto& series : outcome.series) write_series(json, series, declaration, most_in_full, world);
   json.end();
 }
@@ -250,22 +228,14 @@ void write_identity(Json& json, const PlannedCase& item, int ranks) {
   const Declaration& declaration = item.benchmark->declaration;
   json.member("position", item.position);
   json.member("benchmark", declaration.name);
-  json.key("parameters");
-  json.object();
-  for (const auto& parameter : declaration.parameters) {
-    if (parameter.is_choice()) {
+  json.object("parameters");
+  for (const auto& parameter : declaration.parameters)
+    if (parameter.is_choice())
       json.member(parameter.name, item.parameters.choice(parameter.name));
-    } else {
+    else
       json.member(parameter.name, item.parameters.integer(parameter.name));
-    }
-  }
   json.end();
   json.member("ranks", ranks);
-}
-
-void write_or_null(Json& json, const char* name, const std::optional<double>& number) {
-  json.key(name);
-  number ? json.value(*number) : json.null();
 }
 
 }  // namespace
@@ -278,8 +248,8 @@ LineFile::LineFile(const std::string& path, const Communicator& world)
     : world_(world), path_(path.empty() ? "standard output" : path) {
   int problem = 0;
   if (world_.root()) {
-    file_ = path.empty() ? dup(STDOUT_FILENO)
-                         : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    file_ =
+        path.empty() ? dup(STDOUT_FILENO) : open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     problem = file_ < 0 ? errno : 0;
   }
   MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());
@@ -298,15 +268,13 @@ void LineFile::append(const std::string& line) {
     std::size_t written = 0;
     while (written < whole.size() && problem == 0) {
       const ssize_t count = write(file_, whole.data() + written, whole.size() - written);
-      if (count >= 0) {
+      if (count >= 0)
         written += static_cast<std::size_t>(count);
-      } else if (errno != EINTR) {
+      else if (errno != EINTR)
         problem = errno;
-      }
     }
     // Remove a partial line, so that the file stays well-formed.
-    if (problem != 0 && before >= 0) [[maybe_unused]]
-      const int ignored = ftruncate(file_, before);
+    if (problem != 0 && before >= 0 && ftruncate(file_, before) != 0) problem = errno;
   }
   MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());
   if (problem != 0) throw OutputError(path_ + ": cannot be written: " + std::strerror(problem));
@@ -326,8 +294,10 @@ Json SampleFile::begin(const char* record) const {
   return json;
 }
 
-void SampleFile::write_journal(const Json& line) {
-  if (journal_) journal_->append(line.text());
+void SampleFile::append(const std::string& record, Json& journal_entry) {
+  samples_.append(with_checksum(record));
+  journal_entry.end();
+  if (journal_) journal_->append(journal_entry.text());
 }
 
 void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, const GlobalClock& clock) {
@@ -344,8 +314,7 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.member("library", facts.library);
   json.member("mpi_standard", facts.mpi_standard);
   write_settings(json, facts.settings);
-  json.key("clock");
-  json.object();
+  json.object("clock");
   json.member("source", ticks.source());
   json.member("frequency_hz", ticks.frequency_hz());
   json.member("resolution_s", facts.quality.resolution_s);
@@ -353,35 +322,30 @@ void SampleFile::write_launch(const LaunchFacts& facts, const TickClock& ticks, 
   json.member("monotonic", facts.quality.monotonic);
   json.member("fallback_reason", ticks.fallback_reason());
   json.end();
-  json.key("clock_synchronization");
-  json.object();
+  json.object("clock_synchronization");
   json.member("method", clock.one_host() ? "one host, one register" : "hierarchical, linear drift (HCA3)");
   json.member("hosts", clock.hosts());
   json.member("error_s", facts.clock_error_s);
   json.member("drift", drifts);
   json.end();
   if (facts.common_start) {
-    json.key("common_start");
-    json.object();
+    json.object("common_start");
     json.member("lag_s", facts.common_start->lag_s);
     json.member("spread_s", facts.common_start->spread_s);
     json.end();
   }
   // Every process described itself as JSON already.
-  json.key("processes");
-  json.array();
+  json.array("processes");
   json.end();
   json.end();
   std::string line = json.text();
   const std::string empty = "\"processes\":[]";
   line.replace(line.rfind(empty), empty.size(), "\"processes\":[" + joined(processes, ",") + "]");
-  samples_.append(with_checksum(line));
 
   Json entry = begin("launch");
   entry.member("transport", options_.transport);
   entry.member("placement", options_.placement);
-  entry.end();
-  write_journal(entry);
+  append(line, entry);
 }
 
 void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
@@ -396,17 +360,15 @@ void SampleFile::write_case(const PlannedCase& item, const CaseResult& result) {
   if (!result.outcome.series.empty())
     write_outcome(json, result.outcome, declaration, options_.keep_ranks, world_);
   json.end();
-  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("case");
   write_identity(entry, item, world_.size());
   entry.member("status", result.status);
   entry.member("stopped", result.outcome.stopped);
   entry.member("duration_s", result.duration_s);
-  write_or_null(entry, "median_s", result.outcome.median_s);
+  entry.member("median_s", result.outcome.median_s);
   entry.member("warmup", result.outcome.series.empty() ? 0 : result.outcome.series.front().warmup);
-  entry.end();
-  write_journal(entry);
+  append(json.text(), entry);
 }
 
 void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& times) {
@@ -427,12 +389,10 @@ void SampleFile::write_sentinel(double started_unix_s, const SentinelTimes& time
   json.member("memory_s", of_kept(times.memory_s));
   if (times.ping_pong_s) json.member("ping_pong_s", *times.ping_pong_s);
   json.end();
-  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("sentinel");
   entry.member("duration_s", times.duration_s);
-  entry.end();
-  write_journal(entry);
+  append(json.text(), entry);
 }
 
 void SampleFile::write_end(double duration_s, double clock_error_s) {
@@ -440,11 +400,9 @@ void SampleFile::write_end(double duration_s, double clock_error_s) {
   json.member("duration_s", duration_s);
   json.member("clock_error_s", clock_error_s);
   json.end();
-  samples_.append(with_checksum(json.text()));
 
   Json entry = begin("end");
-  entry.end();
-  write_journal(entry);
+  append(json.text(), entry);
 }
 
 }  // namespace scope

@@ -2,14 +2,11 @@
 // a short line for each of them, so that a supervisor need not read all samples while cases run.
 #pragma once
 
-#include <optional>
 #include <stdexcept>
-#include <string>
 
 #include "clocks/global_clock.hpp"
 #include "clocks/tick_clock.hpp"
 #include "json/json.hpp"
-#include "mpi/communicator.hpp"
 #include "options.hpp"
 #include "plan/plan.hpp"
 #include "sampling/sampler.hpp"
@@ -77,7 +74,8 @@ class SampleFile {
  private:
   // Begins a record with the common fields.
   Json begin(const char* record) const;
-  void write_journal(const Json& line);
+  // Appends a record and, to the journal, its entry, which this ends.
+  void append(const std::string& record, Json& journal_entry);
 
   const Options& options_;
   const Communicator& world_;

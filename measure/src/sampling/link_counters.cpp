@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include "synchronization/dissemination.hpp"
@@ -26,8 +25,7 @@ LinkCounters::LinkCounters(const Communicator& world, bool wanted) : world_(worl
     const auto arrow = word.find('>');
     const auto equals = word.find('=', arrow);
     if (arrow == std::string::npos || equals == std::string::npos) continue;
-    links_.push_back(
-        {word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1), word.substr(equals + 1)});
+    links_.push_back({word.substr(0, arrow), word.substr(arrow + 1, equals - arrow - 1), word.substr(equals + 1)});
   }
   // Where the root finds no interface, nothing is counted.
   int found = world.root() && read().size() == links_.size() ? 1 : 0;

@@ -23,12 +23,13 @@ class Overlapped {
   void run(Repetition& repetition, Alone&& alone, Both&& both) {
     if (!computation_) computation_.emplace(repetition.ticks());
     const std::int64_t calls = repetition.calls();
-    const double exchange_s = slowest(repetition.part_s([&](std::int64_t number) { alone(calls + number); }));
+    const double exchange_s =
+        communicator_.largest(repetition.part_s([&](std::int64_t number) { alone(calls + number); }));
     const std::int64_t steps = computation_->steps_for(exchange_s);
-    const double computation_s = slowest(repetition.part_s([&] { computation_->run(steps); }));
+    const double computation_s = communicator_.largest(repetition.part_s([&] { computation_->run(steps); }));
     repetition.time([&](std::int64_t number) { both(number, *computation_, steps); });
     const double both_s =
-        slowest(repetition.times().elapsed_s / static_cast<double>(repetition.operations()));
+        communicator_.largest(repetition.times().elapsed_s / static_cast<double>(repetition.operations()));
     const double shorter_s = std::max(std::min(exchange_s, computation_s), 1e-9);
     // The barriers of this cadence belong to neither part.
     if (repetition.cadence() == Cadence::barrier_loop) return;
@@ -40,12 +41,6 @@ class Overlapped {
   static std::int64_t communications(const Repetition& repetition) { return 2 * repetition.calls(); }
 
  private:
-  double slowest(double mine_s) const {
-    double slowest_s = 0;
-    MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    return slowest_s;
-  }
-
   const Communicator& communicator_;
   std::optional<Computation> computation_;
 };

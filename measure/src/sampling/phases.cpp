@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 namespace scope {
 namespace {
@@ -30,14 +29,12 @@ std::map<int, std::vector<double>> offers_of(const std::vector<int>& wanted, con
   for (const int rank : wanted) {
     auto& theirs = offers[rank];
     theirs.resize(mine.size());
-    MPI_Irecv(theirs.data(), count, MPI_DOUBLE, rank, offers_tag, communicator.handle(),
-              &requests.emplace_back());
+    MPI_Irecv(theirs.data(), count, MPI_DOUBLE, rank, offers_tag, communicator.handle(), &requests.emplace_back());
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, asking_tag, communicator.handle(), &requests.emplace_back());
   }
   std::vector<MPI_Request> questions(asking);
-  for (auto& question : questions) {
+  for (auto& question : questions)
     MPI_Irecv(nullptr, 0, MPI_BYTE, MPI_ANY_SOURCE, asking_tag, communicator.handle(), &question);
-  }
   std::vector<MPI_Status> asked(asking);
   MPI_Waitall(asking, questions.data(), asked.data());
   for (const auto& question : asked) {
@@ -79,13 +76,9 @@ void Phases::meet(Phase phase, const Partners& partners) {
 }
 #endif
 
-void Phases::offer() {
-  offered_ = ticks_.now();
-}
+void Phases::offer() { offered_ = ticks_.now(); }
 
-void Phases::leave() {
-  enter(phase_);
-}
+void Phases::leave() { enter(phase_); }
 
 // The layout of MPI_DOUBLE_INT.
 struct Phases::Last {
@@ -120,9 +113,8 @@ std::vector<double> Phases::waited_s(const std::vector<Last>& last, const Commun
     double complete_s = came_s;
     if (partners.kind_ == Partners::Kind::root) complete_s = of_root[i];
     if (partners.kind_ == Partners::Kind::everyone) complete_s = last[i].offered_s;
-    for (const int rank : partners.ranks_) {
+    for (const int rank : partners.ranks_)
       if (rank >= 0) complete_s = std::max(complete_s, offers.at(rank)[i]);
-    }
     // The clocks of two hosts may differ slightly: no wait is longer than the meeting.
     const double stayed_s = ticks_.seconds(meetings_[i].left - meetings_[i].came);
     waited[i] = std::clamp(complete_s - came_s, 0.0, stayed_s);

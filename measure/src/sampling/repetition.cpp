@@ -4,33 +4,7 @@
 
 namespace scope {
 
-const char* spelling(Cadence cadence) {
-  switch (cadence) {
-    case Cadence::isolated:
-      return "isolated";
-    case Cadence::streaming:
-      return "streaming";
-    case Cadence::barrier_loop:
-      return "barrier_loop";
-  }
-  return "";
-}
-
-const char* spelling(Synchronization synchronization) {
-  switch (synchronization) {
-    case Synchronization::none:
-      return "none";
-    case Synchronization::dissemination:
-      return "dissemination";
-    case Synchronization::window:
-      return "window";
-  }
-  return "";
-}
-
-void Repetition::observe(std::string_view name, double value) {
-  times_.observed[std::string(name)] = value;
-}
+void Repetition::observe(std::string_view name, double value) { times_.observed[std::string(name)] = value; }
 
 void Repetition::synchronise() {
   if (synchronization_ == Synchronization::window) {

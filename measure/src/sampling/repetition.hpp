@@ -12,6 +12,7 @@
 #include "clocks/tick_clock.hpp"
 #include "mpi/communicator.hpp"
 #include "synchronization/window.hpp"
+#include "text/words.hpp"
 
 namespace scope {
 
@@ -25,8 +26,11 @@ enum class Cadence {
 // The method for a common start.
 enum class Synchronization { none, dissemination, window };
 
-const char* spelling(Cadence cadence);
-const char* spelling(Synchronization synchronization);
+inline const Names<Cadence> cadences = {
+    {Cadence::isolated, "isolated"}, {Cadence::streaming, "streaming"}, {Cadence::barrier_loop, "barrier_loop"}};
+inline const Names<Synchronization> synchronizations = {{Synchronization::none, "none"},
+                                                        {Synchronization::dissemination, "dissemination"},
+                                                        {Synchronization::window, "window"}};
 
 // The launch as every case sees it.
 struct Setting {
@@ -65,17 +69,17 @@ class Repetition {
   void time(Operation&& operation) {
     const auto [start, stop] = clocked(operation, cadence_ == Cadence::barrier_loop);
     times_.entry_s = setting_.clock.global(start);
-    times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s - aside_s_;
+    times_.elapsed_s = setting_.ticks.seconds(stop - start) - setting_.overhead_s - untimed_s_;
   }
 
-  // Work inside of what `time` times that is no part of the operation: its time is subtracted.
+  // Work inside the timed operation that is excluded from the measurement: its time is subtracted.
   template <class Work>
-  void aside(Work&& work) {
+  void untimed(Work&& work) {
     const Ticks start = setting_.ticks.now();
     work();
-    aside_s_ += setting_.ticks.seconds(setting_.ticks.now() - start);
+    untimed_s_ += setting_.ticks.seconds(setting_.ticks.now() - start);
   }
-  double aside_s() const { return aside_s_; }
+  double untimed_s() const { return untimed_s_; }
 
   // Seconds of one call of a part of the operation on this rank, timed as `time` does the whole. Before `time`.
   template <class Part>
@@ -108,14 +112,13 @@ class Repetition {
   template <class Operation>
   Interval clocked(Operation&& operation, bool barriers) {
     const auto call = [&]([[maybe_unused]] std::int64_t number) {
-      if constexpr (std::is_invocable_v<Operation&, std::int64_t>) {
+      if constexpr (std::is_invocable_v<Operation&, std::int64_t>)
         operation(number);
-      } else {
+      else
         operation();
-      }
     };
     synchronise();
-    // After one operation ranks are in each other's rhythm, also those of an exchange that synchronises itself.
+    // After one operation the ranks are in a steady state, also those of an exchange that synchronizes itself.
     if (calls() > operations_) call(operations_);
     const Ticks start = setting_.ticks.now();
     if (barriers) {
@@ -136,7 +139,7 @@ class Repetition {
   Cadence cadence_;
   Synchronization synchronization_;
   std::int64_t operations_;
-  double aside_s_ = 0;
+  double untimed_s_ = 0;
   Times times_;
 };
 

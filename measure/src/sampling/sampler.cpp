@@ -1,16 +1,9 @@
 #include "sampling/sampler.hpp"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
 #include <iterator>
-#include <span>
-#include <thread>
 
-#include "memory/cache_lines.hpp"
 #include "memory/sharing.hpp"
-#include "mpi/simulated.hpp"
 #include "sampling/digests.hpp"
 #include "sampling/interval.hpp"
 #include "sampling/link_counters.hpp"
@@ -53,16 +46,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double largest_over_ranks(const Communicator& world, double value) {
-  double largest = 0;
-  MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, world.handle());
-  return largest;
-}
-
 // A root may have room for fewer operations than the others: all do as many.
 std::int64_t most_on_every_rank(const Communicator& world, std::int64_t operations) {
-  MPI_Allreduce(MPI_IN_PLACE, &operations, 1, MPI_INT64_T, MPI_MIN, world.handle());
-  return std::max<std::int64_t>(1, operations);
+  return std::max<std::int64_t>(1, world.smallest(operations));
 }
 
 // Sampling of one case; its state lives as long as the case.
@@ -239,20 +225,19 @@ class Sampling {
   void note_problem(const std::string& problem, Cadence cadence, std::size_t repetition) {
     if (problem.empty() || !outcome_.verification.passed) return;
     outcome_.verification.passed = false;
-    outcome_.verification.message = sentence({spelling(cadence), " repetition ", repetition, ": ", problem});
+    outcome_.verification.message = sentence({cadences.at(cadence), " repetition ", repetition, ": ", problem});
   }
 
   // The number, from 1, of the next repetition.
   std::size_t repetition_of(Cadence cadence) const {
-    for (const Series& series : outcome_.series) {
+    for (const Series& series : outcome_.series)
       if (series.cadence == cadence) return series.size() + 1;
-    }
     return 1;
   }
 
   // Finds how many operations make a repetition long enough to be timed well.
   void calibrate(const Times& first) {
-    repetition_s_ = largest_over_ranks(setting_.world, first.elapsed_s);
+    repetition_s_ = setting_.world.largest(first.elapsed_s);
     if (!loops() || of_seconds()) return;
     const std::int64_t most_operations = most_on_every_rank(setting_.world, benchmark_.most_operations());
     most_operations_ = most_operations;
@@ -262,14 +247,14 @@ class Sampling {
       digests_[static_cast<std::size_t>(Cadence::streaming)].clear();  // of another number of operations
       const double elapsed_s = repeat(Cadence::streaming, operations).elapsed_s;
       verify();
-      return largest_over_ranks(setting_.world, elapsed_s);
+      return setting_.world.largest(elapsed_s);
     };
     double elapsed_s = elapsed_of(1);
     while (elapsed_s < looped_repetition_s_ && operations_ < most_operations) {
       const double growth = elapsed_s > 0 ? looped_repetition_s_ / elapsed_s : 10;
       operations_ = std::min<std::int64_t>(
-          most_operations, static_cast<std::int64_t>(std::ceil(static_cast<double>(operations_) *
-                                                               std::clamp(growth * 1.1, 1.5, 10.0))));
+          most_operations, static_cast<std::int64_t>(
+                               std::ceil(static_cast<double>(operations_) * std::clamp(growth * 1.1, 1.5, 10.0))));
       elapsed_s = elapsed_of(operations_);
     }
     const std::int64_t fewest = std::min(fewest_looped, most_operations);
@@ -285,9 +270,8 @@ class Sampling {
     auto& series = outcome_.series;
     // A single process has no common start to lose by looping.
     const std::int64_t isolated_operations = collective() && setting_.world.size() > 1 ? 1 : operations_;
-    series.push_back({.cadence = Cadence::isolated,
-                      .synchronization = synchronization_,
-                      .operations = isolated_operations});
+    series.push_back(
+        {.cadence = Cadence::isolated, .synchronization = synchronization_, .operations = isolated_operations});
     if (isolated_operations == 1) series.front().append(first);
     if (!collective() || !loops() || of_seconds()) return;
     const double operation_s = repetition_s_ / static_cast<double>(operations_);
@@ -296,8 +280,7 @@ class Sampling {
     const auto fits = [&](std::int64_t operations) {
       return static_cast<double>(2 * operations + 1) * operation_s <= allowed_s;
     };
-    std::int64_t wanted =
-        operation_s < slow_operation_s ? operations_back_to_back : slow_operations_back_to_back;
+    std::int64_t wanted = operation_s < slow_operation_s ? operations_back_to_back : slow_operations_back_to_back;
     while (wanted > operations_back_to_back && !fits(wanted)) --wanted;
     const std::int64_t looped = std::max(operations_, std::min(most_operations_, wanted));
     if (!fits(looped)) return;
@@ -346,9 +329,8 @@ class Sampling {
     begin_group();
     for (auto& series : outcome_.series) {
       const std::int64_t count = series.cadence == Cadence::isolated ? size : due(series);
-      for (std::int64_t repetition = 0; repetition < count; ++repetition) {
+      for (std::int64_t repetition = 0; repetition < count; ++repetition)
         series.append(repeat(series.cadence, series.operations));
-      }
       if (count > 0) verify();
     }
     collect_headline(size);
@@ -387,8 +369,8 @@ class Sampling {
       values[3] = series.late[from + i];
     }
     if (declaration_.definition != Definition::half_round_trip) {
-      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), quantities * size,
-                 MPI_DOUBLE, MPI_MAX, 0, setting_.world.handle());
+      MPI_Reduce(setting_.world.root() ? MPI_IN_PLACE : mine.data(), mine.data(), quantities * size, MPI_DOUBLE,
+                 MPI_MAX, 0, setting_.world.handle());
     }
     if (!setting_.world.root()) return;
     int late = 0;
@@ -412,9 +394,8 @@ class Sampling {
                                                : std::max(tolerated_clock_errors * setting_.clock_error_s,
                                                           tolerated_skew * median(times_s));
     const bool windows = synchronization_ == Synchronization::window;
-    for (std::size_t i = 0; i < times_s.size(); ++i) {
+    for (std::size_t i = 0; i < times_s.size(); ++i)
       if (headline_[i].announced_late || (windows && headline_[i].skew_s > tolerated_s)) times_s[i] = NAN;
-    }
     return times_s;
   }
 
@@ -452,13 +433,12 @@ class Sampling {
   int simulated_group_size(double elapsed_s) {
     const std::size_t done = outcome_.series.front().size();
     int size = 0;
-    if (policy_.budget_s > 0 && elapsed_s >= policy_.budget_s) {
+    if (policy_.budget_s > 0 && elapsed_s >= policy_.budget_s)
       outcome_.stopped = "budget";
-    } else if (done >= most_repetitions()) {
+    else if (done >= most_repetitions())
       outcome_.stopped = "repetitions";
-    } else {
+    else
       size = group_size(done);
-    }
     MPI_Bcast(&size, 1, MPI_INT, 0, setting_.world.handle());
     return size;
   }

@@ -1,11 +1,6 @@
 // Repeats a case until its precision is reached or its budget is spent, and records which.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "benchmark.hpp"
 #include "faults/faults.hpp"
 #include "progress/progress.hpp"
@@ -45,8 +40,7 @@ struct Verification {
   bool passed = true;
   std::int64_t checks = 0;
   double cost_s = 0;
-  double digested_share =
-      1;  // least share of the data of a repetition that was compared with those of another
+  double digested_share = 1;  // least share of the data of a repetition that was compared with those of another
   std::string message;
 };
 

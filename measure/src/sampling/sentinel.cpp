@@ -79,9 +79,8 @@ double Sentinel::arithmetic() {
 double Sentinel::throughput() {
   std::array<double, independent_sums> sums{};
   const Ticks start = setting_.ticks.now();
-  for (int step = 0; step < throughput_steps; ++step) {
+  for (int step = 0; step < throughput_steps; ++step)
     for (double& sum : sums) sum = sum * 0.5 + 1.0;
-  }
   computed_ = std::accumulate(sums.begin(), sums.end(), 0.0);
   return seconds_since(start);
 }
@@ -90,9 +89,8 @@ double Sentinel::bandwidth() {
   flush_from_caches({buffer_.data(), chain_bytes});
   const Ticks start = setting_.ticks.now();
   std::uintptr_t sum = 0;
-  for (std::size_t i = 0; i < chain_bytes; i += chain_line_bytes) {
+  for (std::size_t i = 0; i < chain_bytes; i += chain_line_bytes)
     sum += reinterpret_cast<std::uintptr_t>(*reinterpret_cast<void**>(buffer_.data() + i));
-  }
   seen_ = sum;
   return seconds_since(start);
 }

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <thread>
 
-#include "mpi/simulated.hpp"
 #include "synchronization/dissemination.hpp"
 
 namespace scope {
@@ -26,14 +25,10 @@ void Window::broadcast(double& start_s) const {
   const int rank = communicator_.rank();
   int distance = 1;
   while (distance < size && (rank & distance) == 0) distance *= 2;
-  if (rank != 0) {
+  if (rank != 0)
     MPI_Recv(&start_s, 1, MPI_DOUBLE, rank - distance, tag, communicator_.handle(), MPI_STATUS_IGNORE);
-  }
-  for (distance /= 2; distance >= 1; distance /= 2) {
-    if (rank + distance < size) {
-      MPI_Send(&start_s, 1, MPI_DOUBLE, rank + distance, tag, communicator_.handle());
-    }
-  }
+  for (distance /= 2; distance >= 1; distance /= 2)
+    if (rank + distance < size) MPI_Send(&start_s, 1, MPI_DOUBLE, rank + distance, tag, communicator_.handle());
 }
 
 }  // namespace scope

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace scope {
 namespace {
@@ -19,15 +18,9 @@ std::string sentence(std::initializer_list<Word> words) {
   std::string text;
   for (const Word& word : words) {
     switch (word.kind_) {
-      case Word::Kind::text:
-        text += word.text_;
-        break;
-      case Word::Kind::integer:
-        text += std::to_string(word.integer_);
-        break;
-      case Word::Kind::real:
-        text += shortest(word.real_);
-        break;
+      case Word::Kind::text: text += word.text_; break;
+      case Word::Kind::integer: text += std::to_string(word.integer_); break;
+      case Word::Kind::real: text += shortest(word.real_); break;
     }
   }
   return text;
@@ -47,6 +40,11 @@ std::string joined(const std::vector<std::string>& words, const char* separator)
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : separator) + word;
   return text;
+}
+
+std::string alternatives(const std::vector<std::string>& words) {
+  if (words.size() < 2) return joined(words, "");
+  return joined({words.begin(), words.end() - 1}, ", ") + " or " + words.back();
 }
 
 }  // namespace scope

@@ -1,9 +1,13 @@
 // Texts and their parts.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,5 +41,31 @@ std::string sentence(std::initializer_list<Word> words);
 std::vector<std::string> split(std::string_view text, char separator);
 
 std::string joined(const std::vector<std::string>& words, const char* separator);
+
+// `a, b or c`
+std::string alternatives(const std::vector<std::string>& words);
+
+// The number that is the whole text; none where the text is anything else.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+// The names of the values of an enumeration, as options, plans and records write them.
+template <class Value>
+using Names = std::map<Value, const char*>;
+
+// Throws std::invalid_argument that names the option and its allowed values.
+template <class Value>
+Value named(const Names<Value>& names, const std::string& option, std::string_view text) {
+  std::vector<std::string> allowed;
+  for (const auto& [value, name] : names) {
+    if (name == text) return value;
+    allowed.emplace_back(name);
+  }
+  throw std::invalid_argument(sentence({option, "=", text, ": must be ", alternatives(allowed)}));
+}
 
 }  // namespace scope

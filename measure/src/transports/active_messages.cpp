@@ -4,11 +4,7 @@
 // message is received.
 #include <sys/random.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstring>
-#include <optional>
 #include <stdexcept>
 
 #include "active-messages/src/endpoint.hpp"
@@ -38,10 +34,9 @@ std::array<std::byte, 16> random_key() {
 class ActiveMessages final : public Transport {
  public:
   ActiveMessages(const am::Options& asked, bool sleeps) : Transport(sleeps), endpoint_(asked) {
-    handler_ =
-        endpoint_.handle([](void* self, am::Peer, am::Bytes,
-                            am::Bytes payload) { static_cast<ActiveMessages*>(self)->arrive(payload); },
-                         this);
+    handler_ = endpoint_.handle([](void* self, am::Peer, am::Bytes,
+                                   am::Bytes payload) { static_cast<ActiveMessages*>(self)->arrive(payload); },
+                                this);
   }
 
   const am::Address& address() const { return endpoint_.address(); }
@@ -67,7 +62,6 @@ class ActiveMessages final : public Transport {
       if (!heard)
         throw std::runtime_error(
             "no frame arrives from the other process: frames are filtered, or the hosts are not on one link");
-      return true;
     });
   }
 
@@ -105,11 +99,10 @@ class ActiveMessages final : public Transport {
   }
 
   void wait(bool sending, bool receiving) override {
-    if (sleeps()) {
+    if (sleeps())
       endpoint_.wait(nap);
-    } else {
+    else
       Transport::wait(sending, receiving);
-    }
     // A pure sender must read the acknowledgements.
     if (!receiving) endpoint_.poll();
   }
@@ -158,20 +151,14 @@ std::unique_ptr<Transport> connect_active_messages(const Partner& partner, const
   } else {
     asked.wire = wire_named(options.wire);
     const Route route = route_to(partner);
-    partner.agree([&] {
-      asked.interface = interface_with(route.here);
-      return true;
-    });
+    partner.agree([&] { asked.interface = interface_with(route.here); });
   }
   std::unique_ptr<ActiveMessages> made;
   const am::Address theirs = partner.agree([&] {
     made = std::make_unique<ActiveMessages>(asked, options.sleeps);
     return made->address();
   });
-  partner.agree([&] {
-    made->reach(theirs);
-    return true;
-  });
+  partner.agree([&] { made->reach(theirs); });
   made->greet(partner);
   return made;
 }

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
 
 #include "transports/shared_memory.hpp"
 #include "transports/socket.hpp"
@@ -69,9 +68,8 @@ class Cma final : public Transport {
   Mailbox* mailbox(int which) const { return reinterpret_cast<Mailbox*>(memory_.data()) + which; }
 
   static bool becomes(const std::atomic<std::uint64_t>& count, std::uint64_t wanted) {
-    for (int look = 0; look < most_looks; ++look) {
+    for (int look = 0; look < most_looks; ++look)
       if (count.load(std::memory_order_acquire) == wanted) return true;
-    }
     return false;
   }
 
@@ -94,9 +92,7 @@ class Cma final : public Transport {
       std::uint64_t read = 0;
       read_from(process_, theirs.address, std::as_writable_bytes(std::span(&read, 1)));
       if (read != theirs.content)
-        throw Unavailable(
-            "process_vm_readv: it read the memory of a wrong process (separate PID namespaces)");
-      return true;
+        throw Unavailable("process_vm_readv: it read the memory of a wrong process (separate PID namespaces)");
     });
   }
 

@@ -3,10 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <stdexcept>
 
 namespace scope {
 namespace {
@@ -27,18 +24,13 @@ constexpr int greeting_interval_ms = 100;
 constexpr double bookkeeping_bytes = 2048;
 constexpr double usable_share = 0.8;
 
-double cost(std::size_t payload) {
-  return static_cast<double>(payload) + bookkeeping_bytes;
-}
+double cost(std::size_t payload) { return static_cast<double>(payload) + bookkeeping_bytes; }
 
-bool before(std::uint32_t one, std::uint32_t other) {
-  return static_cast<std::int32_t>(one - other) < 0;
-}
+bool before(std::uint32_t one, std::uint32_t other) { return static_cast<std::int32_t>(one - other) < 0; }
 
 bool transient(int error) {
   // ENOBUFS: the interface's queue is full. ECONNREFUSED: the peer's socket was not open yet.
-  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS ||
-         error == ECONNREFUSED;
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS || error == ECONNREFUSED;
 }
 
 }  // namespace
@@ -58,10 +50,7 @@ Datagrams::Datagrams(Socket socket, const Partner& partner, const TransportOptio
   const double room = 2 * partner.swap(socket_.buffer_bytes());  // the kernel counts its bookkeeping too
   // At least two packets, or nothing would overlap; a buffer too small for them loses some.
   if (options.credits) credit_bytes_ = std::max(usable_share * room, 2 * cost(largest_payload_));
-  partner.agree([&] {
-    hear_each_other(partner);
-    return true;
-  });
+  partner.agree([&] { hear_each_other(partner); });
 }
 
 // Sends empty packets until one has arrived from the peer, which shows, still untimed, that the path is open.
@@ -87,8 +76,7 @@ void Datagrams::hear_each_other(const Partner&) {
 
 // The vector calls are cheaper than those with a message header, but have no flag for nonblocking operation.
 template <class WithHeader, class Bare>
-ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts,
-                        bool may_sleep) const {
+ssize_t Datagrams::move(WithHeader with_header, Bare bare, std::array<iovec, 3>& parts, bool may_sleep) const {
   iovec* first = parts.data() + (prefix_.empty() ? 1 : 0);
   const std::size_t count = prefix_.empty() ? 2 : 3;
   if (!sleeps()) return bare(socket_.descriptor(), first, static_cast<int>(count));
@@ -112,8 +100,7 @@ ssize_t Datagrams::send_in_one(const std::array<iovec, 3>& parts, bool may_sleep
 
 ssize_t Datagrams::receive_in_one(const std::array<iovec, 3>& parts, bool may_sleep) const {
   Packet packet;
-  const ssize_t count =
-      recv(socket_.descriptor(), packet.data(), packet.size(), may_sleep ? 0 : MSG_DONTWAIT);
+  const ssize_t count = recv(socket_.descriptor(), packet.data(), packet.size(), may_sleep ? 0 : MSG_DONTWAIT);
   const std::byte* from = packet.data();
   auto left = static_cast<std::size_t>(std::max<ssize_t>(count, 0));
   for (const iovec& part : parts) {
@@ -125,8 +112,7 @@ ssize_t Datagrams::receive_in_one(const std::array<iovec, 3>& parts, bool may_sl
   return count;
 }
 
-bool Datagrams::transmit(std::uint32_t sequence, std::span<const std::byte> payload, bool gap,
-                         bool may_sleep) {
+bool Datagrams::transmit(std::uint32_t sequence, std::span<const std::byte> payload, bool gap, bool may_sleep) {
   Header header{channels_.sent, sequence, expected_, static_cast<std::uint16_t>(payload.size()),
                 static_cast<std::uint16_t>(gap ? 1 : 0)};
   std::array<iovec, 3> parts = {iovec{prefix_.data(), prefix_.size()}, iovec{&header, sizeof header},
@@ -140,9 +126,7 @@ bool Datagrams::transmit(std::uint32_t sequence, std::span<const std::byte> payl
   return true;
 }
 
-void Datagrams::acknowledge(bool gap) {
-  transmit(next_, {}, gap, false);
-}
+void Datagrams::acknowledge(bool gap) { transmit(next_, {}, gap, false); }
 
 std::size_t Datagrams::send_some(std::span<const std::byte> rest, bool may_sleep) {
   if (current_ != next_) {
@@ -173,8 +157,7 @@ std::size_t Datagrams::receive_some(std::span<std::byte> rest, bool may_sleep) {
     if (may_sleep || ++vain_looks_ % looks_between_clocks == 0) start_again_when_silent();
     return 0;
   }
-  if (count < static_cast<ssize_t>(prefix_.size() + sizeof header) || header.channel != channels_.heard)
-    return 0;
+  if (count < static_cast<ssize_t>(prefix_.size() + sizeof header) || header.channel != channels_.heard) return 0;
   take_acknowledgement(header);
   if (header.bytes == 0) return 0;
   if (header.sequence == expected_ && header.bytes <= rest.size()) {

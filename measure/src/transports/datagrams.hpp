@@ -10,11 +10,8 @@
 
 #include <sys/uio.h>
 
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "transports/socket.hpp"
 
@@ -36,8 +33,8 @@ class Datagrams final : public Transport {
   };
   // `prefix` stands before the header of every packet, for example an Ethernet header. Both sides know the
   // same channels and payload size.
-  Datagrams(Socket socket, const Partner& partner, const TransportOptions& options,
-            std::vector<std::byte> prefix, Channels channels, std::size_t largest_payload);
+  Datagrams(Socket socket, const Partner& partner, const TransportOptions& options, std::vector<std::byte> prefix,
+            Channels channels, std::size_t largest_payload);
 
   void settle(const Partner& partner) override;
   bool settles() const override { return true; }

@@ -9,10 +9,7 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
 
 #include "active-messages/src/capabilities.hpp"
@@ -71,10 +68,7 @@ Socket packet_socket() {
 
 std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const TransportOptions& options) {
   Socket socket;
-  partner.agree([&] {
-    socket = packet_socket();
-    return true;
-  });
+  partner.agree([&] { socket = packet_socket(); });
   const Route route = route_to(partner);
   Interface own;
   const Interface other = partner.agree([&] {
@@ -94,7 +88,6 @@ std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const Transp
     address.sll_protocol = htons(ethertype);
     address.sll_ifindex = own.index;
     if (bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fail("bind");
-    return true;
   });
   std::vector<std::byte> prefix(ETH_HLEN);
   std::memcpy(prefix.data(), other.address.data(), ETH_ALEN);
@@ -104,8 +97,7 @@ std::unique_ptr<Transport> connect_ethernet(const Partner& partner, const Transp
   const std::size_t payload =
       std::min({own.mtu, other.mtu, int{UINT16_MAX} - ETH_HLEN}) - sizeof(Datagrams::Header);
   return std::make_unique<Datagrams>(std::move(socket), partner, options, std::move(prefix),
-                                     Datagrams::Channels{heard == follower ? leader : follower, heard},
-                                     payload);
+                                     Datagrams::Channels{heard == follower ? leader : follower, heard}, payload);
 }
 
 }  // namespace scope

@@ -16,8 +16,7 @@ void Fabric::exchange_greetings() {
   while (!sent || !received) {
     if (!sent) sent = send_some(std::as_bytes(std::span(&greeting_, 1)), false) > 0;
     if (!received) received = receive_some(std::as_writable_bytes(std::span(&greeted_, 1)), false) > 0;
-    if (std::chrono::steady_clock::now() > end)
-      throw Unavailable("no message arrives from the other process");
+    if (std::chrono::steady_clock::now() > end) throw Unavailable("no message arrives from the other process");
   }
 }
 
@@ -35,7 +34,6 @@ void Fabric::greet(const Partner& partner) {
   partner.meet([&] { unless_broken([&] { look(false); }); });
   partner.agree([&] {
     if (!problem.empty()) throw Unavailable(problem);
-    return true;
   });
 }
 

@@ -22,9 +22,7 @@ class Fabric : public Transport {
   // Exchanges one untimed byte each way to connect. Throws Unavailable on both sides on a time-out.
   void greet(const Partner& partner);
 
-  void wait(bool sending, bool receiving) override {
-    sleeps() ? look(true) : Transport::wait(sending, receiving);
-  }
+  void wait(bool sending, bool receiving) override { sleeps() ? look(true) : Transport::wait(sending, receiving); }
 
  private:
   void exchange_greetings();

@@ -1,8 +1,6 @@
 // A transport that goes wrong on request of a test (see faults.hpp): it alters one byte or brings no data at all.
 #pragma once
 
-#include <vector>
-
 #include "transports/transport.hpp"
 
 namespace scope {
@@ -29,11 +27,10 @@ class FaultyTransport final : public Transport {
     if (rest.size() <= 1) return sound_->receive_some(rest, may_sleep);
     const std::vector<std::byte> before(rest.begin(), rest.end());
     const std::size_t moved = sound_->receive_some(rest, may_sleep);
-    if (wrong_ == 0) {
+    if (wrong_ == 0)
       std::copy(before.begin(), before.end(), rest.begin());
-    } else if (moved > 0 && ++received_ == wrong_) {
+    else if (moved > 0 && ++received_ == wrong_)
       rest[moved - 1] ^= std::byte{0x10};
-    }
     return moved;
   }
 

@@ -14,11 +14,6 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string_view>
-
 #include "transports/route.hpp"
 #include "transports/shared_library.hpp"
 
@@ -122,7 +117,6 @@ class Libfabric final : public Fabric {
     partner.agree([&] {
       if (fi_av_insert(addresses_.get(), there.bytes.data(), 1, &partner_, 0, nullptr) != 1)
         throw Unavailable("fi_av_insert: the peer's address is not accepted");
-      return true;
     });
     piece_bytes_ = std::min<std::uint64_t>(info.ep_attr->max_msg_size, there.largest_message);
     sends_.resize(std::min(info.tx_attr->size, most_sends));
@@ -161,9 +155,8 @@ class Libfabric final : public Fabric {
 
   void look(bool may_sleep) override {
     std::array<fi_cq_entry, 16> entries;
-    const ssize_t count = may_sleep
-                              ? fi_cq_sread(queue_.get(), entries.data(), entries.size(), nullptr, nap_ms)
-                              : fi_cq_read(queue_.get(), entries.data(), entries.size());
+    const ssize_t count = may_sleep ? fi_cq_sread(queue_.get(), entries.data(), entries.size(), nullptr, nap_ms)
+                                    : fi_cq_read(queue_.get(), entries.data(), entries.size());
     if (count == -FI_EAVAIL) fail_with_its_error();
     if (count == -FI_EAGAIN || count == -FI_ETIMEDOUT || count == -FI_EINTR) return;
     check(count, "fi_cq_read");
@@ -243,22 +236,19 @@ class Libfabric final : public Fabric {
 };
 
 const fi_info* offer_of(const fi_info* first, std::string_view provider, in_addr_t here) {
-  for (const fi_info* info = first; info != nullptr; info = info->next) {
+  for (const fi_info* info = first; info != nullptr; info = info->next)
     if (provider == info->fabric_attr->prov_name && on_route(*info, here)) return info;
-  }
   return nullptr;
 }
 
-std::unique_ptr<Transport> connect_by_first_that_works(const Partner& partner,
-                                                       const TransportOptions& options) {
+std::unique_ptr<Transport> connect_by_first_that_works(const Partner& partner, const TransportOptions& options) {
   const in_addr_t here = route_to(partner).here.sin_addr.s_addr;
   Info offered;
   Names mine;
   const Names theirs = partner.agree([&] {
     offered = offers(partner);
-    for (const fi_info* info = offered.get(); info != nullptr; info = info->next) {
+    for (const fi_info* info = offered.get(); info != nullptr; info = info->next)
       if (on_route(*info, here)) mine.add(info->fabric_attr->prov_name);
-    }
     return mine;
   });
   std::string problem = "no provider is on both sides of the connection";

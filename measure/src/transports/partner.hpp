@@ -3,11 +3,7 @@
 
 #include <mpi.h>
 
-#include <array>
-#include <cstring>
 #include <exception>
-#include <string>
-#include <type_traits>
 
 #include "benchmark.hpp"
 
@@ -28,24 +24,34 @@ struct Partner {
     return theirs;
   }
 
-  // Does `step` on both sides and exchanges the results. Both sides learn of a problem on either, so that
+  // Does `step` on both sides and exchanges its results, if it has any. Both sides learn of a problem on either, so that
   // neither waits for a peer that has given up. Throws Unavailable.
   template <class Step>
   auto agree(Step&& step) const {
+    using Result = std::invoke_result_t<Step>;
+    constexpr bool silent = std::is_void_v<Result>;
     struct Card {
       std::array<char, 480> problem;
-      std::invoke_result_t<Step> value;
+      std::conditional_t<silent, char, Result> value;
     };
     Card mine{};
     try {
-      mine.value = step();
+      if constexpr (silent)
+        step();
+      else
+        mine.value = step();
     } catch (const std::exception& error) {
       std::strncpy(mine.problem.data(), error.what(), mine.problem.size() - 1);
     }
     const Card theirs = swap(mine);
     if (mine.problem[0] != 0) throw Unavailable(mine.problem.data());
     if (theirs.problem[0] != 0) throw Unavailable("partner: " + std::string(theirs.problem.data()));
-    return theirs.value;
+    if constexpr (!silent) return theirs.value;
+  }
+
+  // Returns when the peer has arrived here, too.
+  void meet() const {
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, rank, 2, nullptr, 0, MPI_BYTE, rank, 2, comm, MPI_STATUS_IGNORE);
   }
 
   // Calls `serve` repeatedly until the peer has arrived here, too.

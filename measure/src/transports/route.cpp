@@ -5,10 +5,8 @@
 #include <ifaddrs.h>
 #include <poll.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <stdexcept>
 
 namespace scope {
 namespace {
@@ -33,9 +31,7 @@ struct Addresses {
   }
 };
 
-bool loops_back(in_addr_t address) {
-  return ntohl(address) >> 24 == 127;
-}
+bool loops_back(in_addr_t address) { return ntohl(address) >> 24 == 127; }
 
 Addresses own_addresses() {
   ifaddrs* first = nullptr;
@@ -59,9 +55,8 @@ Addresses own_addresses() {
 // their order, without the loopback.
 Addresses addresses_to_try(const Addresses& servers, bool nearby) {
   Addresses ordered;
-  for (int i = 0; i < servers.count; ++i) {
+  for (int i = 0; i < servers.count; ++i)
     if (loops_back(servers.list[i]) == nearby) ordered.add(servers.list[i]);
-  }
   for (int i = 0; nearby && i < servers.count; ++i) ordered.add(servers.list[i]);
   return ordered;
 }
@@ -77,8 +72,7 @@ sockaddr_in address_of(in_addr_t host, in_port_t port) {
 sockaddr_in own_address(const Socket& socket) {
   sockaddr_in address{};
   socklen_t length = sizeof address;
-  if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
-    fail("getsockname");
+  if (getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0) fail("getsockname");
   return address;
 }
 
@@ -86,8 +80,7 @@ Socket listen_anywhere(int socket_buffer_bytes) {
   Socket listener = open_socket(AF_INET, SOCK_STREAM);
   listener.size_buffers(socket_buffer_bytes);
   const sockaddr_in address = address_of(htonl(INADDR_ANY), 0);
-  if (bind(listener.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    fail("bind");
+  if (bind(listener.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
   if (listen(listener.descriptor(), 1) != 0) fail("listen");
   return listener;
 }
@@ -132,12 +125,10 @@ Socket call_by_tcp(const Partner& partner, int socket_buffer_bytes) {
   Socket connection;
   partner.agree([&] {
     if (!partner.leads) connection = connect_to_any(server, partner.nearby, socket_buffer_bytes);
-    return true;
   });
   // The kernel has completed the connection already; a client that gave up keeps nobody waiting here.
   partner.agree([&] {
     if (partner.leads) connection = accept_one(listener);
-    return true;
   });
   return connection;
 }
@@ -154,14 +145,12 @@ Socket call_by_udp(const Partner& partner, const Route& route, int socket_buffer
     socket = open_socket(AF_INET, SOCK_DGRAM);
     socket.size_buffers(socket_buffer_bytes);
     const sockaddr_in address = address_of(route.here.sin_addr.s_addr, 0);
-    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      fail("bind");
+    if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail("bind");
     return own_address(socket);
   });
   partner.agree([&] {
     if (connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
       fail("connect");
-    return true;
   });
   return socket;
 }

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 
@@ -48,7 +47,6 @@ SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(b
     });
     partner.agree([&] {
       if (!partner.leads) data_ = map(Socket(open(theirs.data(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)), bytes_);
-      return true;
     });
   } catch (...) {
     if (data_ != nullptr) munmap(data_, bytes_);
@@ -58,8 +56,6 @@ SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(b
   if (partner.leads) unlink(own.data());
 }
 
-SharedMemory::~SharedMemory() {
-  munmap(data_, bytes_);
-}
+SharedMemory::~SharedMemory() { munmap(data_, bytes_); }
 
 }  // namespace scope

@@ -1,9 +1,6 @@
 // Memory that two processes of one host share.
 #pragma once
 
-#include <cstddef>
-#include <string>
-
 #include "transports/partner.hpp"
 
 namespace scope {

@@ -3,10 +3,7 @@
 //
 // Half a cache line holds a ticket and the bytes of a short message, which therefore costs the transfer of
 // one line. Longer messages are copied in and out, slot by slot, so that both copies overlap.
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <cstring>
 
 #include "transports/shared_memory.hpp"
 #include "transports/transport.hpp"

@@ -4,12 +4,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <stdexcept>
 #include <system_error>
-#include <utility>
 
 namespace scope {
 namespace {
@@ -24,9 +20,7 @@ std::size_t moved(ssize_t count, const char* what) {
 
 }  // namespace
 
-void fail(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
+void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
 Socket::~Socket() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -68,8 +62,7 @@ void Socket::lose(int per_million) const {
       sock_filter BPF_STMT(BPF_RET | BPF_K, 0),
   };
   const sock_fprog filter{program.size(), program.data()};
-  if (setsockopt(descriptor_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
-    fail("SO_ATTACH_FILTER");
+  if (setsockopt(descriptor_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) fail("SO_ATTACH_FILTER");
 }
 
 Socket open_socket(int family, int type, int protocol) {
@@ -94,16 +87,15 @@ std::size_t SocketStream::send_some(std::span<const std::byte> rest, bool may_sl
 }
 
 std::size_t SocketStream::receive_some(std::span<std::byte> rest, bool may_sleep) {
-  const ssize_t count =
-      recv(connection_.descriptor(), rest.data(), rest.size(), may_sleep ? 0 : MSG_DONTWAIT);
+  const ssize_t count = recv(connection_.descriptor(), rest.data(), rest.size(), may_sleep ? 0 : MSG_DONTWAIT);
   if (count == 0) throw std::runtime_error("receive: the other process closed the connection");
   return moved(count, "receive");
 }
 
 void SocketStream::wait(bool sending, bool receiving) {
   if (!sleeps()) return Transport::wait(sending, receiving);
-  pollfd ready{connection_.descriptor(),
-               static_cast<short>((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0)), 0};
+  pollfd ready{connection_.descriptor(), static_cast<short>((sending ? POLLOUT : 0) | (receiving ? POLLIN : 0)),
+               0};
   poll(&ready, 1, -1);
 }
 

@@ -3,8 +3,6 @@
 
 #include <sys/socket.h>
 
-#include <string>
-
 #include "transports/transport.hpp"
 
 namespace scope {

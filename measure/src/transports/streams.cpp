@@ -2,13 +2,7 @@
 
 #include <netinet/tcp.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <stdexcept>
-#include <utility>
-
-#include "text/words.hpp"
 
 namespace scope::streams {
 namespace {
@@ -32,9 +26,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool would_block() {
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 void give_up(Clock::time_point begin) {
   if (seconds_since(begin) > longest_wait_s)
@@ -135,8 +127,8 @@ double Streams::packets() const {
 
 void Streams::compare_last() {
   if (std::memcmp(arrived_.data(), contents_.data() + last_place_, last_bytes_) != 0 && problem_.empty())
-    problem_ = sentence(
-        {"a stream differs within ", static_cast<std::int64_t>(last_bytes_), " B that arrived at once"});
+    problem_ =
+        sentence({"a stream differs within ", static_cast<std::int64_t>(last_bytes_), " B that arrived at once"});
 }
 
 std::string Streams::take_problem() {

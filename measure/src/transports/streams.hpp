@@ -4,12 +4,7 @@
 #include <poll.h>
 
 #include <chrono>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
-#include "memory/buffer.hpp"
 #include "transports/partner.hpp"
 #include "transports/route.hpp"
 

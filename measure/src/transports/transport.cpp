@@ -2,11 +2,7 @@
 
 #include <sched.h>
 
-#include <algorithm>
-#include <array>
-
 #include "faults/faults.hpp"
-#include "text/words.hpp"
 #include "transports/faulty.hpp"
 
 namespace scope {
@@ -45,8 +41,8 @@ void refuse_what_it_has_not(const Protocol& protocol, const TransportOptions& op
   const std::string name = std::string("protocol=") + protocol.name + " ";
   if (options.sleeps && !protocol.sleeps) throw Unavailable(name + "wait=blocking: this protocol only polls");
   if (options.socket_buffer_bytes > 0 && !protocol.sockets) {
-    throw Unavailable(sentence(
-        {name, "socket_buffer_bytes=", options.socket_buffer_bytes, ": this protocol has no socket"}));
+    throw Unavailable(
+        sentence({name, "socket_buffer_bytes=", options.socket_buffer_bytes, ": this protocol has no socket"}));
   }
   if (!options.nodelay && protocol.connect != connect_tcp)
     throw Unavailable(name + "nodelay=off: only TCP has this option");
@@ -78,8 +74,7 @@ std::unique_ptr<Transport> connect(const std::string& name, const Partner& partn
                                    const TransportOptions& options) {
   const auto* protocol =
       std::find_if(protocols.begin(), protocols.end(), [&](const Protocol& p) { return name == p.name; });
-  if (protocol == protocols.end())
-    throw Unavailable("protocol=" + name + ": no such protocol on this platform");
+  if (protocol == protocols.end()) throw Unavailable("protocol=" + name + ": no such protocol on this platform");
   refuse_what_it_has_not(*protocol, options);
   auto connected = protocol->connect(partner, options);
   // What the one half sends and the other receives goes wrong there, on request of a test.
@@ -104,8 +99,7 @@ void Transport::receive(std::span<std::byte> message) {
   }
 }
 
-void Transport::exchange(std::span<const std::byte> sent, int sends, const Destination& arrived,
-                         int receives) {
+void Transport::exchange(std::span<const std::byte> sent, int sends, const Destination& arrived, int receives) {
   auto to_send = sent;
   auto to_receive = arrived.first;
   std::int64_t place = 0;

@@ -4,13 +4,6 @@
 // exchanges their addresses; no MPI call lies between `send` and `receive`.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "transports/partner.hpp"
 
 namespace scope {

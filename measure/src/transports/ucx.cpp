@@ -8,12 +8,9 @@
 
 #include <ucp/api/ucp.h>
 
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <stdexcept>
 
-#include "text/words.hpp"
 #include "transports/shared_library.hpp"
 
 namespace scope {
@@ -96,8 +93,7 @@ Address address_of(const Worker& worker) {
   check(ucx().worker_get_address(worker.get(), &address, &length), "ucp_worker_get_address");
   if (length <= copy.size()) std::memcpy(copy.data(), address, length);
   ucx().worker_release_address(worker.get(), address);
-  if (length > copy.size())
-    throw Unavailable(sentence({"ucp_worker_get_address: an address of ", length, " B"}));
+  if (length > copy.size()) throw Unavailable(sentence({"ucp_worker_get_address: an address of ", length, " B"}));
   return copy;
 }
 
@@ -149,7 +145,6 @@ class Ucx final : public Fabric {
         parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
         parameters.address = reinterpret_cast<const ucp_address_t*>(there.data());
         check(ucx().ep_create(worker_.get(), &parameters, &endpoint_), "ucp_ep_create");
-        return true;
       });
       greet(partner);
     } catch (...) {

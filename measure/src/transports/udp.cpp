@@ -2,8 +2,6 @@
 // datagrams.hpp.
 #include <netinet/in.h>
 
-#include <algorithm>
-
 #include "transports/datagrams.hpp"
 #include "transports/route.hpp"
 

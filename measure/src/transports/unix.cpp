@@ -3,10 +3,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-
 #include "transports/socket.hpp"
 
 namespace scope {
@@ -23,8 +19,7 @@ Socket listen_anywhere(const TransportOptions& options) {
   listener.size_buffers(options.socket_buffer_bytes);
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  if (bind(listener.descriptor(), reinterpret_cast<sockaddr*>(&name), sizeof name.sun_family) != 0)
-    fail("bind");
+  if (bind(listener.descriptor(), reinterpret_cast<sockaddr*>(&name), sizeof name.sun_family) != 0) fail("bind");
   if (listen(listener.descriptor(), 1) != 0) fail("listen");
   return listener;
 }
@@ -58,11 +53,9 @@ std::unique_ptr<Transport> connect_unix(const Partner& partner, const TransportO
   });
   partner.agree([&] {
     if (!partner.leads) connection = connect_to(server, options);
-    return true;
   });
   partner.agree([&] {
     if (partner.leads) connection = accept_one(listener);
-    return true;
   });
   // Only SO_SNDBUF matters for Unix sockets, and an accepted socket does not inherit it.
   connection.size_buffers(options.socket_buffer_bytes);

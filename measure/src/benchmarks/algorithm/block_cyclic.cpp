@@ -1,17 +1,11 @@
 #include "benchmarks/algorithm/block_cyclic.hpp"
 
-#include <cmath>
-#include <limits>
-
-#include "text/words.hpp"
-
 namespace scope {
 
 Layout::Layout(std::int64_t n_rows, std::int64_t n_columns, std::int64_t block, const ProcessGrid& grid)
     : rows(n_rows, block, grid.rows(), grid.row()), columns(n_columns, block, grid.columns(), grid.column()) {
-  if (std::max(rows.local(), columns.local()) > std::numeric_limits<int>::max() / 2) {
+  if (std::max(rows.local(), columns.local()) > std::numeric_limits<int>::max() / 2)
     throw Unavailable("a process would have more rows or columns than a BLAS integer can hold");
-  }
 }
 
 std::vector<Parameter> grid_parameters() {
@@ -60,11 +54,10 @@ Vector distributed_product(const Layout& layout, const Element& element, const V
     for (std::int64_t i = 0; i < layout.rows.local(); ++i) {
       const std::int64_t row = rows[i];
       const double value = element(i + j * layout.leading(), row, column);
-      if (transposed) {
+      if (transposed)
         y[column] += value * x[row];
-      } else {
+      else
         y[row] += value * x[column];
-      }
     }
   }
   return summed(std::move(y), communicator);
@@ -84,9 +77,8 @@ double distributed_row_norm(const Layout& layout, const Element& element, const 
   return largest(distributed_magnitudes(layout, element, Vector(layout.columns.items(), 1.0), communicator));
 }
 
-std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b,
-                                        const Element& c, double unit, std::uint64_t seed,
-                                        const Communicator& communicator) {
+std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b, const Element& c,
+                                        double unit, std::uint64_t seed, const Communicator& communicator) {
   const std::int64_t n = layout.rows.items();
   const Vector x = probe(n, seed);
   const Vector left = distributed_product(layout, c, x, communicator);
@@ -94,11 +86,9 @@ std::string distributed_product_problem(const Layout& layout, const Element& a, 
       distributed_product(layout, a, distributed_product(layout, b, x, communicator), communicator);
   const Vector limit = distributed_magnitudes(
       layout, a, distributed_magnitudes(layout, b, Vector(n, 1.0), communicator), communicator);
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (!(std::abs(left[i] - right[i]) <= 4.0 * static_cast<double>(n) * unit * limit[i])) {
+  for (std::int64_t i = 0; i < n; ++i)
+    if (!(std::abs(left[i] - right[i]) <= 4.0 * static_cast<double>(n) * unit * limit[i]))
       return sentence({"row ", i, " of the product is wrong: residual ", std::abs(left[i] - right[i])});
-    }
-  }
   return "";
 }
 

@@ -2,11 +2,6 @@
 // as in ScaLAPACK and HPL.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <string>
-
 #include "benchmark.hpp"
 #include "blas/dense.hpp"
 #include "mpi/process_grid.hpp"
@@ -92,9 +87,8 @@ double distributed_row_norm(const Layout& layout, const Element& element, const 
 
 // Empty when C = A B, all distributed alike and rounded to `unit`, else a message that names the wrong row;
 // the bound is that of `product_problem`. Collective.
-std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b,
-                                        const Element& c, double unit, std::uint64_t seed,
-                                        const Communicator& communicator);
+std::string distributed_product_problem(const Layout& layout, const Element& a, const Element& b, const Element& c,
+                                        double unit, std::uint64_t seed, const Communicator& communicator);
 
 // Sums the contributions of all processes to a vector; all receive the sum.
 Vector summed(Vector parts, const Communicator& communicator);

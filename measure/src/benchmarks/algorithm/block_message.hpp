@@ -3,8 +3,6 @@
 
 #include <mpi.h>
 
-#include <vector>
-
 #include "benchmarks/algorithm/local_product.hpp"
 #include "mpi/datatype.hpp"
 

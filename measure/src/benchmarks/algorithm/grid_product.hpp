@@ -2,12 +2,8 @@
 // checked there.
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
-#include <optional>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/local_product.hpp"
@@ -49,13 +45,12 @@ class GridProduct : public Benchmark {
   bool loops() const override { return false; }
 
   static std::vector<Parameter> parameters() {
-    return {
-        size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
-        method("variant", "plain,transposed,overlapped,tuned",
-               "triple loop; triple loop with B transposed on distribution (appendix G); triple loop with "
-               "overlapped communication; BLAS with overlapped communication")
-            .worded(",transposed,overlapped,tuned"),
-        grid_rows()};
+    return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
+            method("variant", "plain,transposed,overlapped,tuned",
+                   "triple loop; triple loop with B transposed on distribution (appendix G); triple loop with "
+                   "overlapped communication; BLAS with overlapped communication")
+                .worded(",transposed,overlapped,tuned"),
+            grid_rows()};
   }
 
   // The sizes of the thesis; sizes at which the plain loops would take half of the module's time are left to
@@ -125,8 +120,7 @@ class GridProduct : public Benchmark {
   Block whole(Values& values) const { return dense(values.data(), size_, size_); }
   // The part of C that the process at this place of the grid computes.
   Block share(int row, int column) {
-    return whole(whole_->c).part(rows_.begin(row), columns_.begin(column), rows_.size(row),
-                                 columns_.size(column));
+    return whole(whole_->c).part(rows_.begin(row), columns_.begin(column), rows_.size(row), columns_.size(column));
   }
   std::int64_t share_values() const { return rows_.size(grid_.row()) * columns_.size(grid_.column()); }
 
@@ -142,8 +136,8 @@ class GridProduct : public Benchmark {
       places.push_back(place);
       place += counts.back();
     });
-    MPI_Gatherv(mine, static_cast<int>(share_values()), MPI_DOUBLE, packed.data(), counts.data(),
-                places.data(), MPI_DOUBLE, 0, communicator_.handle());
+    MPI_Gatherv(mine, static_cast<int>(share_values()), MPI_DOUBLE, packed.data(), counts.data(), places.data(),
+                MPI_DOUBLE, 0, communicator_.handle());
     if (!communicator_.root()) return;
     for_each_process([&](int row, int column) {
       const Block target = share(row, column);
@@ -157,8 +151,7 @@ class GridProduct : public Benchmark {
   // One product in parts, with `then` after each. The BLAS blocks the inner dimension anyway, so that cutting it
   // costs nothing; the loops go through the rows, and do the same work in the same order.
   template <class Then>
-  void multiply_in_parts(const Block& a, const Block& b, const Block& c, Contribution contribution,
-                         Then then) {
+  void multiply_in_parts(const Block& a, const Block& b, const Block& c, Contribution contribution, Then then) {
     const Partition parts(tuned() ? a.columns : c.rows, pieces());
     for (int part = 0; part < parts.parts(); ++part) {
       if (tuned()) {
@@ -176,24 +169,20 @@ class GridProduct : public Benchmark {
   // The bands of a process's share, in the order in which they are ready.
   void receive_bands(const Block& share, int from, int tag, Requests& due) const {
     const Partition bands(share.rows, pieces());
-    for (int band = 0; band < bands.parts(); ++band) {
+    for (int band = 0; band < bands.parts(); ++band)
       start_receive(share.band(bands, band), from, tag, communicator_.handle(), due);
-    }
   }
 
   // By rank.
   template <class Action>
   void for_each_process(Action action) const {
-    for (int row = 0; row < grid_.rows(); ++row) {
+    for (int row = 0; row < grid_.rows(); ++row)
       for (int column = 0; column < grid_.columns(); ++column) action(row, column);
-    }
   }
 
   static void copy_turned(const Block& from, const Block& to) {
-    for (std::int64_t j = 0; j < from.columns; ++j) {
-      for (std::int64_t i = 0; i < from.rows; ++i)
-        to.data[j * to.stride + i] = from.data[i * from.stride + j];
-    }
+    for (std::int64_t j = 0; j < from.columns; ++j)
+      for (std::int64_t i = 0; i < from.rows; ++i) to.data[j * to.stride + i] = from.data[i * from.stride + j];
   }
 
   const Communicator& communicator_;

@@ -38,8 +38,7 @@ class Laplace {
   using Factors = std::vector<double>;
   Factors factors(std::int64_t applications) const {
     Factors factors;
-    for (const Wave& wave : waves_)
-      factors.push_back(std::pow(wave.lambda, static_cast<double>(applications)));
+    for (const Wave& wave : waves_) factors.push_back(std::pow(wave.lambda, static_cast<double>(applications)));
     return factors;
   }
   double at(int row, int column, const Factors& factors) const {
@@ -73,8 +72,7 @@ class Laplace {
   }
   std::vector<double> sines(int frequency, double amplitude) const {
     std::vector<double> values(size_ + 2, 0.0);
-    for (int i = 1; i <= size_; ++i)
-      values[i] = amplitude * std::sin(frequency * std::numbers::pi * i * step_);
+    for (int i = 1; i <= size_; ++i) values[i] = amplitude * std::sin(frequency * std::numbers::pi * i * step_);
     return values;
   }
 

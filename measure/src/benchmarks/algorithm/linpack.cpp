@@ -4,10 +4,7 @@
 // rank; the slowest counts. Generating the matrix and computing the residual are not timed.
 //
 // Not for sanitisers: they do not see into the BLAS, and without it nothing runs.
-#include <array>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/linpack/hpl_matrix.hpp"
 #include "benchmarks/algorithm/linpack/panel_factors.hpp"
@@ -16,7 +13,6 @@
 #include "benchmarks/algorithm/values.hpp"
 #include "faults/faults.hpp"
 #include "memory/available.hpp"
-#include "text/words.hpp"
 
 namespace scope::linpack {
 namespace {
@@ -92,15 +88,10 @@ class Linpack final : public Benchmark {
   }
 
   Check verify(std::uint64_t) override {
-    std::int64_t missing = missing_;
-    MPI_Allreduce(MPI_IN_PLACE, &missing, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
-    if (missing != 0) {
-      return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
-    }
+    const std::int64_t missing = communicator_.largest(missing_);
+    if (missing != 0) return {n_, sentence({"column ", missing, " has no pivot: the matrix is singular"})};
     const double found = residual();
-    if (!(found < threshold)) {
-      return {n_, sentence({"scaled residual ", found, ", must be below 16"})};
-    }
+    if (!(found < threshold)) return {n_, sentence({"scaled residual ", found, ", must be below 16"})};
     return {n_, ""};
   }
 
@@ -136,8 +127,8 @@ class Linpack final : public Benchmark {
     const std::int64_t columns = layout_.columns.local();
     const std::int64_t panel = (rows + block_ + 1) * block_;
     if (std::max({panel, columns * block_}) > std::numeric_limits<int>::max()) {
-      throw Unavailable(sentence({"a message of more than 2147483647 values: n=", n_, " in blocks of ",
-                                  block_, " is too much for this grid"}));
+      throw Unavailable(sentence({"a message of more than 2147483647 values: n=", n_, " in blocks of ", block_,
+                                  " is too much for this grid"}));
     }
     require_memory(static_cast<std::int64_t>(sizeof(double)) *
                        (leading_ * columns + 3 * panel + 3 * columns * block_ + 6 * n_),
@@ -147,19 +138,15 @@ class Linpack final : public Benchmark {
 
   std::int64_t steps() const { return (n_ + block_ - 1) / block_; }
   std::int64_t first(std::int64_t step) const { return step * block_; }
-  int width(std::int64_t step) const {
-    return static_cast<int>(std::min<std::int64_t>(block_, n_ - first(step)));
-  }
+  int width(std::int64_t step) const { return static_cast<int>(std::min<std::int64_t>(block_, n_ - first(step))); }
   double* at(std::int64_t row, std::int64_t column) { return a_.data() + row + column * leading_; }
 
   // Calls action(column place, row place, count, column) for every piece of a column in a block of rows.
   template <class Action>
   void each_piece(Action action) const {
-    for (std::int64_t j = 0; j < layout_.columns.local(); ++j) {
-      for (std::int64_t i = 0; i < layout_.rows.local(); i += block_) {
+    for (std::int64_t j = 0; j < layout_.columns.local(); ++j)
+      for (std::int64_t i = 0; i < layout_.rows.local(); i += block_)
         action(j, i, std::min<std::int64_t>(block_, layout_.rows.local() - i), layout_.columns.item(j));
-      }
-    }
   }
 
   void make() {
@@ -177,9 +164,7 @@ class Linpack final : public Benchmark {
     return count;
   }
   bool own(std::int64_t step) const { return has_column(step) && has_row(step); }
-  bool has_column(std::int64_t step) const {
-    return layout_.columns.owner(first(step)) == layout_.columns.mine();
-  }
+  bool has_column(std::int64_t step) const { return layout_.columns.owner(first(step)) == layout_.columns.mine(); }
   bool has_row(std::int64_t step) const { return layout_.rows.owner(first(step)) == layout_.rows.mine(); }
 
   // Right-looking. With a look-ahead the next panel is updated and factored before the rest, and travels
@@ -234,11 +219,10 @@ class Linpack final : public Benchmark {
     const Upper upper = column_.size() == 1 ? Upper{at(panel.first(), from), leading_}
                                             : Upper{room_for(panel.width(), columns), panel.width()};
     watch_->add(times_.swap_s, [&] {
-      if (column_.size() == 1) {
+      if (column_.size() == 1)
         exchange_here(panel, from, columns);
-      } else {
+      else
         exchange_rows(panel, from, columns);
-      }
     });
     watch_->add(times_.update_s, [&] {
       multiply_in_pieces(
@@ -269,17 +253,16 @@ class Linpack final : public Benchmark {
     const int panel_leading = static_cast<int>(panel.leading());
     const int upper_leading = static_cast<int>(upper.leading);
     double* const u = upper.values + begin * upper.leading;
-    solve_triangle_("L", "L", "N", "U", &width, &columns, &one, panel.square(), &width, u, &upper_leading,
-                    letter, letter, letter, letter);
+    solve_triangle_("L", "L", "N", "U", &width, &columns, &one, panel.square(), &width, u, &upper_leading, letter,
+                    letter, letter, letter);
     if (column_.size() > 1 && layout_.rows.owner(panel.first()) == layout_.rows.mine()) {
       const std::int64_t top = layout_.rows.place(panel.first());
-      for (int j = 0; j < columns; ++j) {
+      for (int j = 0; j < columns; ++j)
         std::copy_n(u + std::ptrdiff_t{j} * width, width, at(top, from + begin + j));
-      }
     }
     if (rows == 0) return;
-    multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &panel_leading, u, &upper_leading,
-              &one, at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
+    multiply_("N", "N", &rows, &columns, &width, &minus, panel.below(), &panel_leading, u, &upper_leading, &one,
+              at(layout_.rows.local() - rows, from + begin), &leading, letter, letter);
   }
 
   // The pivot rows go to every process of the column (`upper_`), the displaced rows to the positions that the
@@ -292,9 +275,8 @@ class Linpack final : public Benchmark {
     std::vector<std::vector<int>> up(parts);     // by process: positions of its rows in the panel
     std::vector<std::vector<int>> aside(parts);  // by process: the displaced rows that it receives
     for (int j = 0; j < panel.width(); ++j) up[layout_.rows.owner(exchange.sources[j])].push_back(j);
-    for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i) {
+    for (int i = 0; i < static_cast<int>(exchange.displaced.size()); ++i)
       aside[layout_.rows.owner(exchange.displaced[i].first)].push_back(i);
-    }
     const Pieces above(up, columns);
     const Pieces below(aside, columns);
     sent_.resize(above.total() + below.total());
@@ -313,13 +295,12 @@ class Linpack final : public Benchmark {
     MPI_Scatterv(going, below.counts.data(), below.places.data(), MPI_DOUBLE, got_.data(), below.counts[mine],
                  MPI_DOUBLE, owner, column_.handle());
     if (swap_in_tree_) {
-      MPI_Gatherv(mine == owner ? MPI_IN_PLACE : static_cast<void*>(all + above.places[mine]),
-                  above.counts[mine], MPI_DOUBLE, all, above.counts.data(), above.places.data(), MPI_DOUBLE,
-                  owner, column_.handle());
+      MPI_Gatherv(mine == owner ? MPI_IN_PLACE : static_cast<void*>(all + above.places[mine]), above.counts[mine],
+                  MPI_DOUBLE, all, above.counts.data(), above.places.data(), MPI_DOUBLE, owner, column_.handle());
       MPI_Bcast(all, static_cast<int>(above.total()), MPI_DOUBLE, owner, column_.handle());
     } else {
-      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, above.counts.data(), above.places.data(),
-                     MPI_DOUBLE, column_.handle());
+      MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, above.counts.data(), above.places.data(), MPI_DOUBLE,
+                     column_.handle());
     }
     for (int part = 0; part < parts; ++part) {
       const double* piece = all + above.places[part];
@@ -383,9 +364,8 @@ class Linpack final : public Benchmark {
   // rows above; a block's right-hand side is the sum of these over its grid row.
   void solve() {
     Vector right(static_cast<std::size_t>(layout_.leading()));
-    if (layout_.columns.owner(n_) == layout_.columns.mine()) {
+    if (layout_.columns.owner(n_) == layout_.columns.mine())
       std::copy_n(at(0, layout_.columns.place(n_)), layout_.rows.local(), right.data());
-    }
     Vector x(block_);
     std::int64_t known = static_cast<std::int64_t>(own_x_.size());
     const int leading = static_cast<int>(leading_);
@@ -396,22 +376,20 @@ class Linpack final : public Benchmark {
       const int width = this->width(step);
       const std::int64_t top = layout_.rows.before(first(step));
       const int owner_column = layout_.columns.owner(first(step));
-      if (has_row(step)) {
+      if (has_row(step))
         MPI_Reduce(right.data() + top, x.data(), width, MPI_DOUBLE, MPI_SUM, owner_column, row_.handle());
-      }
       if (!has_column(step)) continue;
       const std::int64_t place = layout_.columns.place(first(step));
       if (has_row(step)) {
-        solve_vector_("U", "N", "N", &width, at(top, place), &leading, x.data(), &one, letter, letter,
-                      letter);
+        solve_vector_("U", "N", "N", &width, at(top, place), &leading, x.data(), &one, letter, letter, letter);
         known -= width;
         std::copy_n(x.data(), width, own_x_.data() + known);
       }
       MPI_Bcast(x.data(), width, MPI_DOUBLE, layout_.rows.owner(first(step)), column_.handle());
       const int above = static_cast<int>(top);
       if (above > 0) {
-        multiply_vector_("N", &above, &width, &minus, at(0, place), &leading, x.data(), &one, &plus,
-                         right.data(), &one, letter);
+        multiply_vector_("N", &above, &width, &minus, at(0, place), &leading, x.data(), &one, &plus, right.data(),
+                         &one, letter);
       }
     }
   }
@@ -482,9 +460,7 @@ class Linpack final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 500, 1, 1'000'000, "equations")
-            .labelled("equations")
-            .worded("1=1 equation,{} equations"),
+      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations").worded("1=1 equation,{} equations"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
             .labelled("block size")},
        grid_parameters(),
@@ -507,8 +483,8 @@ const Registration registration{{
     .rungs = {arithmetic()},
     .parameters = parameters(),
     .definition = Definition::max_rank,
-    .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s"),
-                phase("panel_s"), phase("broadcast_s"), phase("swap_s"), phase("update_s"),
+    .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s"), phase("panel_s"),
+                phase("broadcast_s"), phase("swap_s"), phase("update_s"),
                 condition("residual", "1", Better::lower)},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},
                {"advanced", "ranks=powers n=4000 block=64,128,192"},

@@ -1,10 +1,6 @@
 // The product of two blocks on one process: plain loops, or the BLAS.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-
 #include "benchmark.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "blas/blas.hpp"
@@ -31,9 +27,8 @@ inline Block dense(double* data, std::int64_t rows, std::int64_t columns) {
 }
 
 inline void copy(const Block& from, const Block& to) {
-  for (std::int64_t i = 0; i < from.rows; ++i) {
+  for (std::int64_t i = 0; i < from.rows; ++i)
     std::copy_n(from.data + i * from.stride, from.columns, to.data + i * to.stride);
-  }
 }
 
 enum class Contribution { first, further };  // C = A B, or C += A B
@@ -50,11 +45,10 @@ class LocalProduct {
   bool turned() const { return turned_; }
 
   void operator()(const Block& a, const Block& b, const Block& c, Contribution contribution) const {
-    if (dgemm_ != nullptr && a.columns > 0) {
+    if (dgemm_ != nullptr && a.columns > 0)
       with_blas(a, b, c, contribution == Contribution::first ? 0.0 : 1.0);
-    } else {
+    else
       with_loops(a, b, c, contribution == Contribution::first);
-    }
   }
 
  private:

@@ -5,15 +5,12 @@
 // to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Non-square grids after Lee, Robertson
 // and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks, of which a
 // process holds L/c of A and L/r of B, and uses one of each in each of L steps.
-#include <algorithm>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
-#include "text/words.hpp"
 
 namespace scope::matmul_cannon {
 namespace {
@@ -52,11 +49,10 @@ class Cannon final : public GridProduct {
       }
     }
     const std::int64_t packed = overlapped() ? 0 : std::max(total(a_counts()), total(b_counts()));
-    if (packed > std::numeric_limits<int>::max()) {
+    if (packed > std::numeric_limits<int>::max())
       throw Unavailable(sentence({packed, " values in one scatter: must be at most 2147483647"}));
-    }
-    require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) +
-            share_values() + (communicator.root() ? packed : 0));
+    require(places(held_a_) * a_block(grid_.row()) + places(held_b_) * b_block(grid_.column()) + share_values() +
+            (communicator.root() ? packed : 0));
   }
 
   Work work() const override {
@@ -78,13 +74,12 @@ class Cannon final : public GridProduct {
   void release() override { blocks_.reset(); }
 
   void solve(Phases& phases) override {
-    blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())),
-                    Queue(places(held_b_), b_block(grid_.column())), Values(in_place() ? 0 : share_values()));
-    if (overlapped()) {
+    blocks_.emplace(Queue(places(held_a_), a_block(grid_.row())), Queue(places(held_b_), b_block(grid_.column())),
+                    Values(in_place() ? 0 : share_values()));
+    if (overlapped())
       solve_overlapped(phases);
-    } else {
+    else
       solve_in_turn(phases);
-    }
   }
 
   // As in the thesis: one step after another, by blocking calls.
@@ -119,11 +114,10 @@ class Cannon final : public GridProduct {
     scatter(b_counts(), blocks_->b.at(0), [&](int row, int column, double* to) {
       for (int step = 0; step < held_b_; ++step, to += b_block(column)) {
         const Block from = b_part(inner_at(row, column, step), column);
-        if (product_->turned()) {
+        if (product_->turned())
           copy_turned(from, dense(to, from.columns, from.rows));
-        } else {
+        else
           copy(from, dense(to, from.rows, from.columns));
-        }
       }
     });
   }
@@ -210,8 +204,7 @@ class Cannon final : public GridProduct {
   void multiply_by_bands(int step, Requests& due) {
     if (communicator_.root()) {
       for_each_process([&](int row, int column) {
-        if (grid_.rank(row, column) != 0)
-          receive_bands(share(row, column), grid_.rank(row, column), c_tag, due);
+        if (grid_.rank(row, column) != 0) receive_bands(share(row, column), grid_.rank(row, column), c_tag, due);
       });
     }
     const Partition bands(c().rows, pieces());
@@ -223,9 +216,7 @@ class Cannon final : public GridProduct {
     }
   }
 
-  int inner_at(int row, int column, int step) const {
-    return (row * held_b_ + column * held_a_ + step) % steps_;
-  }
+  int inner_at(int row, int column, int step) const { return (row * held_b_ + column * held_a_ + step) % steps_; }
   int inner_here(int step) const { return inner_at(grid_.row(), grid_.column(), step); }
 
   // Values of one buffer of a queue, on a row or a column of the grid.

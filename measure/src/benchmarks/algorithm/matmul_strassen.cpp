@@ -5,19 +5,12 @@
 // 0, B on process 2), operands to the processes, each a quarter or a sum of two (distribute), sums and
 // products (compute), products to the process that sums a quarter of C (exchange). The quarters are not
 // collected. After thesis, appendix C.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/dense.hpp"
 #include "memory/available.hpp"
-#include "text/words.hpp"
 
 namespace scope::matmul_strassen {
 namespace {
@@ -60,8 +53,7 @@ struct Schedule {
 // Table C.2.
 constexpr Schedule original{{6, 4, 3, 0}, {{{0, 6}, {3, 6}, {4, 6}, {1, 3}, {2, 4}, {1, 0}, {2, 0}, {5, 0}}}};
 // Table C.3: three rounds of messages between different pairs.
-constexpr Schedule rescheduled{{6, 4, 3, 5},
-                               {{{0, 5}, {1, 3}, {4, 6}, {2, 5}, {3, 6}, {0, 6}, {1, 5}, {2, 4}}}};
+constexpr Schedule rescheduled{{6, 4, 3, 5}, {{{0, 5}, {1, 3}, {4, 6}, {2, 5}, {3, 6}, {0, 6}, {1, 5}, {2, 4}}}};
 
 class Strassen final : public Benchmark {
  public:
@@ -85,8 +77,7 @@ class Strassen final : public Benchmark {
 
   Work work() const override {
     const double n = size_;
-    const double messages =
-        alone() ? 0 : 2.0 * (products - 1) + static_cast<double>(schedule_.messages.size());
+    const double messages = alone() ? 0 : 2.0 * (products - 1) + static_cast<double>(schedule_.messages.size());
     return {.bytes = messages * static_cast<double>(quarter_values()) * sizeof(double),
             .flops = 2 * n * n * n,
             .messages = messages};
@@ -137,8 +128,8 @@ class Strassen final : public Benchmark {
     const double limit = epsilon / 2 * n * n * (1.5 * n + 7.5);
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (!(std::abs(found[i] - expected[i]) <= limit)) {
-        return {std::int64_t{size_} * size_, sentence({"column ", i, " of the product is wrong: residual ",
-                                                       std::abs(found[i] - expected[i])})};
+        return {std::int64_t{size_} * size_,
+                sentence({"column ", i, " of the product is wrong: residual ", std::abs(found[i] - expected[i])})};
       }
     }
     return {std::int64_t{size_} * size_, ""};
@@ -188,9 +179,8 @@ class Strassen final : public Benchmark {
                            Values(quarter_values()),
                            {},
                            {}});
-    for (const Message& message : schedule_.messages) {
+    for (const Message& message : schedule_.messages)
       if (!alone() && message.to == rank()) memory_->came.push_back({message.from, Values(quarter_values())});
-    }
     for (int quarter = 0; alone() && quarter < 4; ++quarter) memory_->quarters.emplace_back(quarter_values());
     if (makes_a()) make_padded(memory_->a, seed_);
     if (makes_b()) make_padded(memory_->b, ~seed_);
@@ -234,8 +224,7 @@ class Strassen final : public Benchmark {
               &coming.emplace_back());
   }
 
-  void deal(Values& whole, const std::array<Operand, products>& operands, Values& mine, int tag,
-            Phases& phases) {
+  void deal(Values& whole, const std::array<Operand, products>& operands, Values& mine, int tag, Phases& phases) {
     for (int to = 0; to < products; ++to) {
       if (to == rank()) continue;
       phases.enter(Phase::compute);
@@ -272,19 +261,15 @@ class Strassen final : public Benchmark {
 
   // The product of this process enters its quarter unchanged; it was sent before.
   void sum_up() {
-    for (Came& other : memory_->came) {
-      add(other.product, signs[home_of_quarter()][other.from], memory_->product);
-    }
+    for (Came& other : memory_->came) add(other.product, signs[home_of_quarter()][other.from], memory_->product);
   }
 
   void multiply_alone(int index) {
     form(memory_->a, operands_a[index], memory_->operand_a);
     form(memory_->b, operands_b[index], memory_->operand_b);
     compute(memory_->operand_a, memory_->operand_b);
-    for (int quarter = 0; quarter < 4; ++quarter) {
-      if (signs[quarter][index] != 0)
-        add(memory_->product, signs[quarter][index], memory_->quarters[quarter]);
-    }
+    for (int quarter = 0; quarter < 4; ++quarter)
+      if (signs[quarter][index] != 0) add(memory_->product, signs[quarter][index], memory_->quarters[quarter]);
   }
 
   void add(Values& from, double sign, Values& to) const {
@@ -300,14 +285,12 @@ class Strassen final : public Benchmark {
     for (int index = 0; index < 4; ++index) {
       const int home = alone() ? 0 : schedule_.homes[index];
       double* here = alone() ? memory_->quarters[index].data() : memory_->product.data();
-      if (home != 0 && home == rank()) {
+      if (home != 0 && home == rank())
         MPI_Send(here, quarter_count(), MPI_DOUBLE, 0, quarter_tag, communicator_.handle());
-      }
       if (!communicator_.root()) continue;
       if (home != 0) {
         here = arrived.data();
-        MPI_Recv(here, quarter_count(), MPI_DOUBLE, home, quarter_tag, communicator_.handle(),
-                 MPI_STATUS_IGNORE);
+        MPI_Recv(here, quarter_count(), MPI_DOUBLE, home, quarter_tag, communicator_.handle(), MPI_STATUS_IGNORE);
       }
       copy(dense(here, half_, half_), quarter(c, index));
     }
@@ -318,7 +301,7 @@ class Strassen final : public Benchmark {
   int size_;
   std::int64_t half_;  // m
   const Schedule& schedule_;
-  Partners owners_;  // the owners of A and B, who must arrive before anything can be distributed
+  Partners owners_;                 // the owners of A and B, who must arrive before anything can be distributed
   std::vector<Partners> meetings_;  // one for each message
   std::optional<LocalProduct> product_;
   std::optional<Memory> memory_;
@@ -332,11 +315,11 @@ const Registration registration{{
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
-    .parameters =
-        {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
-         method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
-         parallel("schedule", "original,rescheduled", "order in which products are sent: Table C.2, or C.3")
-             .worded(",rescheduled")},
+    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
+                   method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
+                   parallel("schedule", "original,rescheduled",
+                            "order in which products are sent: Table C.2, or C.3")
+                       .worded(",rescheduled")},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), flops_per_second()}),
     .sweeps = {{"baseline", "ranks=1 variant=plain n=360"},

@@ -4,7 +4,6 @@
 // and columns (initialise), stripes of A to the first column and of B to the first row of the grid
 // (distribute), broadcasts along rows and down columns (exchange), one product (compute), C to the root
 // (collect). After thesis 6.7.2 and appendices F.1 and G.
-#include <memory>
 
 #include "benchmarks/algorithm/block_message.hpp"
 #include "benchmarks/algorithm/grid_product.hpp"
@@ -72,19 +71,17 @@ class Striped final : public GridProduct {
     stripes_.emplace(Stripes{Values(a_values()), Values(b_values()), Values(c_values()),
                              Communicator::split(communicator_, grid_.row(), grid_.column()),
                              Communicator::split(communicator_, grid_.column(), grid_.row())});
-    if (overlapped()) {
+    if (overlapped())
       solve_overlapped(phases);
-    } else {
+    else
       solve_in_turn(phases);
-    }
   }
 
   // As in the thesis: one step after another, by blocking calls.
   void solve_in_turn(Phases& phases) {
     make_matrices();
     phases.meet(Phase::distribute, dealt_);
-    if (grid_.column() == 0)
-      scatter(rows_, communicator_.root() ? whole_->a.data() : nullptr, a().data, column());
+    if (grid_.column() == 0) scatter(rows_, communicator_.root() ? whole_->a.data() : nullptr, a().data, column());
     if (grid_.row() == 0) scatter_b();
     phases.meet(Phase::exchange, heads_);
     MPI_Bcast(a().data, static_cast<int>(a_values()), MPI_DOUBLE, 0, row());
@@ -105,8 +102,7 @@ class Striped final : public GridProduct {
     }
     int rank = 0;
     MPI_Comm_rank(communicator, &rank);
-    MPI_Scatterv(all, counts.data(), places.data(), MPI_DOUBLE, mine, counts[rank], MPI_DOUBLE, 0,
-                 communicator);
+    MPI_Scatterv(all, counts.data(), places.data(), MPI_DOUBLE, mine, counts[rank], MPI_DOUBLE, 0, communicator);
   }
 
   // A stripe of columns is not contiguous: the root packs it, transposed where requested.
@@ -115,11 +111,10 @@ class Striped final : public GridProduct {
     for (int part = 0; communicator_.root() && part < columns_.parts(); ++part) {
       const Block from = b_part(part);
       double* to = packed.data() + columns_.begin(part) * size_;
-      if (product_->turned()) {
+      if (product_->turned())
         copy_turned(from, dense(to, from.columns, from.rows));
-      } else {
+      else
         copy(from, dense(to, from.rows, from.columns));
-      }
     }
     scatter(columns_, packed.data(), b().data, row());
   }
@@ -150,8 +145,7 @@ class Striped final : public GridProduct {
       if (traffic.passed > band + 1) phases.offer();
       phases.enter(Phase::compute);
       multiply(band, traffic);
-      if (!communicator_.root())
-        start_send(band_of(c(), band), 0, c_tag, communicator_.handle(), traffic.leaving);
+      if (!communicator_.root()) start_send(band_of(c(), band), 0, c_tag, communicator_.handle(), traffic.leaving);
     }
     phases.meet(Phase::collect, collected_);
     finish(traffic.leaving);
@@ -161,13 +155,11 @@ class Striped final : public GridProduct {
   // one.
   void deal(Traffic& traffic) {
     Requests urgent;
-    if (communicator_.root()) {
-      for (int part = 1; part < columns_.parts(); ++part) {
+    if (communicator_.root())
+      for (int part = 1; part < columns_.parts(); ++part)
         start_send(b_part(part), grid_.rank(0, part), b_tag, communicator_.handle(), urgent);
-      }
-    } else if (grid_.row() == 0) {
+    else if (grid_.row() == 0)
       start_receive(b(), 0, b_tag, communicator_.handle(), urgent);
-    }
     for (int band = 0; band < pieces(); ++band) {
       if (communicator_.root()) {
         for (int part = 1; part < rows_.parts(); ++part) {
@@ -215,9 +207,7 @@ class Striped final : public GridProduct {
     });
   }
 
-  Block band_of(const Block& block, int band) const {
-    return block.band(Partition(block.rows, pieces()), band);
-  }
+  Block band_of(const Block& block, int band) const { return block.band(Partition(block.rows, pieces()), band); }
 
   // Their position on the root.
   Block a_part(int row) { return whole(whole_->a).part(rows_.begin(row), 0, rows_.size(row), size_); }

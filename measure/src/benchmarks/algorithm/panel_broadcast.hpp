@@ -38,13 +38,12 @@ class PanelBroadcast {
     if (row_.size() == 1) return;
     arrived_ = row_.rank() == root && !of_library();
     if (blocking()) return;
-    if (kind_ == "library_nonblocking") {
+    if (kind_ == "library_nonblocking")
       MPI_Ibcast(message_.data(), count(), MPI_DOUBLE, root, row_.handle(), &coming_);
-    } else if (arrived_) {
+    else if (arrived_)
       pass_on();
-    } else {
+    else
       MPI_Irecv(message_.data(), count(), MPI_DOUBLE, absolute(parent()), tag_, row_.handle(), &coming_);
-    }
   }
 
   // Makes progress between two pieces of computation.
@@ -105,9 +104,8 @@ class PanelBroadcast {
   void pass_on() {
     // A tree serves its larger, distant subtrees first; in a ring the next neighbor is awaited.
     std::vector<int> children;
-    for (int other = 1; other < row_.size(); ++other) {
+    for (int other = 1; other < row_.size(); ++other)
       if (other != place() && parent_of(other) == place()) children.push_back(other);
-    }
     if (kind_ == "binomial") std::reverse(children.begin(), children.end());
     for (const int child : children) {
       MPI_Isend(message_.data(), count(), MPI_DOUBLE, absolute(child), tag_, row_.handle(),
@@ -128,8 +126,8 @@ class PanelBroadcast {
     MPI_Scatterv(message_.data(), counts.data(), places.data(), MPI_DOUBLE,
                  root ? MPI_IN_PLACE : static_cast<void*>(mine), counts[row_.rank()], MPI_DOUBLE, root_,
                  row_.handle());
-    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), counts.data(), places.data(),
-                   MPI_DOUBLE, row_.handle());
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, message_.data(), counts.data(), places.data(), MPI_DOUBLE,
+                   row_.handle());
   }
 
   const Communicator& row_;
@@ -144,9 +142,7 @@ class PanelBroadcast {
 
 // Whether some of these processes are on other hosts: only between hosts do panels travel while processes
 // compute; inside one the processor of the receiver copies them. Collective.
-inline bool spans_hosts(const Communicator& row) {
-  return Communicator::on_this_host(row).size() < row.size();
-}
+inline bool spans_hosts(const Communicator& row) { return Communicator::on_this_host(row).size() < row.size(); }
 
 // Calls multiply(first column, columns) for one piece of the columns after another, and `progress` between
 // them while panels travel: libraries make progress only inside their calls. Each piece costs the BLAS a copy

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "benchmark.hpp"
 #include "sampling/phases.hpp"
 

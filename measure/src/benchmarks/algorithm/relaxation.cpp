@@ -4,14 +4,10 @@
 // Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
 // initialise (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbors;
 // the largest change to all, by reduce and broadcast, `tuned` by allreduce), collect. After thesis 6.7.5 and appendix F.4.
-#include <array>
 #include <bit>
 #include <cstdio>
 #include <limits>
-#include <memory>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/algorithm/laplace.hpp"
 #include "benchmarks/algorithm/partition.hpp"
@@ -20,11 +16,9 @@
 #include "benchmarks/algorithm/sweep_order.hpp"
 #include "benchmarks/algorithm/sweeps.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
-#include "text/words.hpp"
 
 namespace scope::relaxation {
 namespace {
@@ -68,8 +62,8 @@ class Block {
     const bool down = moved_ == 0;
     const Stride onward = down ? -stride_ : stride_;  // from a row to the one that is swept after it
     move_row(down ? rows_ : -1, -onward);
-    const double change = sweep(at(down ? rows_ - 1 : 0, 0), at(down ? rows_ - 1 : 0, 0) - onward, onward,
-                                {0, rows_, 0, columns_});
+    const double change =
+        sweep(at(down ? rows_ - 1 : 0, 0), at(down ? rows_ - 1 : 0, 0) - onward, onward, {0, rows_, 0, columns_});
     for (int swept = 0; swept < rows_; ++swept) {
       const int row = down ? rows_ - 1 - swept : swept;
       for (const int column : {-1, columns_}) at(row, column)[-onward] = *at(row, column);
@@ -131,8 +125,7 @@ class Relaxation final : public Benchmark {
   Work work() const override {
     const double p = communicator_.size();
     const double n = size_;
-    const double edges =
-        2.0 * (grid_.rows() - 1) * grid_.columns() + 2.0 * (grid_.columns() - 1) * grid_.rows();
+    const double edges = 2.0 * (grid_.rows() - 1) * grid_.columns() + 2.0 * (grid_.columns() - 1) * grid_.rows();
     const double edge_points = 2 * n * (grid_.rows() - 1 + grid_.columns() - 1);
     const double exchanges = static_cast<double>(iterations_) * halves() - 1;
     const int levels = std::bit_width(static_cast<unsigned>(communicator_.size() - 1));
@@ -184,22 +177,19 @@ class Relaxation final : public Benchmark {
   std::size_t meetings() const { return 2 + static_cast<std::size_t>(iterations_) * (1 + halves()); }
 
   void refuse_what_does_not_fit() {
-    if (tuned_ && method_ == Method::red_black) {
+    if (tuned_ && method_ == Method::red_black)
       throw Unavailable("variant=tuned: method must be chaotic or jacobi; red_black has only a plain sweep");
-    }
     if (size_ < grid_.rows() || size_ < grid_.columns()) {
-      throw Unavailable(sentence({"n=", size_, ": every process of the ", grid_.rows(), " x ",
-                                  grid_.columns(), " grid needs a point"}));
+      throw Unavailable(sentence(
+          {"n=", size_, ": every process of the ", grid_.rows(), " x ", grid_.columns(), " grid needs a point"}));
     }
     const std::int64_t side = size_;
     const std::int64_t packed = (side + 2 * grid_.rows()) * (side + 2 * grid_.columns());
-    if (packed > std::numeric_limits<int>::max()) {
+    if (packed > std::numeric_limits<int>::max())
       throw Unavailable(sentence({"n=", size_, ": more than 2^31 - 1 points in one scatter"}));
-    }
     const int blocks = two_arrays() ? 2 : 1;
-    std::int64_t bytes =
-        blocks * static_cast<std::int64_t>(
-                     Block::bytes(static_cast<int>(rows_.largest()), static_cast<int>(columns_.largest())));
+    std::int64_t bytes = blocks * static_cast<std::int64_t>(Block::bytes(static_cast<int>(rows_.largest()),
+                                                                         static_cast<int>(columns_.largest())));
     bytes += (rows_.largest() + 2) * (columns_.largest() + 2) * static_cast<std::int64_t>(sizeof(double));
     if (communicator_.root())
       bytes += (packed + (side + 2) * (side + 2)) * static_cast<std::int64_t>(sizeof(double));
@@ -272,8 +262,7 @@ class Relaxation final : public Benchmark {
 
   double sweep_rest(int half) {
     double change = 0;
-    for (std::size_t part = 1; part < parts_.size(); ++part)
-      change = std::max(change, sweep(parts_[part], half));
+    for (std::size_t part = 1; part < parts_.size(); ++part) change = std::max(change, sweep(parts_[part], half));
     return change;
   }
 
@@ -284,8 +273,7 @@ class Relaxation final : public Benchmark {
       case Method::jacobi:
         if (!next_) return current_->sweep_in_place(tuned_jacobi_);
         return (tuned_ ? tuned_jacobi_ : sweep_jacobi)(here, next_->at(0, 0), stride, points);
-      case Method::red_black:
-        return sweep_color(here, stride, points, (first_row() + first_column() + half) & 1);
+      case Method::red_black: return sweep_color(here, stride, points, (first_row() + first_column() + half) & 1);
       case Method::chaotic:
         return tuned_ ? sweep_gauss_seidel_staggered(here, stride, points)
                       : sweep_gauss_seidel(here, stride, points);
@@ -311,9 +299,8 @@ class Relaxation final : public Benchmark {
     if (!communicator_.root()) return;
     packed_ = Buffer(static_cast<std::size_t>(layout(1).total) * sizeof(double));
     whole_ = Buffer(static_cast<std::size_t>(size_ + 2) * (size_ + 2) * sizeof(double));
-    for (int row = -1; row <= size_; ++row) {
+    for (int row = -1; row <= size_; ++row)
       for (int column = -1; column <= size_; ++column) *whole_at(row, column) = problem_->start(row, column);
-    }
   }
 
   // The position of each rank's block, with a halo of this many points, among the packed blocks of all.
@@ -353,9 +340,8 @@ class Relaxation final : public Benchmark {
   void distribute() {
     const auto [counts, begins, total] = layout(1);
     if (communicator_.root()) {
-      for_each_packed_row(1, [](double* packed, const double* whole, int length) {
-        std::copy(whole, whole + length, packed);
-      });
+      for_each_packed_row(
+          1, [](double* packed, const double* whole, int length) { std::copy(whole, whole + length, packed); });
     }
     MPI_Scatterv(packed_.data(), counts.data(), begins.data(), MPI_DOUBLE, mine_.data(),
                  counts[communicator_.rank()], MPI_DOUBLE, 0, communicator_.handle());
@@ -369,16 +355,14 @@ class Relaxation final : public Benchmark {
 
   void collect() {
     double* to = mine_.as<double>().data();
-    for (int row = 0; row < current_->rows(); ++row) {
+    for (int row = 0; row < current_->rows(); ++row)
       to = std::copy(current_->at(row, 0), current_->at(row, current_->columns()), to);
-    }
     const auto [counts, begins, total] = layout(0);
     MPI_Gatherv(mine_.data(), counts[communicator_.rank()], MPI_DOUBLE, packed_.data(), counts.data(),
                 begins.data(), MPI_DOUBLE, 0, communicator_.handle());
     if (!communicator_.root()) return;
-    for_each_packed_row(0, [](const double* packed, double* whole, int length) {
-      std::copy(packed, packed + length, whole);
-    });
+    for_each_packed_row(
+        0, [](const double* packed, double* whole, int length) { std::copy(packed, packed + length, whole); });
   }
 
   // Data sent to a neighbor, and the position of the data received from the opposite one.
@@ -395,11 +379,10 @@ class Relaxation final : public Benchmark {
     const int bottom = current_->rows() - 1;
     const int end = current_->columns() - 1;
     const int width = current_->columns();
-    return {
-        {{current_->at(0, 0), current_->at(bottom + 1, 0), width, MPI_DOUBLE, above_, below_, upward_tag},
-         {current_->at(bottom, 0), current_->at(-1, 0), width, MPI_DOUBLE, below_, above_, downward_tag},
-         {current_->at(0, 0), current_->at(0, end + 1), 1, column_->handle(), left_, right_, leftward_tag},
-         {current_->at(0, end), current_->at(0, -1), 1, column_->handle(), right_, left_, rightward_tag}}};
+    return {{{current_->at(0, 0), current_->at(bottom + 1, 0), width, MPI_DOUBLE, above_, below_, upward_tag},
+             {current_->at(bottom, 0), current_->at(-1, 0), width, MPI_DOUBLE, below_, above_, downward_tag},
+             {current_->at(0, 0), current_->at(0, end + 1), 1, column_->handle(), left_, right_, leftward_tag},
+             {current_->at(0, end), current_->at(0, -1), 1, column_->handle(), right_, left_, rightward_tag}}};
   }
 
   void exchange() {
@@ -413,12 +396,10 @@ class Relaxation final : public Benchmark {
     std::array<MPI_Request, 8> requests{};
     auto* request = requests.data();
     const auto all = edges();
-    for (const Edge& edge : all) {
+    for (const Edge& edge : all)
       MPI_Irecv(edge.received, edge.count, edge.type, edge.from, edge.tag, communicator_.handle(), request++);
-    }
-    for (const Edge& edge : all) {
+    for (const Edge& edge : all)
       MPI_Isend(edge.sent, edge.count, edge.type, edge.to, edge.tag, communicator_.handle(), request++);
-    }
     return requests;
   }
 
@@ -465,17 +446,16 @@ class Relaxation final : public Benchmark {
         const Bounds bounds =
             method_ == Method::chaotic ? chaotic_bounds(last, row, column) : Bounds{right, right};
         const double found = value_at(row - row_begin, column - column_begin);
-        if (!(found >= bounds.low - tolerance() && found <= bounds.high + tolerance())) {
+        if (!(found >= bounds.low - tolerance() && found <= bounds.high + tolerance()))
           return wrong_point(row, column, found, bounds);
-        }
       }
     }
     return "";
   }
   static std::string wrong_point(int row, int column, double found, const Bounds& bounds) {
     char text[160];
-    std::snprintf(text, sizeof text, "point (%d, %d) is %.17g, not between %.17g and %.17g", row, column,
-                  found, bounds.low, bounds.high);
+    std::snprintf(text, sizeof text, "point (%d, %d) is %.17g, not between %.17g and %.17g", row, column, found,
+                  bounds.low, bounds.high);
     return text;
   }
 
@@ -486,9 +466,8 @@ class Relaxation final : public Benchmark {
   }
   std::string block_problem() {
     const double* const points = mine_.as<double>().data();
-    return points_problem(
-        first_row(), current_->rows(), first_column(), current_->columns(),
-        [=, this](int row, int column) { return points[row * current_->columns() + column]; });
+    return points_problem(first_row(), current_->rows(), first_column(), current_->columns(),
+                          [=, this](int row, int column) { return points[row * current_->columns() + column]; });
   }
   std::string result_problem() {
     for (int row = -1; row <= size_; ++row) {
@@ -507,13 +486,10 @@ class Relaxation final : public Benchmark {
     const Iterate before = iterate(iterations_ - 1);
     const Iterate after = iterate(iterations_);
     double change = 0;
-    for (int row = first_row(); row < first_row() + current_->rows(); ++row) {
-      for (int column = first_column(); column < first_column() + current_->columns(); ++column) {
+    for (int row = first_row(); row < first_row() + current_->rows(); ++row)
+      for (int column = first_column(); column < first_column() + current_->columns(); ++column)
         change = std::max(change, std::abs(value(after, row, column) - value(before, row, column)));
-      }
-    }
-    MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    return wrong_change(change);
+    return wrong_change(communicator_.largest(change));
   }
   std::string wrong_change(double right) const {
     if (std::abs(change_ - right) <= 2 * tolerance()) return "";
@@ -585,14 +561,12 @@ const Registration registration{{
                        .worded("{} points per side"),
                    problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points")
                        .worded("1=1 iteration,{} iterations"),
-                   problem(
-                       "method", "chaotic,jacobi,red_black",
-                       "Gauss-Seidel inside a block with old values from neighbors (as in the thesis), or a "
-                       "method independent of the process grid")
+                   problem("method", "chaotic,jacobi,red_black",
+                           "Gauss-Seidel inside a block with old values from neighbors (as in the thesis), or a "
+                           "method independent of the process grid")
                        .worded("chaotic,Jacobi,red-black"),
-                   parallel(
-                       "exchange", "blocking,overlapped",
-                       "send-receives between sweeps, or messages in flight while the inner points are swept")
+                   parallel("exchange", "blocking,overlapped",
+                            "send-receives between sweeps, or messages in flight while the inner points are swept")
                        .worded(",overlapped exchange"),
                    method("variant", "plain,tuned",
                           "plain loops, or vectors (jacobi) and several rows at once (chaotic)")
@@ -600,18 +574,17 @@ const Registration registration{{
                    grid_rows()},
     .definition = Definition::max_rank,
     .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_iteration_s"), flops_per_second()}),
-    .sweeps =
-        {{"baseline", "ranks=1,2,4 method=chaotic n=240"},
-         {"baseline", "ranks=1,2,4 method=jacobi variant=tuned n=240"},
-         {"baseline", "ranks=2,4 method=jacobi variant=tuned exchange=overlapped n=240"},
-         {"standard", "ranks=every method=chaotic n=720 iterations=1000"},
-         {"standard", "ranks=powers method=jacobi variant=plain,tuned n=720 iterations=1000"},
-         {"standard",
-          "ranks=all method=red_black,chaotic exchange=blocking,overlapped n=720 iterations=1000"},
-         {"advanced", "ranks=every method=chaotic,jacobi,red_black n=720,1080,1500 iterations=1000"},
-         {"advanced",
-          "ranks=every method=chaotic,jacobi variant=tuned exchange=blocking,overlapped n=720,1080,1500 "
-          "iterations=1000"}},
+    .sweeps = {{"baseline", "ranks=1,2,4 method=chaotic n=240"},
+               {"baseline", "ranks=1,2,4 method=jacobi variant=tuned n=240"},
+               {"baseline", "ranks=2,4 method=jacobi variant=tuned exchange=overlapped n=240"},
+               {"standard", "ranks=every method=chaotic n=720 iterations=1000"},
+               {"standard", "ranks=powers method=jacobi variant=plain,tuned n=720 iterations=1000"},
+               {"standard",
+                "ranks=all method=red_black,chaotic exchange=blocking,overlapped n=720 iterations=1000"},
+               {"advanced", "ranks=every method=chaotic,jacobi,red_black n=720,1080,1500 iterations=1000"},
+               {"advanced",
+                "ranks=every method=chaotic,jacobi variant=tuned exchange=blocking,overlapped n=720,1080,1500 "
+                "iterations=1000"}},
     .make = make<Relaxation>,
 }};
 

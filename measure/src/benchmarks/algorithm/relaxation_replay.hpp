@@ -26,8 +26,8 @@ struct Replayed {
 inline void replay_block(Replayed& now, const std::vector<double>& old, const Rectangle& block,
                          const std::vector<Rectangle>& parts) {
   const auto seen = [&](int row, int column) {
-    const bool own = row >= block.row_begin && row < block.row_end && column >= block.column_begin &&
-                     column < block.column_end;
+    const bool own =
+        row >= block.row_begin && row < block.row_end && column >= block.column_begin && column < block.column_end;
     return (own ? now.values : old)[now.place(row, column)];
   };
   for (const auto& part : parts) {
@@ -35,8 +35,7 @@ inline void replay_block(Replayed& now, const std::vector<double>& old, const Re
       for (int column = block.column_begin + part.column_begin; column < block.column_begin + part.column_end;
            ++column) {
         const double value =
-            (seen(row - 1, column) + seen(row, column + 1) + seen(row + 1, column) + seen(row, column - 1)) /
-            4;
+            (seen(row - 1, column) + seen(row, column + 1) + seen(row + 1, column) + seen(row, column - 1)) / 4;
         now.change = std::max(now.change, std::abs(value - seen(row, column)));
         now.values[now.place(row, column)] = value;
       }
@@ -49,9 +48,8 @@ inline Replayed replay_chaotic(const Laplace& problem, const Partition& rows, co
                                bool edges_last, int sweeps) {
   const int size = problem.size();
   Replayed now{size, {}, 0};
-  for (int row = -1; row <= size; ++row) {
+  for (int row = -1; row <= size; ++row)
     for (int column = -1; column <= size; ++column) now.values.push_back(problem.start(row, column));
-  }
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     const std::vector<double> old = now.values;
     now.change = 0;

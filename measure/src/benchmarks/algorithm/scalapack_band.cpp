@@ -5,10 +5,8 @@
 // by a reduced system, so that more processes compute more in total than one.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
-#include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
-#include "text/words.hpp"
 
 namespace scope::scalapack_band {
 namespace {
@@ -22,8 +20,7 @@ class BandSolve : public ScalapackCase<Real> {
   // `stored`: rows of the band's storage; `above`: how many of them lie above the main diagonal.
   // `needed`: the minimum number of columns per process if there are several.
   BandSolve(const Parameters& parameters, const Communicator& communicator, int stored, int above, int needed)
-      : ScalapackCase<Real>(communicator, ProcessGrid(communicator, 1),
-                            static_cast<int>(parameters.integer("n")),
+      : ScalapackCase<Real>(communicator, ProcessGrid(communicator, 1), static_cast<int>(parameters.integer("n")),
                             block(parameters, communicator, needed)),
         band_(band(parameters)),
         condition_(static_cast<double>(parameters.integer("condition"))),
@@ -68,17 +65,15 @@ class BandSolve : public ScalapackCase<Real> {
     for_each([&](std::int64_t row, std::int64_t column, double value) {
       const std::int64_t in_band = above_ + row - column;
       // Of a symmetric matrix the lower half is stored.
-      if (in_band >= 0 && in_band < stored_) {
-        a_[in_band + (column - first_) * stored_] = static_cast<Real>(value);
-      }
+      if (in_band >= 0 && in_band < stored_) a_[in_band + (column - first_) * stored_] = static_cast<Real>(value);
     });
     for (std::int64_t i = 0; i < columns_; ++i) b_[i] = static_cast<Real>(right_[first_ + i]);
     this->info_ = 0;
   }
 
   std::string refusal(int info) const override {
-    return sentence({"the matrix is singular: ScaLAPACK found no pivot in step or process ", info,
-                     " of the factorization"});
+    return sentence(
+        {"the matrix is singular: ScaLAPACK found no pivot in step or process ", info, " of the factorization"});
   }
 
   // |A x - b| / (eps n |A| |x|)
@@ -118,15 +113,12 @@ class BandSolve : public ScalapackCase<Real> {
     const std::int64_t n = parameters.integer("n");
     const std::int64_t band = parameters.integer("band");
     const std::int64_t parts = communicator.size();
-    if (n <= band) {
-      throw Unavailable(sentence({"band=", band, ": must be less than n=", n}));
-    }
+    if (n <= band) throw Unavailable(sentence({"band=", band, ": must be less than n=", n}));
     if (parts == 1) return static_cast<int>(n);
     const std::int64_t size = (n + parts - 1) / parts;
     if (n - (parts - 1) * size < needed) {
-      throw Unavailable(
-          sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
-                    " processes has fewer; n=", parts * std::max(needed, size), " would work"}));
+      throw Unavailable(sentence({"every process needs ", needed, " columns: n=", n, " on ", parts,
+                                  " processes has fewer; n=", parts * std::max(needed, size), " would work"}));
     }
     return static_cast<int>(size);
   }
@@ -136,9 +128,8 @@ class BandSolve : public ScalapackCase<Real> {
   void for_each(Action action) const {
     for (std::int64_t column = first_; column < first_ + columns_; ++column) {
       const std::int64_t last = std::min<std::int64_t>(this->n_ - 1, column + band_);
-      for (std::int64_t row = std::max<std::int64_t>(0, column - band_); row <= last; ++row) {
+      for (std::int64_t row = std::max<std::int64_t>(0, column - band_); row <= last; ++row)
         action(row, column, static_cast<double>(static_cast<Real>(element(row, column))));
-      }
     }
   }
 };
@@ -169,9 +160,8 @@ class BandLu final : public BandSolve<Real> {
   void begin() override {
     const int filled = static_cast<int>(this->fill_in_.size());
     const int size = static_cast<int>(this->work_.size());
-    factorise_(&this->n_, &this->band_, &this->band_, this->a_.data(), &first_item,
-               this->a_descriptor_.data(), pivots_.data(), this->fill_in_.data(), &filled, this->work_.data(),
-               &size, &this->info_);
+    factorise_(&this->n_, &this->band_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
+               pivots_.data(), this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_);
   }
   void finish() override {
     if (this->info_ != 0) return;
@@ -179,9 +169,8 @@ class BandLu final : public BandSolve<Real> {
     const int filled = static_cast<int>(this->fill_in_.size());
     const int size = static_cast<int>(this->work_.size());
     solve_("N", &this->n_, &this->band_, &this->band_, &one, this->a_.data(), &first_item,
-           this->a_descriptor_.data(), pivots_.data(), this->b_.data(), &first_item,
-           this->b_descriptor_.data(), this->fill_in_.data(), &filled, this->work_.data(), &size,
-           &this->info_, letter);
+           this->a_descriptor_.data(), pivots_.data(), this->b_.data(), &first_item, this->b_descriptor_.data(),
+           this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_, letter);
   }
 
   std::vector<int> pivots_;
@@ -238,32 +227,32 @@ struct Row {
 };
 
 Declaration declaration(const Row& row) {
-  return {.name = row.name,
-          .title = row.title,
-          .summary = row.summary,
-          .needs = {Requirement::scalapack},
-          .rungs = {arithmetic()},
-          .parameters =
-              {problem("precision", "double,single", "precision of the matrix and the arithmetic")
-                   .worded(",single precision"),
-               size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
-               problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
-                   .labelled("half bandwidth"),
-               problem("condition", "", 1000, 2, 1'000'000'000'000,
-                       "upper bound of the matrix's condition number")},
-          .definition = Definition::max_rank,
-          .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
-          .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
-                     {"standard", "ranks=2 precision=single n=10000 band=64"},
-                     {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
-          .make = row.make};
+  return {
+      .name = row.name,
+      .title = row.title,
+      .summary = row.summary,
+      .needs = {Requirement::scalapack},
+      .rungs = {arithmetic()},
+      .parameters = {problem("precision", "double,single", "precision of the matrix and the arithmetic")
+                         .worded(",single precision"),
+                     size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
+                     problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
+                         .labelled("half bandwidth"),
+                     problem("condition", "", 1000, 2, 1'000'000'000'000,
+                             "upper bound of the matrix's condition number")},
+      .definition = Definition::max_rank,
+      .metrics = {flops_per_second(), seconds("time_s"), phase("factorise_s"), phase("solve_s")},
+      .sweeps = {{"standard", "ranks=powers n=10000 band=10,64"},
+                 {"standard", "ranks=2 precision=single n=10000 band=64"},
+                 {"advanced", "ranks=powers precision=double,single n=100000 band=10,64,200"}},
+      .make = row.make};
 }
 
 const Registration lu(declaration({"algorithm.scalapack_band_lu", "ScaLAPACK band LU",
                                    "ScaLAPACK: banded system by LU with pivoting", in_precision<BandLu>}));
-const Registration cholesky(declaration(
-    {"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
-     "ScaLAPACK: banded positive definite system by Cholesky factorization", in_precision<BandCholesky>}));
+const Registration cholesky(declaration({"algorithm.scalapack_band_cholesky", "ScaLAPACK band Cholesky",
+                                         "ScaLAPACK: banded positive definite system by Cholesky factorization",
+                                         in_precision<BandCholesky>}));
 
 }  // namespace
 }  // namespace scope::scalapack_band

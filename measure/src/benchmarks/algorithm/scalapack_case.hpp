@@ -1,19 +1,11 @@
 // The common part of the ScaLAPACK benchmarks: a grid, distributed matrices, and separately timed phases.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <vector>
-
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/known_condition.hpp"
 #include "blas/blas.hpp"
 #include "memory/available.hpp"
 #include "scalapack/scalapack.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 
@@ -30,8 +22,7 @@ struct Distributed {
   Distributed(const scalapack::Context& context, const ProcessGrid& grid, int rows, int columns, int block)
       : layout(rows, columns, block, grid),
         values(layout.values()),
-        descriptor(scalapack::descriptor(context, rows, columns, block, static_cast<int>(layout.leading()))) {
-  }
+        descriptor(scalapack::descriptor(context, rows, columns, block, static_cast<int>(layout.leading()))) {}
 
   // `element(row, column)`, rounded to the precision.
   template <class Element>
@@ -39,16 +30,14 @@ struct Distributed {
     const auto rows = layout.rows.all();
     for (std::int64_t j = 0; j < layout.columns.local(); ++j) {
       const std::int64_t column = layout.columns.item(j);
-      for (std::int64_t i = 0; i < layout.rows.local(); ++i) {
+      for (std::int64_t i = 0; i < layout.rows.local(); ++i)
         values[i + j * layout.leading()] = static_cast<Real>(element(rows[i], column));
-      }
     }
   }
 
   // For distributed_product and the like.
   Element stored() const {
-    return
-        [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
+    return [this](std::int64_t place, std::int64_t, std::int64_t) { return static_cast<double>(values[place]); };
   }
 
   std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(values)); }
@@ -82,10 +71,8 @@ class ScalapackCase : public Benchmark {
       finish();
       stop = ticks.now();
     });
-    for (const auto& [name, seconds] :
-         phases(ticks.seconds(between - start), ticks.seconds(stop - between))) {
+    for (const auto& [name, seconds] : phases(ticks.seconds(between - start), ticks.seconds(stop - between)))
       repetition.observe(name, seconds);
-    }
   }
 
   void fill(std::uint64_t seed) override { seed_ = seed; }
@@ -93,8 +80,7 @@ class ScalapackCase : public Benchmark {
 
   Check verify(std::uint64_t seed) override {
     const std::int64_t checks = std::int64_t{n_} * n_;
-    int worst = info_ < 0 ? -info_ : info_;
-    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    const int worst = communicator_.largest(std::abs(info_));
     if (worst != 0) return {checks, refusal(worst)};
     return {checks, problem(seed)};
   }
@@ -104,8 +90,7 @@ class ScalapackCase : public Benchmark {
   ScalapackCase(const Parameters& parameters, const Communicator& communicator, int matrices,
                 GridOrder order = GridOrder::rows)
       : ScalapackCase(communicator, asked_grid(parameters, communicator, order),
-                      static_cast<int>(parameters.integer("n")),
-                      static_cast<int>(parameters.integer("block"))) {
+                      static_cast<int>(parameters.integer("n")), static_cast<int>(parameters.integer("block"))) {
     const Layout layout(n_, n_, block_, grid_);
     require_memory(matrices * layout.values() * static_cast<std::int64_t>(sizeof(Real)), communicator);
   }
@@ -156,8 +141,7 @@ std::vector<Sweep> scalapack_sweeps();
 // For both precisions.
 template <template <class> class Case>
 std::unique_ptr<Benchmark> in_precision(const Parameters& parameters, const Communicator& communicator) {
-  if (parameters.choice("precision") == "single")
-    return std::make_unique<Case<float>>(parameters, communicator);
+  if (parameters.choice("precision") == "single") return std::make_unique<Case<float>>(parameters, communicator);
   return std::make_unique<Case<double>>(parameters, communicator);
 }
 

@@ -4,7 +4,6 @@
 // slowest counts.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
-#include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 

@@ -4,10 +4,8 @@
 // counts. The matrices are generated before.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
-#include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
-#include "text/words.hpp"
 
 namespace scope::scalapack_solve {
 namespace {
@@ -78,8 +76,8 @@ class Lu final : public Solve<Real> {
 
  private:
   void begin() override {
-    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item,
-               this->a_.descriptor.data(), pivots_.data(), &this->info_);
+    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+               pivots_.data(), &this->info_);
   }
   void finish() override {
     if (this->info_ != 0) return;
@@ -114,8 +112,7 @@ class Cholesky final : public Solve<Real> {
     if (this->info_ != 0) return;
     const int one = 1;
     solve_("L", &this->n_, &one, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
-           this->b_.values.data(), &first_item, &first_item, this->b_.descriptor.data(), &this->info_,
-           letter);
+           this->b_.values.data(), &first_item, &first_item, this->b_.descriptor.data(), &this->info_, letter);
   }
   std::string refusal(int info) const override {
     return sentence({"step ", info, " of the factorization: the matrix is not positive definite"});
@@ -160,8 +157,8 @@ class Qr final : public Solve<Real> {
   }
 
   void factorise(Real* work, const int* size) {
-    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item,
-               this->a_.descriptor.data(), scales_.data(), work, size, &this->info_);
+    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+               scales_.data(), work, size, &this->info_);
   }
   void turn(Real* work, const int* size) {
     const int one = 1;

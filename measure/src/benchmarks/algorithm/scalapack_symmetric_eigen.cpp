@@ -4,10 +4,8 @@
 // counts.
 //
 // Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
-#include <optional>
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
-#include "text/words.hpp"
 
 namespace scope::scalapack_symmetric_eigen {
 namespace {
@@ -80,9 +78,8 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     const Communicator& communicator = this->communicator_;
     const Vector& known = matrix_->singular_values();
     const Vector found(values_.rbegin(), values_.rend());
-    if (auto text = this->beyond(largest_difference(found, known), 1, threshold); !text.empty()) {
+    if (auto text = this->beyond(largest_difference(found, known), 1, threshold); !text.empty())
       return "eigenvalues: " + text;
-    }
     const Vector v = probe(this->n_, seed);
     Vector scaled = v;
     for (int i = 0; i < this->n_; ++i) scaled[i] *= static_cast<double>(values_[i]);
@@ -91,13 +88,11 @@ class SymmetricEigen final : public ScalapackCase<Real> {
     const Vector left = distributed_product(a_.layout, original, zv, communicator);
     const Vector right = distributed_product(z_.layout, z_.stored(), scaled, communicator);
     const double scale = distributed_row_norm(a_.layout, original, communicator) * largest(v);
-    if (auto text = this->beyond(largest_difference(left, right), scale, threshold); !text.empty()) {
+    if (auto text = this->beyond(largest_difference(left, right), scale, threshold); !text.empty())
       return "eigenvectors: " + text;
-    }
     const Vector back = distributed_product(z_.layout, z_.stored(), zv, communicator, true);
-    if (auto text = this->beyond(largest_difference(back, v), largest(v), threshold); !text.empty()) {
+    if (auto text = this->beyond(largest_difference(back, v), largest(v), threshold); !text.empty())
       return "orthogonality: " + text;
-    }
     return "";
   }
 

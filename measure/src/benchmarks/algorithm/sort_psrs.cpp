@@ -4,19 +4,14 @@
 // initialise (the root makes the items), distribute, compute (local sort; last stage), exchange (samples,
 // pivots, counts, partitions), collect. After Li et al. 1993, thesis 6.7.4 and appendix F.3.
 #include <bit>
-#include <cmath>
 #include <numeric>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/item_order.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/algorithm/sorting.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "sampling/phases.hpp"
-#include "text/words.hpp"
 
 namespace scope::sort_psrs {
 namespace {
@@ -72,14 +67,10 @@ class Items {
     constexpr std::uint32_t infinity = 0x7f800000;
     switch (word % 8) {
       case 0:
-      case 1:
-        return word | infinity | 1;
-      case 2:
-        return (word & sign) | infinity;
-      case 3:
-        return word & sign;
-      default:
-        return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(word)));
+      case 1: return word | infinity | 1;
+      case 2: return (word & sign) | infinity;
+      case 3: return word & sign;
+      default: return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(word)));
     }
   }
 
@@ -105,12 +96,8 @@ struct Fingerprint {
 // position among that rank's samples.
 using Sample = std::uint64_t;
 constexpr Sample no_sample = ~Sample{0};
-constexpr Key key_of(Sample sample) {
-  return static_cast<Key>(sample >> 32);
-}
-constexpr std::int64_t number_of(Sample sample) {
-  return static_cast<std::uint32_t>(sample);
-}
+constexpr Key key_of(Sample sample) { return static_cast<Key>(sample >> 32); }
+constexpr std::int64_t number_of(Sample sample) { return static_cast<std::uint32_t>(sample); }
 
 class RegularSampling final : public Benchmark {
  public:
@@ -123,9 +110,8 @@ class RegularSampling final : public Benchmark {
         items_(item_, input_of(parameters), parameters.integer("n")),
         collected_(communicator.root() ? Partners::everyone() : Partners::none()) {
     const Input input = input_of(parameters);
-    if (input == Input::with_nan && item_ == Item::integer) {
+    if (input == Input::with_nan && item_ == Item::integer)
       throw Unavailable("input=with_nan: key_type must be float; integers have no NaN");
-    }
     const std::int64_t n = parameters.integer("n");
     require_memory(needed_bytes(n, input), communicator);
   }
@@ -133,9 +119,8 @@ class RegularSampling final : public Benchmark {
   Work work() const override {
     const double p = p_;
     const auto n = static_cast<double>(elements());
-    return {.bytes = 3 * n * (p - 1) / p * sizeof(Key),
-            .messages = (5 + 2 * p) * (p - 1),
-            .steps = std::max(1.0, n)};
+    return {
+        .bytes = 3 * n * (p - 1) / p * sizeof(Key), .messages = (5 + 2 * p) * (p - 1), .steps = std::max(1.0, n)};
   }
 
   void fill(std::uint64_t seed) override { seed_ = seed; }
@@ -163,8 +148,7 @@ class RegularSampling final : public Benchmark {
     });
     phases->observe(repetition, communicator_);
     const double share = static_cast<double>(elements()) / p_;
-    repetition.observe("partition_imbalance",
-                       elements() == 0 ? 1.0 : static_cast<double>(sorted_.size()) / share);
+    repetition.observe("partition_imbalance", elements() == 0 ? 1.0 : static_cast<double>(sorted_.size()) / share);
   }
 
   // The whole result is in order and has the fingerprint of the input; the partition of each rank is in order
@@ -175,9 +159,8 @@ class RegularSampling final : public Benchmark {
     if (communicator_.root()) {
       problem = result_problem(seed);
       const Key* item = result().data();
-      for (int rank = 0; rank < p_; ++rank) {
+      for (int rank = 0; rank < p_; ++rank)
         for (int i = 0; i < sizes_[rank]; ++i) sections[rank].add(*item++);
-      }
     }
     Fingerprint section;
     MPI_Scatter(sections.data(), 2, MPI_UINT64_T, &section, 2, MPI_UINT64_T, 0, communicator_.handle());
@@ -202,8 +185,7 @@ class RegularSampling final : public Benchmark {
   std::int64_t needed_bytes(std::int64_t n, Input input) const {
     // Regular sampling guarantees that with distinct keys no partition exceeds 2 n/p.
     const std::int64_t partition = input == Input::equal && !tuned_ ? n : std::min(n, 2 * blocks_.largest());
-    const std::int64_t samples =
-        static_cast<std::int64_t>(p_) * p_ * static_cast<std::int64_t>(sizeof(Sample));
+    const std::int64_t samples = static_cast<std::int64_t>(p_) * p_ * static_cast<std::int64_t>(sizeof(Sample));
     const std::int64_t items = 2 * blocks_.largest() + (p_ > 1 ? 2 * partition : 0);
     const std::int64_t key = sizeof(Key);
     return items * key + (communicator_.root() ? 2 * n * key + samples : 0);
@@ -240,11 +222,10 @@ class RegularSampling final : public Benchmark {
   void sort_block() {
     sorted_ = block_.as<Key>();
     items_to_keys(sorted_, item_);
-    if (tuned_) {
+    if (tuned_)
       sorted_ = radix_sort(sorted_, scratch_.as<Key>());
-    } else {
+    else
       quicksort(sorted_);
-    }
   }
 
   // The partition boundaries in the own sorted block, from p regular samples of each rank.
@@ -287,9 +268,7 @@ class RegularSampling final : public Benchmark {
   int cut(Sample pivot) const {
     const auto last = std::upper_bound(sorted_.begin(), sorted_.end(), key_of(pivot));
     const auto origin = static_cast<int>(number_of(pivot) / p_);
-    if (!tuned_ || communicator_.rank() < origin) {
-      return static_cast<int>(last - sorted_.begin());
-    }
+    if (!tuned_ || communicator_.rank() < origin) return static_cast<int>(last - sorted_.begin());
     if (communicator_.rank() == origin) {
       const Partition places(static_cast<std::int64_t>(sorted_.size()), p_);
       return static_cast<int>(places.begin(static_cast<int>(number_of(pivot) % p_)));
@@ -315,11 +294,10 @@ class RegularSampling final : public Benchmark {
 
   void join_partitions() {
     sorted_ = received_.as<Key>();
-    if (tuned_) {
+    if (tuned_)
       sorted_ = merge_runs(sorted_, runs_, joined_.as<Key>());
-    } else {
+    else
       quicksort(sorted_);
-    }
   }
 
   void collect() {
@@ -328,8 +306,8 @@ class RegularSampling final : public Benchmark {
     const int mine = static_cast<int>(sorted_.size());
     MPI_Gather(&mine, 1, MPI_INT, sizes_.data(), 1, MPI_INT, 0, communicator_.handle());
     std::exclusive_scan(sizes_.begin(), sizes_.end(), begins.begin(), 0);
-    MPI_Gatherv(sorted_.data(), mine, MPI_UINT32_T, result_.data(), sizes_.data(), begins.data(),
-                MPI_UINT32_T, 0, communicator_.handle());
+    MPI_Gatherv(sorted_.data(), mine, MPI_UINT32_T, result_.data(), sizes_.data(), begins.data(), MPI_UINT32_T, 0,
+                communicator_.handle());
   }
 
   std::string result_problem(std::uint64_t seed) {
@@ -339,8 +317,7 @@ class RegularSampling final : public Benchmark {
     for (const Key item : result()) found.add(item);
     const std::string problem = order_problem(result(), "the result");
     if (!problem.empty() || found == wanted) return problem;
-    return sentence(
-        {"item ", first_wrong_item(seed), " of the result is none of those that were to be sorted"});
+    return sentence({"item ", first_wrong_item(seed), " of the result is none of those that were to be sorted"});
   }
 
   // Where an ordered result first differs from the items in order.
@@ -352,11 +329,9 @@ class RegularSampling final : public Benchmark {
   }
 
   std::string order_problem(std::span<const Key> items, const char* of_what) const {
-    for (std::size_t i = 1; i < items.size(); ++i) {
-      if (!items_.in_order(items[i - 1], items[i])) {
+    for (std::size_t i = 1; i < items.size(); ++i)
+      if (!items_.in_order(items[i - 1], items[i]))
         return sentence({"item ", i, " of ", of_what, " is out of order"});
-      }
-    }
     return "";
   }
 
@@ -390,9 +365,8 @@ const Registration registration{{
     .parameters =
         {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys").worded("1=1 key,{} keys"),
          problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
-         problem(
-             "input", "uniform,skewed,sorted,equal,with_nan",
-             "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
+         problem("input", "uniform,skewed,sorted,equal,with_nan",
+                 "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
              .worded(",skewed keys,sorted keys,equal keys,keys with NaN"),
          method("variant", "plain,tuned",
                 "qsort twice, or radix sort and merging with ties spread over partitions")

@@ -31,9 +31,8 @@ inline std::span<Key> radix_sort(std::span<Key> keys, std::span<Key> scratch) {
   // Sorted keys would all access the same cache lines, one bucket after the other.
   if (std::is_sorted(keys.begin(), keys.end())) return keys;
   std::array<std::array<std::uint32_t, buckets>, digits> places{};
-  for (const Key key : keys) {
+  for (const Key key : keys)
     for (int digit = 0; digit < digits; ++digit) ++places[digit][digit_of(key, digit)];
-  }
   for (int digit = 0; digit < digits; ++digit) {
     auto& place = places[digit];
     // A digit in which all keys agree moves none of them.
@@ -71,8 +70,7 @@ inline std::span<Key> merge_runs(std::span<Key> keys, std::vector<int> begins, s
     for (std::size_t i = 0; i + 1 < begins.size(); i += 2) {
       const std::size_t middle = begins[i + 1];
       const std::size_t end = i + 2 < begins.size() ? begins[i + 2] : middle;
-      merge(keys.subspan(begins[i], middle - begins[i]), keys.subspan(middle, end - middle),
-            &scratch[begins[i]]);
+      merge(keys.subspan(begins[i], middle - begins[i]), keys.subspan(middle, end - middle), &scratch[begins[i]]);
       merged.push_back(begins[i]);
     }
     merged.push_back(begins.back());

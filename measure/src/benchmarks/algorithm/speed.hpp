@@ -1,14 +1,9 @@
 // How fast each process multiplies, all of them at the same time: what work is dealt by where nodes differ.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "benchmarks/algorithm/local_product.hpp"
-#include "mpi/communicator.hpp"
 
 namespace scope {
 
@@ -16,8 +11,7 @@ namespace scope {
 constexpr std::chrono::milliseconds speed_measured_for{200};
 
 // Products of small square blocks per second on every process, by rank. Throws as LocalProduct does.
-inline std::vector<double> speeds(const Communicator& communicator, const std::string& variant,
-                                  std::int64_t n) {
+inline std::vector<double> speeds(const Communicator& communicator, const std::string& variant, std::int64_t n) {
   const std::int64_t order = std::clamp<std::int64_t>(n, 1, 128);
   std::vector<double> a(order * order, 1.0);
   std::vector<double> b(order * order, 1.0);

@@ -3,16 +3,13 @@
 //
 // Timed: one product on every rank; the slowest counts. The matrices are distributed before, block-cyclic as
 // in ScaLAPACK, and stay in place.
-#include <array>
 #include <deque>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/panel_broadcast.hpp"
 #include "benchmarks/algorithm/values.hpp"
 #include "blas/blas.hpp"
 #include "memory/available.hpp"
-#include "text/words.hpp"
 
 namespace scope::summa {
 namespace {
@@ -80,9 +77,8 @@ class Summa final : public Benchmark {
         multiply(step);
         until_now(compute_s);
       }
-      for (auto& stage : stages_) {
+      for (auto& stage : stages_)
         for (auto& broadcast : stage.broadcasts) broadcast.finish();
-      }
       until_now(communicate_s);
     });
     repetition.observe("communicate_s", communicate_s);
@@ -95,9 +91,8 @@ class Summa final : public Benchmark {
   }
 
   Check verify(std::uint64_t seed) override {
-    return {n_ * n_,
-            distributed_product_problem(layout_, stored(a_), stored(b_), stored(c_),
-                                        std::numeric_limits<double>::epsilon() / 2, seed, communicator_)};
+    return {n_ * n_, distributed_product_problem(layout_, stored(a_), stored(b_), stored(c_),
+                                                 std::numeric_limits<double>::epsilon() / 2, seed, communicator_)};
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
@@ -174,11 +169,9 @@ class Summa final : public Benchmark {
     constexpr std::int64_t tile = 16;
     for (std::int64_t begin = 0; begin < columns; begin += tile) {
       const std::int64_t end = std::min(columns, begin + tile);
-      for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = begin; j < end; ++j) {
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = begin; j < end; ++j)
           to[i * columns + j] = b_.data()[place + i + j * layout_.leading()];
-        }
-      }
     }
   }
 
@@ -196,8 +189,8 @@ class Summa final : public Benchmark {
     multiply_in_pieces(
         columns, spans_hosts_ && step + 1 < steps(),
         [&](std::int64_t begin, int count) {
-          multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns,
-                    &before, c_.data() + begin * layout_.leading(), &leading, letter, letter);
+          multiply_("N", "T", &rows, &count, &inner, &one, a, &leading, stage.b.data() + begin, &columns, &before,
+                    c_.data() + begin * layout_.leading(), &leading, letter, letter);
         },
         [&] {
           for (auto& broadcast : stages_[(step + 1) % 2].broadcasts) broadcast.progress();
@@ -246,8 +239,7 @@ const Registration registration{{
     .metrics = {flops_per_second(), seconds("time_s"), phase("compute_s"), phase("communicate_s")},
     .sweeps = {{"standard", "ranks=powers n=1000,2000"},
                {"advanced", "ranks=powers n=4000 block=64,128,256"},
-               {"advanced",
-                "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long,library"}},
+               {"advanced", "ranks=4 n=2000 grid_rows=1,2,4 broadcast=ring,ring_modified,binomial,long,library"}},
     .make = make<Summa>,
 }};
 

@@ -85,8 +85,7 @@ inline double sweep_gauss_seidel_staggered(double* here, Stride stride, const Re
     for (; step < std::min<Stride>(depth - 1, width + depth - 1); ++step) step_checked(step);
     if (width >= depth) {
       double left[depth];
-      for (int behind = 0; behind < depth; ++behind)
-        left[behind] = start[behind * stride + step - behind - 1];
+      for (int behind = 0; behind < depth; ++behind) left[behind] = start[behind * stride + step - behind - 1];
       for (; step < width; ++step) {
 #pragma GCC unroll 4
         for (int behind = 0; behind < depth; ++behind) {

@@ -15,8 +15,7 @@ using Make = void (*)(double* values, std::int64_t count, std::uint64_t seed);
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx512f,avx512dq")]] void make_as_vectors(double* values, std::int64_t count,
-                                                         std::uint64_t seed) {
+[[gnu::target("avx512f,avx512dq")]] void make_as_vectors(double* values, std::int64_t count, std::uint64_t seed) {
   make_in_steps(values, count, seed);
 }
 #endif

@@ -24,8 +24,7 @@ class Values {
 
 // The same value for the same seed and position on any process, in [-0.5, 0.5].
 inline double matrix_value(std::uint64_t seed, std::int64_t place) {
-  return static_cast<double>(
-             static_cast<std::int64_t>(pattern_word(seed, static_cast<std::uint64_t>(place)))) *
+  return static_cast<double>(static_cast<std::int64_t>(pattern_word(seed, static_cast<std::uint64_t>(place)))) *
          0x1p-64;
 }
 

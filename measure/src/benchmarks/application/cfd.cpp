@@ -3,19 +3,13 @@
 //
 // Timed: time steps on all ranks; the slowest counts. The problem of P-CFD (Rao et al., Performance of system and
 // application benchmarks on PARAM), whose program is not published.
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <memory>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/application/cfd/solver.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
-#include "text/words.hpp"
 
 namespace scope::cfd {
 namespace {
@@ -36,10 +30,8 @@ Partitioning partitioning_of(const Parameters& parameters) {
 Extents cells_of(const Parameters& parameters) {
   const auto n = static_cast<int>(parameters.integer("n"));
   const auto depth = static_cast<int>(parameters.integer("depth"));
-  for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)}) {
-    if (value % 2 != 0)
-      throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
-  }
+  for (const auto& [name, value] : {std::pair("n", n), std::pair("depth", depth)})
+    if (value % 2 != 0) throw Unavailable(sentence({name, "=", value, ": must be even, for cells of two colors"}));
   return {n, n, depth == 0 ? n : depth};
 }
 
@@ -60,8 +52,7 @@ class Cfd final : public Benchmark {
         cells_(cells_of(parameters)),
         steps_(parameters.integer("steps")),
         tolerance_(std::pow(10.0, -static_cast<double>(parameters.integer("digits")))),
-        block_(cells_, flow_->periodic(), partitioning_of(parameters), communicator.size(),
-               communicator.rank()),
+        block_(cells_, flow_->periodic(), partitioning_of(parameters), communicator.size(), communicator.rank()),
         halo_(communicator, block_),
         methods_{npb::width_of(parameters, communicator), parameters.choice("variant") == "tuned",
                  parameters.choice("exchange") == "overlapped"} {
@@ -108,9 +99,7 @@ class Cfd final : public Benchmark {
   Check verify(std::uint64_t /*seed*/) override {
     Check check{static_cast<std::int64_t>(state_.size()), repeated_problem()};
     // A wrong value says more than what follows from it everywhere.
-    int wrong = check.problem.empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, communicator_.handle());
-    if (wrong == 0) check.problem = problem_of(solver_->diagnose());
+    if (!communicator_.any(!check.problem.empty())) check.problem = problem_of(solver_->diagnose());
     return check;
   }
 
@@ -129,10 +118,8 @@ class Cfd final : public Benchmark {
     repetition.observe("memory_bytes", static_cast<double>(Solver::bytes(block_.size())));
     repetition.observe("exchange_messages", static_cast<double>(halo_.messages()));
     repetition.observe("exchange_bytes", static_cast<double>(halo_.bytes()));
-    std::int64_t sums[2] = {halo_.messages(), halo_.bytes()};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator_.handle());
-    everyones_messages_ = sums[0];
-    everyones_bytes_ = sums[1];
+    everyones_messages_ = communicator_.sum(halo_.messages());
+    everyones_bytes_ = communicator_.sum(halo_.bytes());
     halo_.begin(nullptr);
     const Diagnosis found = solver_->diagnose();
     repetition.observe("velocity_error", found.error);
@@ -153,8 +140,8 @@ class Cfd final : public Benchmark {
                     "the error of a velocity of case=%s at time %.3f is %.3e: must be at most %.1e",
                     case_name_.c_str(), solver_->time(), found.error, error);
     } else if (!(found.divergence <= divergence)) {
-      std::snprintf(text, sizeof text, "the divergence of a cell is %.3e: must be at most %.1e",
-                    found.divergence, divergence);
+      std::snprintf(text, sizeof text, "the divergence of a cell is %.3e: must be at most %.1e", found.divergence,
+                    divergence);
     }
     return text;
   }
@@ -247,8 +234,7 @@ std::vector<Step> costs() {
        kept("n^2*ceil(" + depth + "/p)")},
       {"partition=slabs case=ethier_steinman", "min(p-1,2)", "n^2", "4*n^2+32*(n-1)",
        kept("n^2*ceil(" + depth + "/p)")},
-      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", "4*n^2/sqrt(p)",
-       kept("n^2*" + depth + "/p")},
+      {"partition=pencils", "2*min(1+floor(p/4),2)", "n^2/sqrt(p)", "4*n^2/sqrt(p)", kept("n^2*" + depth + "/p")},
       {"partition=blocks", "2*min(1+floor(p/4),2+floor(p/8),3)", "n^2/p^(2/3)", "4*n^2/p^(2/3)",
        kept("n^2*" + depth + "/p")},
   };
@@ -273,8 +259,8 @@ std::vector<Step> costs() {
                      .bytes = cut.half,
                      .settings = settings("blocking,shared_memory"),
                      .at_once = cut.sides});
-    steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p",
-                     true, settings("overlapped")});
+    steps.push_back({"exchange", Step::Kind::messages, "", times("2*iterations", cut.sides), cut.half, "p", true,
+                     settings("overlapped")});
     steps.push_back(
         {"exchange", Step::Kind::collective, "MPI_Allreduce", "iterations/4", "8", "p", false, cut.settings});
   }
@@ -315,13 +301,13 @@ const Registration registration{{
                 "iterations in one pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,
-    .metrics = with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
-                            count("iterations").labelled("iterations for the pressure"),
-                            count("exchange_messages"), count("exchange_bytes", "B"),
-                            condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
-                            condition("velocity_error", "1", Better::lower),
-                            condition("divergence", "1", Better::lower),
-                            condition("profile_error", "1", Better::lower)}),
+    .metrics =
+        with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
+                     count("iterations").labelled("iterations for the pressure"), count("exchange_messages"),
+                     count("exchange_bytes", "B"),
+                     condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
+                     condition("velocity_error", "1", Better::lower), condition("divergence", "1", Better::lower),
+                     condition("profile_error", "1", Better::lower)}),
     .sweeps = {{"standard", "ranks=powers n=64 variant=plain,tuned"},
                {"advanced",
                 "ranks=powers n=32,64,128 variant=tuned partition=slabs,pencils,blocks "

@@ -5,13 +5,11 @@
 // of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.2). Vector pieces are short, and two sums over all
 // processes follow every product: the kernel is bound by latency.
 #include <bit>
-#include <cmath>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/sparse_matrix.hpp"
 #include "mpi/process_grid.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -43,9 +41,8 @@ using Vector = std::vector<double>;
 double dot(std::span<const double> a, std::span<const double> b) {
   double sums[4] = {0, 0, 0, 0};
   std::size_t i = 0;
-  for (; i + 4 <= a.size(); i += 4) {
+  for (; i + 4 <= a.size(); i += 4)
     for (int lane = 0; lane < 4; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-  }
   for (; i < a.size(); ++i) sums[0] += a[i] * b[i];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
@@ -81,8 +78,8 @@ class ConjugateGradient final : public Kernel {
         grid_(communicator, squarest_rows(communicator.size())),
         pieces_(problem_.order, grid_) {
     if (ranks() > problem_.order) {
-      throw Unavailable(sentence(
-          {name, " of this class has a matrix of order ", problem_.order, ": more processes than rows"}));
+      throw Unavailable(
+          sentence({name, " of this class has a matrix of order ", problem_.order, ": more processes than rows"}));
     }
     require(needed_bytes());
     make_matrix();
@@ -91,12 +88,10 @@ class ConjugateGradient final : public Kernel {
     partial_.resize(matrix_.rows());
     std::vector<int> column_ranks;
     std::vector<int> row_ranks;
-    for (int row = 0; row < grid_.rows(); ++row) {
+    for (int row = 0; row < grid_.rows(); ++row)
       if (row != grid_.row()) column_ranks.push_back(grid_.rank(row, grid_.column()));
-    }
-    for (int column = 0; column < grid_.columns(); ++column) {
+    for (int column = 0; column < grid_.columns(); ++column)
       if (column != grid_.column()) row_ranks.push_back(grid_.rank(grid_.row(), column));
-    }
     incoming_.resize(row_ranks.size() * mine);
     in_column_ = Partners::these(column_ranks);
     in_row_ = Partners::these(row_ranks);
@@ -106,9 +101,8 @@ class ConjugateGradient final : public Kernel {
   // As square as possible, never fewer rows than columns: with two processes each has whole rows.
   static std::int64_t squarest_rows(int processes) {
     int rows = processes;
-    for (int candidate = processes; candidate * candidate >= processes; --candidate) {
+    for (int candidate = processes; candidate * candidate >= processes; --candidate)
       if (processes % candidate == 0) rows = candidate;
-    }
     return rows;
   }
 
@@ -220,8 +214,7 @@ class ConjugateGradient final : public Kernel {
 
   void fold() {
     const std::size_t mine = q_.size();
-    const double* const own =
-        partial_.data() + pieces_.begin(grid_.row(), grid_.column()) - pieces_.rows_begin();
+    const double* const own = partial_.data() + pieces_.begin(grid_.row(), grid_.column()) - pieces_.rows_begin();
     if (grid_.columns() > 1) {
       sides_.clear();
       double* place = incoming_.data();
@@ -236,9 +229,8 @@ class ConjugateGradient final : public Kernel {
       exchange().swap(sides_, in_row_);
     }
     std::copy(own, own + mine, q_.begin());
-    for (std::size_t from = 0; from < incoming_.size(); from += mine) {
+    for (std::size_t from = 0; from < incoming_.size(); from += mine)
       for (std::size_t i = 0; i < mine; ++i) q_[i] += incoming_[from + i];
-    }
   }
 
   std::vector<double> results() override { return {zeta_}; }

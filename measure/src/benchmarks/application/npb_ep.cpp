@@ -3,13 +3,10 @@
 // Timed: generation, acceptance, counting and the final sums on every process; the slowest counts. After
 // kernel EP of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.1). Only ten counts and two sums are ever
 // sent: the kernel shows the processors, and whether all are equally fast.
-#include <array>
-#include <cmath>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -37,10 +34,7 @@ constexpr PerClass<Problem> problems{
     {{24, -3.247834652034740e3, -6.958407078382297e3, {6140517, 5865300, 1100361, 68546, 1648, 17}},
      {25, -2.863319731645753e3, -6.320053679109499e3, {12281576, 11729692, 2202726, 137368, 3371, 36}},
      {28, -4.295875165629892e3, -1.580732573678431e4, {98257395, 93827014, 17611549, 1110028, 26536, 245}},
-     {30,
-      4.033815542441498e4,
-      -2.660669192809235e4,
-      {393058470, 375280898, 70460742, 4438852, 105691, 948, 5}},
+     {30, 4.033815542441498e4, -2.660669192809235e4, {393058470, 375280898, 70460742, 4438852, 105691, 948, 5}},
      {32,
       4.764367927995374e4,
       -8.084072988043731e4,

@@ -3,8 +3,6 @@
 // Timed: the initial conditions, their transform, and in each iteration the evolution, the inverse transform
 // and a checksum; the slowest process counts. After kernel FT of the NAS Parallel Benchmarks (RNR-94-007,
 // section 2.2.4). Each transform sends the whole grid in an all-to-all.
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <numeric>
 
@@ -13,8 +11,6 @@
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -25,40 +21,35 @@ constexpr double alpha = 1e-6;
 constexpr int summed_points = 1024;
 
 // RNR-94-007, table 2.5 (A, B); NPB 3.4 (S, W, C).
-constexpr Complex checksums_S[] = {
-    {5.546087004964e2, 4.845363331978e2}, {5.546385409189e2, 4.865304269511e2},
-    {5.546148406171e2, 4.883910722336e2}, {5.545423607415e2, 4.901273169046e2},
-    {5.544255039624e2, 4.917475857993e2}, {5.542683411902e2, 4.932597244941e2}};
-constexpr Complex checksums_W[] = {
-    {5.673612178944e2, 5.293246849175e2}, {5.631436885271e2, 5.282149986629e2},
-    {5.594024089970e2, 5.270996558037e2}, {5.560698047020e2, 5.260027904925e2},
-    {5.530898991250e2, 5.249400845633e2}, {5.504159734538e2, 5.239212247086e2}};
-constexpr Complex checksums_A[] = {
-    {5.046735008193e2, 5.114047905510e2}, {5.059412319734e2, 5.098809666433e2},
-    {5.069376896287e2, 5.098144042213e2}, {5.077892868474e2, 5.101336130759e2},
-    {5.085233095391e2, 5.104914655194e2}, {5.091487099959e2, 5.107917842803e2}};
-constexpr Complex checksums_B[] = {
-    {5.177643571579e2, 5.077803458597e2}, {5.154521291263e2, 5.088249431599e2},
-    {5.146409228649e2, 5.096208912659e2}, {5.142378756213e2, 5.101023387619e2},
-    {5.139626667737e2, 5.103976610617e2}, {5.137423460082e2, 5.105948019802e2},
-    {5.135547056878e2, 5.107404165783e2}, {5.133910925466e2, 5.108576573661e2},
-    {5.132470705390e2, 5.109577278523e2}, {5.131197729984e2, 5.110460304483e2},
-    {5.130070319283e2, 5.111252433800e2}, {5.129070537032e2, 5.111968077718e2},
-    {5.128182883502e2, 5.112616233064e2}, {5.127393733383e2, 5.113203605551e2},
-    {5.126691062020e2, 5.113735928093e2}, {5.126064276004e2, 5.114218460548e2},
-    {5.125504076570e2, 5.114656139760e2}, {5.125002331720e2, 5.115053595966e2},
-    {5.124551951846e2, 5.115415130407e2}, {5.124146770029e2, 5.115744692211e2}};
-constexpr Complex checksums_C[] = {
-    {5.195078707457e2, 5.149019699238e2}, {5.155422171134e2, 5.127578201997e2},
-    {5.144678022222e2, 5.122251847514e2}, {5.140150594328e2, 5.121090289018e2},
-    {5.137550426810e2, 5.121143685824e2}, {5.135811056728e2, 5.121496764568e2},
-    {5.134569343165e2, 5.121870921893e2}, {5.133651975661e2, 5.122193250322e2},
-    {5.132955192805e2, 5.122454735794e2}, {5.132410471738e2, 5.122663649603e2},
-    {5.131971141679e2, 5.122830879827e2}, {5.131605205716e2, 5.122965869718e2},
-    {5.131290734194e2, 5.123075927445e2}, {5.131012720314e2, 5.123166486553e2},
-    {5.130760908195e2, 5.123241541685e2}, {5.130528295923e2, 5.123304037599e2},
-    {5.130310107773e2, 5.123356167976e2}, {5.130103090133e2, 5.123399592211e2},
-    {5.129905029333e2, 5.123435588985e2}, {5.129714421109e2, 5.123465164008e2}};
+constexpr Complex checksums_S[] = {{5.546087004964e2, 4.845363331978e2}, {5.546385409189e2, 4.865304269511e2},
+                                   {5.546148406171e2, 4.883910722336e2}, {5.545423607415e2, 4.901273169046e2},
+                                   {5.544255039624e2, 4.917475857993e2}, {5.542683411902e2, 4.932597244941e2}};
+constexpr Complex checksums_W[] = {{5.673612178944e2, 5.293246849175e2}, {5.631436885271e2, 5.282149986629e2},
+                                   {5.594024089970e2, 5.270996558037e2}, {5.560698047020e2, 5.260027904925e2},
+                                   {5.530898991250e2, 5.249400845633e2}, {5.504159734538e2, 5.239212247086e2}};
+constexpr Complex checksums_A[] = {{5.046735008193e2, 5.114047905510e2}, {5.059412319734e2, 5.098809666433e2},
+                                   {5.069376896287e2, 5.098144042213e2}, {5.077892868474e2, 5.101336130759e2},
+                                   {5.085233095391e2, 5.104914655194e2}, {5.091487099959e2, 5.107917842803e2}};
+constexpr Complex checksums_B[] = {{5.177643571579e2, 5.077803458597e2}, {5.154521291263e2, 5.088249431599e2},
+                                   {5.146409228649e2, 5.096208912659e2}, {5.142378756213e2, 5.101023387619e2},
+                                   {5.139626667737e2, 5.103976610617e2}, {5.137423460082e2, 5.105948019802e2},
+                                   {5.135547056878e2, 5.107404165783e2}, {5.133910925466e2, 5.108576573661e2},
+                                   {5.132470705390e2, 5.109577278523e2}, {5.131197729984e2, 5.110460304483e2},
+                                   {5.130070319283e2, 5.111252433800e2}, {5.129070537032e2, 5.111968077718e2},
+                                   {5.128182883502e2, 5.112616233064e2}, {5.127393733383e2, 5.113203605551e2},
+                                   {5.126691062020e2, 5.113735928093e2}, {5.126064276004e2, 5.114218460548e2},
+                                   {5.125504076570e2, 5.114656139760e2}, {5.125002331720e2, 5.115053595966e2},
+                                   {5.124551951846e2, 5.115415130407e2}, {5.124146770029e2, 5.115744692211e2}};
+constexpr Complex checksums_C[] = {{5.195078707457e2, 5.149019699238e2}, {5.155422171134e2, 5.127578201997e2},
+                                   {5.144678022222e2, 5.122251847514e2}, {5.140150594328e2, 5.121090289018e2},
+                                   {5.137550426810e2, 5.121143685824e2}, {5.135811056728e2, 5.121496764568e2},
+                                   {5.134569343165e2, 5.121870921893e2}, {5.133651975661e2, 5.122193250322e2},
+                                   {5.132955192805e2, 5.122454735794e2}, {5.132410471738e2, 5.122663649603e2},
+                                   {5.131971141679e2, 5.122830879827e2}, {5.131605205716e2, 5.122965869718e2},
+                                   {5.131290734194e2, 5.123075927445e2}, {5.131012720314e2, 5.123166486553e2},
+                                   {5.130760908195e2, 5.123241541685e2}, {5.130528295923e2, 5.123304037599e2},
+                                   {5.130310107773e2, 5.123356167976e2}, {5.130103090133e2, 5.123399592211e2},
+                                   {5.129905029333e2, 5.123435588985e2}, {5.129714421109e2, 5.123465164008e2}};
 
 struct Problem {
   int nx;
@@ -99,8 +90,8 @@ class FourierTransform final : public Kernel {
     const int most = std::min(problem_.ny, problem_.nz);
     if (ranks() > most) {
       throw Unavailable(
-          sentence({name, " distributes the ", problem_.nz, " layers of its grid over the processes; ",
-                    ranks(), " processes were given: ", most, " would work"}));
+          sentence({name, " distributes the ", problem_.nz, " layers of its grid over the processes; ", ranks(),
+                    " processes were given: ", most, " would work"}));
     }
     const std::int64_t across_y = y_layers_.largest() * problem_.nz * problem_.nx;
     const std::int64_t across_z = z_layers_.largest() * problem_.ny * problem_.nx;
@@ -177,18 +168,17 @@ class FourierTransform final : public Kernel {
   void make_initial_conditions() {
     RandomNumbers random(seed);
     random.skip(2 * static_cast<std::uint64_t>(z_layers_.begin(rank())) * ny() * nx());
-    for (int z = 0; z < own_z(); ++z) {
+    for (int z = 0; z < own_z(); ++z)
       for (int y = 0; y < ny(); ++y) random.fill({&z_row(y, z)->re, 2 * static_cast<std::size_t>(nx())});
-    }
   }
 
   template <Direction direction, class From, class To>
   void transform(Fft& fft, int begin, int end, From from, To to) {
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
       for (int first = begin; first < end; first += Fft::together) {
-        fft.transform<direction, lanes>(
-            [&](int i, int column) SCOPE_INLINE { return from(i, first + column); },
-            [&](int i, int column) SCOPE_INLINE -> Complex& { return to(i, first + column); });
+        fft.transform<direction, lanes>([&](int i, int column) SCOPE_INLINE { return from(i, first + column); },
+                                        [&](int i, int column)
+                                            SCOPE_INLINE -> Complex& { return to(i, first + column); });
       }
     });
   }
@@ -308,13 +298,13 @@ class FourierTransform final : public Kernel {
   std::array<Complex, 20> sums_{};
 };
 
-const Registration registration{declaration(
-    {.name = name,
-     .title = "NAS FT",
-     .summary = "NAS kernel FT: three-dimensional FFT with all-to-all transposes of the whole grid",
-     .problem_class = problem_class(problems),
-     .further = {vector_variant()}},
-    make<FourierTransform>)};
+const Registration registration{
+    declaration({.name = name,
+                 .title = "NAS FT",
+                 .summary = "NAS kernel FT: three-dimensional FFT with all-to-all transposes of the whole grid",
+                 .problem_class = problem_class(problems),
+                 .further = {vector_variant()}},
+                make<FourierTransform>)};
 
 }  // namespace
 }  // namespace scope::npb

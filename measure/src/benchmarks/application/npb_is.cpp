@@ -3,15 +3,12 @@
 // Timed: ten times, the rank of every key: counts of the buckets summed over all processes, keys to the
 // process that owns their bucket, counting there. After kernel IS of the NAS Parallel Benchmarks
 // (RNR-94-007, section 2.2.5). Nearly every key crosses the network in every iteration.
-#include <algorithm>
 #include <bit>
 #include <numeric>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -45,41 +42,38 @@ struct Problem {
 };
 
 // RNR-94-007, table 2.4 (A, B); NPB 3.4 (S, W, C).
-constexpr PerClass<Problem> problems{{{16,
-                                       11,
-                                       {{{48427, 0, 1, 0},
-                                         {17148, 18, 1, 0},
-                                         {23627, 346, 1, 0},
-                                         {62548, 64917, -1, 0},
-                                         {4431, 65463, -1, 0}}}},
-                                      {20,
-                                       16,
-                                       {{{357773, 1249, 1, 2},
-                                         {934767, 11698, 1, 2},
-                                         {875723, 1039987, -1, 0},
-                                         {898999, 1043896, -1, 0},
-                                         {404505, 1048018, -1, 0}}}},
-                                      {23,
-                                       19,
-                                       {{{2112377, 104, 1, 1},
-                                         {662041, 17523, 1, 1},
-                                         {5336171, 123928, 1, 1},
-                                         {3642833, 8288932, -1, 1},
-                                         {4250760, 8388264, -1, 1}}}},
-                                      {25,
-                                       21,
-                                       {{{41869, 33422937, -1, 0},
-                                         {812306, 10244, 1, 0},
-                                         {5102857, 59149, 1, 0},
-                                         {18232239, 33135281, -1, 0},
-                                         {26860214, 99, 1, 0}}}},
-                                      {27,
-                                       23,
-                                       {{{44172927, 61147, 1, 0},
-                                         {72999161, 882988, 1, 0},
-                                         {74326391, 266290, 1, 0},
-                                         {129606274, 133997595, -1, 0},
-                                         {21736814, 133525895, -1, 0}}}}}};
+constexpr PerClass<Problem> problems{
+    {{16,
+      11,
+      {{{48427, 0, 1, 0}, {17148, 18, 1, 0}, {23627, 346, 1, 0}, {62548, 64917, -1, 0}, {4431, 65463, -1, 0}}}},
+     {20,
+      16,
+      {{{357773, 1249, 1, 2},
+        {934767, 11698, 1, 2},
+        {875723, 1039987, -1, 0},
+        {898999, 1043896, -1, 0},
+        {404505, 1048018, -1, 0}}}},
+     {23,
+      19,
+      {{{2112377, 104, 1, 1},
+        {662041, 17523, 1, 1},
+        {5336171, 123928, 1, 1},
+        {3642833, 8288932, -1, 1},
+        {4250760, 8388264, -1, 1}}}},
+     {25,
+      21,
+      {{{41869, 33422937, -1, 0},
+        {812306, 10244, 1, 0},
+        {5102857, 59149, 1, 0},
+        {18232239, 33135281, -1, 0},
+        {26860214, 99, 1, 0}}}},
+     {27,
+      23,
+      {{{44172927, 61147, 1, 0},
+        {72999161, 882988, 1, 0},
+        {74326391, 266290, 1, 0},
+        {129606274, 133997595, -1, 0},
+        {21736814, 133525895, -1, 0}}}}}};
 
 // Fingerprint of a set of keys, independent of their order.
 struct Fingerprint {
@@ -230,13 +224,11 @@ class IntegerSort final : public Kernel {
     constexpr int tables = 4;
     std::array<std::array<Key, buckets>, tables> sizes{};
     std::size_t i = 0;
-    for (; i + tables <= keys_.size(); i += tables) {
+    for (; i + tables <= keys_.size(); i += tables)
       for (int table = 0; table < tables; ++table) ++sizes[table][keys_[i + table] >> shift_];
-    }
     for (; i < keys_.size(); ++i) ++sizes[0][keys_[i] >> shift_];
-    for (int bucket = 0; bucket < buckets; ++bucket) {
+    for (int bucket = 0; bucket < buckets; ++bucket)
       for (int table = 1; table < tables; ++table) sizes[0][bucket] += sizes[table][bucket];
-    }
     return sizes[0];
   }
 
@@ -282,8 +274,8 @@ class IntegerSort final : public Kernel {
     for (int iteration = 1; iteration <= iteration_count; ++iteration) {
       for (const KnownRank& known : problem_.known) {
         const int rank = known.rank + known.growth * (iteration - known.since);
-        wanted.push_back({sentence({"rank of key ", known.place, " in iteration ", iteration}),
-                          static_cast<double>(rank), 0});
+        wanted.push_back(
+            {sentence({"rank of key ", known.place, " in iteration ", iteration}), static_cast<double>(rank), 0});
       }
     }
     return wanted;
@@ -304,12 +296,10 @@ class IntegerSort final : public Kernel {
     for (int iteration = iteration_count; iteration >= 1; --iteration) {
       wanted[iteration - 1] = sum;
       if (rank() != 0) continue;
-      for (const int place : {iteration, iteration + iteration_count})
-        sum += first_keys_[place] - keys_[place];
+      for (const int place : {iteration, iteration + iteration_count}) sum += first_keys_[place] - keys_[place];
     }
     MPI_Allreduce(MPI_IN_PLACE, found.data(), iteration_count, MPI_INT64_T, MPI_SUM, communicator().handle());
-    MPI_Allreduce(MPI_IN_PLACE, wanted.data(), iteration_count, MPI_INT64_T, MPI_SUM,
-                  communicator().handle());
+    MPI_Allreduce(MPI_IN_PLACE, wanted.data(), iteration_count, MPI_INT64_T, MPI_SUM, communicator().handle());
     for (int i = 0; i < iteration_count; ++i) {
       if (found[i] == wanted[i]) continue;
       return sentence(
@@ -330,12 +320,10 @@ class IntegerSort final : public Kernel {
     Key last = in_order.empty() ? -1 : in_order.back();
     MPI_Exscan(&last, &last_before, 1, MPI_INT32_T, MPI_MAX, communicator().handle());
     if (rank() == 0) last_before = -1;
-    if (problem.empty() && !in_order.empty() && in_order.front() < last_before) {
+    if (problem.empty() && !in_order.empty() && in_order.front() < last_before)
       problem = "a key of an earlier process is greater than the first of this one";
-    }
-    if (problem.empty() && !(found == wanted)) {
+    if (problem.empty() && !(found == wanted))
       problem = "the keys in order are not the keys that were to be sorted";
-    }
     return {static_cast<std::int64_t>(in_order.size()), problem};
   }
 

@@ -6,8 +6,6 @@
 // plane: very many short messages, each on the critical path.
 //
 // Not for sanitisers: they take a minute to compile it.
-#include <array>
-#include <optional>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/flow_norms.hpp"
@@ -15,7 +13,6 @@
 #include "benchmarks/application/npb/over_relaxation.hpp"
 #include "benchmarks/application/npb/right_hand_side.hpp"
 #include "benchmarks/application/npb/variant.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -43,10 +40,8 @@ constexpr PerClass<Problem> problems{
      {{33,
        300,
        0.0015,
-       {0.1236511638192e+02, 0.1317228477799e+01, 0.2550120713095e+01, 0.2326187750252e+01,
-        0.2826799444189e+02},
-       {0.4867877144216e+00, 0.5064652880982e-01, 0.9281818101960e-01, 0.8570126542733e-01,
-        0.1084277417792e+01}},
+       {0.1236511638192e+02, 0.1317228477799e+01, 0.2550120713095e+01, 0.2326187750252e+01, 0.2826799444189e+02},
+       {0.4867877144216e+00, 0.5064652880982e-01, 0.9281818101960e-01, 0.8570126542733e-01, 0.1084277417792e+01}},
       0.1161399311023e+02},
      {{64,
        250,
@@ -102,17 +97,16 @@ class Columns {
   // As square as possible, the longer side along y: vectors run along rows in x.
   static std::optional<Pair> squarest(int n, int processes) {
     std::optional<Pair> best;
-    for (int x = 1; x * x <= processes; ++x) {
+    for (int x = 1; x * x <= processes; ++x)
       if (processes % x == 0 && n / (processes / x) >= fewest_points) best = Pair{x, processes / x};
-    }
     return best;
   }
   static Pair chosen(int n, int processes) {
     if (const auto found = squarest(n, processes)) return *found;
     const auto fits = [&](int count) { return squarest(n, count).has_value(); };
-    throw Unavailable(sentence({name, " cuts x and y of its ", n,
-                                " points and leaves every process at least ", fewest_points, " along each; ",
-                                processes, " were given: ", nearest_counts(processes, fits)}));
+    throw Unavailable(
+        sentence({name, " cuts x and y of its ", n, " points and leaves every process at least ", fewest_points,
+                  " along each; ", processes, " were given: ", nearest_counts(processes, fits)}));
   }
 
   Pair processes_;
@@ -139,8 +133,7 @@ class OverRelaxedFlow final : public Kernel {
       }
     }
     around_ = Partners::these(around);
-    require(
-        static_cast<std::int64_t>(Cell::bytes(box, derived::without_sound, 1) + numbers * sizeof(double)));
+    require(static_cast<std::int64_t>(Cell::bytes(box, derived::without_sound, 1) + numbers * sizeof(double)));
     cell_.emplace(box, derived::without_sound, 1);
     row_.resize(OverRelaxation::stored(box));
     for (int axis = 0; axis < 2; ++axis) {
@@ -188,9 +181,8 @@ class OverRelaxedFlow final : public Kernel {
   void find_residual() {
     if (ranks() > 1) exchange_faces();
     in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { derive<lanes>(*cell_, false); });
-    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-      right_hand_side<lanes>(*cell_, flow_, flow_.dt, cell_->residual, true);
-    });
+    in_lanes(width_, [&]<int lanes>()
+                         SCOPE_INLINE { right_hand_side<lanes>(*cell_, flow_, flow_.dt, cell_->residual, true); });
   }
 
   // Two layers of u around the cell.

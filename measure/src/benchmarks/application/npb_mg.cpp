@@ -4,10 +4,7 @@
 // slowest process counts. After kernel MG of the NAS Parallel Benchmarks (RNR-94-007, section 2.2.3). Fine
 // grids are bound by memory bandwidth and the exchange of faces, coarse ones by latency, where most processes
 // wait.
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <utility>
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/decomposition.hpp"
@@ -16,7 +13,6 @@
 #include "benchmarks/application/npb/multigrid.hpp"
 #include "benchmarks/application/npb/random_numbers.hpp"
 #include "benchmarks/application/npb/variant.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 namespace {
@@ -80,9 +76,8 @@ class Multigrid final : public Kernel {
     std::array<Halo::Bounds, 3> bounds;
     for (int d = 0; d < 3; ++d) {
       const Partition parts(problem_.side, decomposition_.processes()[d]);
-      for (int place = 0; place < parts.parts(); ++place) {
+      for (int place = 0; place < parts.parts(); ++place)
         bounds[d].emplace_back(static_cast<int>(parts.begin(place)), static_cast<int>(parts.end(place)));
-      }
     }
     auto finer = bounds;
     levels_.reserve(depth_);
@@ -194,8 +189,7 @@ class Multigrid final : public Kernel {
   }
 
   void smooth_at(Level& level) {
-    in_lanes(width_,
-             [&]<int lanes>() SCOPE_INLINE { smooth<lanes>(level.r, level.u, problem_.smoother, sums_); });
+    in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { smooth<lanes>(level.r, level.u, problem_.smoother, sums_); });
     level.halo.update(level.u, exchange());
   }
 

@@ -4,20 +4,13 @@
 // Timed: time steps on all ranks; the slowest counts. After PSTSWM (Worley & Foster 1994, Proc. Scalable
 // High-Performance Computing Conf., 207-214), which NetFinity's section 3.2 measures: its problem, its
 // parallel algorithms as parameters. The numerics are those of Hack & Jakob 1992, NCAR/TN-343+STR.
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdio>
-#include <memory>
-#include <optional>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "benchmarks/application/npb/variant.hpp"
 #include "benchmarks/application/shallow_water/model.hpp"
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
-#include "text/words.hpp"
 
 namespace scope::shallow_water {
 namespace {
@@ -66,8 +59,7 @@ Bounds bounds_of(const std::string& case_name, int truncation, std::int64_t step
   if (case_name == "bell") return {2.0 * grown / truncation, rounding, any, any};
   if (case_name == "compact") return coarse ? Bounds{1e-5, 1e-3, any, any} : Bounds{1e-8, 1e-6, any, any};
   if (case_name == "low")
-    return coarse ? Bounds{2e-4 * grown, 5e-2 * grown, any, any}
-                  : Bounds{5e-6 * grown, 1e-3 * grown, any, any};
+    return coarse ? Bounds{2e-4 * grown, 5e-2 * grown, any, any} : Bounds{5e-6 * grown, 1e-3 * grown, any, any};
   if (case_name == "mountain") return {any, any, 2e-5 * grown, 3e-4 * grown};
   return {any, any, 3e-4 * grown, 3e-3 * grown};
 }
@@ -129,9 +121,7 @@ class ShallowWater final : public Benchmark {
     Check check{static_cast<std::int64_t>(model_->state().size()), ""};
     check.problem = repeated_problem();
     // A wrong coefficient says more than what follows from it everywhere.
-    int wrong = check.problem.empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, communicator_.handle());
-    if (wrong == 0) check.problem = outside;
+    if (!communicator_.any(!check.problem.empty())) check.problem = outside;
     return check;
   }
 
@@ -144,10 +134,8 @@ class ShallowWater final : public Benchmark {
     repetition.observe("memory_bytes", static_cast<double>(Model::bytes(decomposition_, levels_, exchange_)));
     repetition.observe("exchange_messages", static_cast<double>(exchange_.messages()));
     repetition.observe("exchange_bytes", static_cast<double>(exchange_.bytes()));
-    std::int64_t sums[2] = {exchange_.messages(), exchange_.bytes()};
-    MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator_.handle());
-    everyones_messages_ = sums[0];
-    everyones_bytes_ = sums[1];
+    everyones_messages_ = communicator_.sum(exchange_.messages());
+    everyones_bytes_ = communicator_.sum(exchange_.bytes());
     exchange_.begin(nullptr);
     const Diagnosis found = model_->diagnose();
     repetition.observe("height_error", found.height_error);
@@ -176,16 +164,14 @@ class ShallowWater final : public Benchmark {
     hold("the relative error of the wind", found.wind_error, bounds.wind);
     hold("the relative change of the mass", change(found.mass, started_.mass), 1e-12);
     hold("the relative change of the energy", change(found.energy, started_.energy), bounds.energy);
-    hold("the relative change of the enstrophy", change(found.enstrophy, started_.enstrophy),
-         bounds.enstrophy);
+    hold("the relative change of the enstrophy", change(found.enstrophy, started_.enstrophy), bounds.enstrophy);
     return problem;
   }
 
   // Compares the whole run or, where that takes too long, the same number of first steps of another one.
   std::string repeated_problem() {
     const double possible = repeated_flops / Model::flops(decomposition_.resolution(), 1);
-    const std::int64_t steps =
-        std::min(steps_, std::max<std::int64_t>(1, static_cast<std::int64_t>(possible)));
+    const std::int64_t steps = std::min(steps_, std::max<std::int64_t>(1, static_cast<std::int64_t>(possible)));
     if (!repeated_) repeated_ = alone(steps);
     if (steps == steps_) return difference(*model_, steps);
     Model again(decomposition_, *test_case_, levels_, width_, exchange_);
@@ -269,14 +255,11 @@ const Registration registration{{
              .worded("T42,T21,T63,T85,T106,T170"),
          problem("levels", "", 1, 1, 1000, "layers that are independent of one another")
              .worded("1=1 level,{} levels"),
-         problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes")
-             .worded("1=1 step,{} steps"),
-         problem(
-             "case", "zonal,bell,compact,low,mountain,wave",
-             "case 2, 1, 3, 4, 5 or 6 of the standard test set: steady zonal flow, a bell in given winds, "
-             "zonal flow in a band, a low that forces move, flow over a mountain, a Rossby-Haurwitz wave")
-             .worded(
-                 ",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
+         problem("steps", "", 24, 1, 1'000'000, "time steps; at T42 of 20 minutes").worded("1=1 step,{} steps"),
+         problem("case", "zonal,bell,compact,low,mountain,wave",
+                 "case 2, 1, 3, 4, 5 or 6 of the standard test set: steady zonal flow, a bell in given winds, "
+                 "zonal flow in a band, a low that forces move, flow over a mountain, a Rossby-Haurwitz wave")
+             .worded(",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
                   "whole lines for each process, or transforms of lines that processes share")
              .labelled("FFT")
@@ -294,20 +277,19 @@ const Registration registration{{
                   "rows of the process grid, bands of latitudes; 0: as many as possible")
              .worded("1=1 grid row,{} grid rows")},
     .definition = Definition::max_rank,
-    .metrics = with_phases(
-        {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
-         count("flops_per_step", "flop"), count("exchange_messages"), count("exchange_bytes", "B"),
-         condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
-         condition("height_error", "1", Better::lower), condition("wind_error", "1", Better::lower),
-         condition("mass_change", "1", Better::lower), condition("energy_change", "1", Better::lower),
-         condition("enstrophy_change", "1", Better::lower)}),
-    .sweeps =
-        {{"standard", "ranks=1,2,4 resolution=T42 levels=1,16"},
-         {"standard", "ranks=powers resolution=T85 fft=transposition,distributed"},
-         {"advanced", "ranks=powers resolution=T42,T85,T170 levels=1,4,16 variant=plain,tuned"},
-         {"advanced",
-          "ranks=powers resolution=T85 fft=transposition,distributed legendre=transposition,allreduce,ring "
-          "exchange=blocking,nonblocking variant=tuned"}},
+    .metrics =
+        with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
+                     count("flops_per_step", "flop"), count("exchange_messages"), count("exchange_bytes", "B"),
+                     condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
+                     condition("height_error", "1", Better::lower), condition("wind_error", "1", Better::lower),
+                     condition("mass_change", "1", Better::lower), condition("energy_change", "1", Better::lower),
+                     condition("enstrophy_change", "1", Better::lower)}),
+    .sweeps = {{"standard", "ranks=1,2,4 resolution=T42 levels=1,16"},
+               {"standard", "ranks=powers resolution=T85 fft=transposition,distributed"},
+               {"advanced", "ranks=powers resolution=T42,T85,T170 levels=1,4,16 variant=plain,tuned"},
+               {"advanced",
+                "ranks=powers resolution=T85 fft=transposition,distributed legendre=transposition,allreduce,ring "
+                "exchange=blocking,nonblocking variant=tuned"}},
     .make = make<ShallowWater>,
 }};
 

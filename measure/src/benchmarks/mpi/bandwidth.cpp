@@ -3,8 +3,6 @@
 // Timed: a window of messages from rank 0 to rank 1 and an empty acknowledgement back, on rank 0's clock. The
 // receives of a window are posted together; in ready mode, before the sender hears that it may begin. After
 // thesis 6.5.3 (MPI_Send, MPI_Irecv, MPI_Waitall).
-#include <algorithm>
-#include <vector>
 
 #include "benchmarks/message_buffers.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
@@ -68,11 +66,9 @@ class Bandwidth final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
-  double kept_share(std::int64_t calls) const override {
-    return arrived_.kept_share(calls * window(), many_);
-  }
+  double kept_share(std::int64_t calls) const override { return arrived_.kept_share(calls * window(), many_); }
   std::int64_t most_operations() const override {
-    return many_ ? std::max<std::int64_t>(1, Places::most(bytes_, asked_.layout) / window())
+    return many_ ? std::max<std::int64_t>(1, MessageSlots::most(bytes_, asked_.layout) / window())
                  : Benchmark::most_operations();
   }
 
@@ -88,8 +84,7 @@ class Bandwidth final : public Benchmark {
 
   void send_window(std::int64_t number) {
     std::int64_t message = number * window();
-    for (int i = 0; i < window(); ++i)
-      mode_.send(messages_.in_turn(message++), bytes_, MPI_BYTE, 1, tag, comm_);
+    for (int i = 0; i < window(); ++i) mode_.send(messages_.in_turn(message++), bytes_, MPI_BYTE, 1, tag, comm_);
   }
   void start_window(std::int64_t number) {
     std::int64_t message = number * window();
@@ -115,8 +110,8 @@ class Bandwidth final : public Benchmark {
   bool rewritten_;
   bool many_;
   MessageBuffers asked_;
-  Places messages_;  // of the sender
-  Places arrived_;   // of the receiver
+  MessageSlots messages_;  // of the sender
+  MessageSlots arrived_;   // of the receiver
   AttachedBuffer attached_;
 };
 
@@ -149,10 +144,9 @@ const Registration registration{{
                {"advanced", "ranks=2 alignment=page offset_bytes=0,1,2048 message_bytes=1Ki,64Ki,1Mi"}},
     .make =
         [](const Parameters& parameters, const Communicator& communicator) {
-          return with_count(parameters.integer("message_bytes"),
-                            [&](auto count) -> std::unique_ptr<Benchmark> {
-                              return std::make_unique<Bandwidth<decltype(count)>>(parameters, communicator);
-                            });
+          return with_count(parameters.integer("message_bytes"), [&](auto count) -> std::unique_ptr<Benchmark> {
+            return std::make_unique<Bandwidth<decltype(count)>>(parameters, communicator);
+          });
         },
 }};
 

@@ -4,10 +4,7 @@
 // raw times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
 #include <unistd.h>
 
-#include <string>
-
 #include "benchmarks/mpi/collective.hpp"
-#include "text/words.hpp"
 
 namespace scope::barrier {
 namespace {
@@ -18,8 +15,7 @@ const Calls calls{SCOPE_CALL_NAMES(Barrier, Ibarrier), SCOPE_CALL(Barrier, Ibarr
 
 class Barrier final : public Collective {
  public:
-  Barrier(const Parameters& parameters, const Communicator& communicator)
-      : Collective(parameters, communicator) {
+  Barrier(const Parameters& parameters, const Communicator& communicator) : Collective(parameters, communicator) {
     choose(calls, 0);
     set_arguments({}, 0, 0);
   }
@@ -47,9 +43,7 @@ class Barrier final : public Collective {
     std::string message;
     for (const double delay_s : delays_s) {
       message = with_one_late(late, delay_s);
-      int early = !message.empty();
-      MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MAX, communicator_.handle());
-      if (!early) break;
+      if (!communicator_.any(!message.empty())) break;
     }
     return {1, message};
   }
@@ -62,8 +56,7 @@ class Barrier final : public Collective {
     const double left_s = clock_->now();
     MPI_Bcast(&came_s, 1, MPI_DOUBLE, late, communicator_.handle());
     if (left_s >= came_s - delay_s / 2) return "";
-    return sentence(
-        {"this rank left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"});
+    return sentence({"this rank left the barrier ", (came_s - left_s) * 1e6, " us before rank ", late, " came"});
   }
 
   const GlobalClock* clock_ = nullptr;

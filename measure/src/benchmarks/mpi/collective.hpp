@@ -10,12 +10,7 @@
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <climits>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 #if defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
 #include <mpi-ext.h>  // wants mpi.h before it
 #endif
@@ -24,7 +19,6 @@
 #include "memory/available.hpp"
 #include "mpi/simulated.hpp"
 #include "sampling/overlapped.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 
@@ -48,8 +42,7 @@ struct PerRankBlocks {
   // Blocks of these lengths one after another.
   explicit PerRankBlocks(const std::vector<std::int64_t>& lengths) : counts(lengths) {
     std::vector<std::int64_t> places(lengths.size());
-    for (std::size_t rank = 1; rank < lengths.size(); ++rank)
-      places[rank] = places[rank - 1] + lengths[rank - 1];
+    for (std::size_t rank = 1; rank < lengths.size(); ++rank) places[rank] = places[rank - 1] + lengths[rank - 1];
     offsets = PerRank<MPI_Aint>(places);
   }
   PerRank<MPI_Count> counts;
@@ -94,23 +87,16 @@ inline constexpr bool has_persistent_collectives = false;
 
 // One function of MPI in its three forms, all of which take the same arguments first. They are written in
 // terms of `a`, the Arguments.
-#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)          \
-  [](const Arguments& a, Way way, MPI_Request* request) {       \
-    switch (way) {                                              \
-      case Way::blocking:                                       \
-        MPI_##Blocking##Suffix(__VA_ARGS__);                    \
-        break;                                                  \
-      case Way::nonblocking:                                    \
-        MPI_##Nonblocking##Suffix(__VA_ARGS__, request);        \
-        break;                                                  \
-      case Way::persistent:                                     \
-        SCOPE_INITIALISE(Blocking##_init##Suffix, __VA_ARGS__); \
-        break;                                                  \
-    }                                                           \
+#define SCOPE_CALL(Blocking, Nonblocking, Suffix, ...)                                     \
+  [](const Arguments& a, Way way, MPI_Request* request) {                                  \
+    switch (way) {                                                                         \
+      case Way::blocking: MPI_##Blocking##Suffix(__VA_ARGS__); break;                      \
+      case Way::nonblocking: MPI_##Nonblocking##Suffix(__VA_ARGS__, request); break;       \
+      case Way::persistent: SCOPE_INITIALISE(Blocking##_init##Suffix, __VA_ARGS__); break; \
+    }                                                                                      \
   }
 
-#define SCOPE_CALL_NAMES(Blocking, Nonblocking) \
-  "MPI_" #Blocking, "MPI_" #Nonblocking, "MPI_" #Blocking "_init"
+#define SCOPE_CALL_NAMES(Blocking, Nonblocking) "MPI_" #Blocking, "MPI_" #Nonblocking, "MPI_" #Blocking "_init"
 
 #if defined(SCOPE_HAS_LARGE_COUNTS)
 #define SCOPE_CALLS(Blocking, Nonblocking, ...)                                                \
@@ -119,10 +105,8 @@ inline constexpr bool has_persistent_collectives = false;
         SCOPE_CALL(Blocking, Nonblocking, _c, __VA_ARGS__)                                     \
   }
 #else
-#define SCOPE_CALLS(Blocking, Nonblocking, ...)                                               \
-  Calls {                                                                                     \
-    SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) \
-  }
+#define SCOPE_CALLS(Blocking, Nonblocking, ...) \
+  Calls { SCOPE_CALL_NAMES(Blocking, Nonblocking), SCOPE_CALL(Blocking, Nonblocking, , __VA_ARGS__) }
 #endif
 
 class Collective : public Benchmark {
@@ -134,10 +118,8 @@ class Collective : public Benchmark {
         asked_(asked),
         mode_(parameters.choice("call")),
         overlapped_(communicator) {
-    if (mode_ == "persistent" && !has_persistent_collectives) {
-      throw Unavailable(
-          "call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
-    }
+    if (mode_ == "persistent" && !has_persistent_collectives)
+      throw Unavailable("call=persistent: this MPI library has no persistent collectives (MPI 4, or mpi-ext.h)");
     if (mode_ == "persistent" && asked.layout.rotation > 1) {
       throw Unavailable(
           "rotation: must be 1 with call=persistent, whose buffers are fixed when it is initialized");
@@ -146,8 +128,6 @@ class Collective : public Benchmark {
   Collective(const Collective&) = delete;
   Collective& operator=(const Collective&) = delete;
   ~Collective() override { free_requests(); }
-
-  void fill(std::uint64_t /*seed*/) override {}
 
   void run(Repetition& repetition) override {
     make_room(mode_ == "overlapped" ? Overlapped::communications(repetition) : repetition.calls());
@@ -188,9 +168,9 @@ class Collective : public Benchmark {
     call_ = wide ? calls.wide : calls.narrow;
   }
 
-  // Places of so many bytes that repetitions of few operations receive into.
+  // MessageSlots of so many bytes that repetitions of few operations receive into.
   std::int64_t places(std::int64_t received) const {
-    const std::int64_t most = asked_.cold || mpi_simulates ? 1 : Places::most(received) / 2;
+    const std::int64_t most = asked_.cold || mpi_simulates ? 1 : MessageSlots::most(received) / 2;
     const std::int64_t operations = std::clamp<std::int64_t>(most, 1, slow_operations_back_to_back);
     const std::int64_t calls = operations == 1 ? 1 : operations + 1;  // one goes before them
     return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
@@ -198,10 +178,9 @@ class Collective : public Benchmark {
 
   // Each operation of a repetition receives `received` bytes in a place of its own; a rank whose data go out from where
   // the others receive has only those used in turn.
-  void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received,
-                     bool sends_in_place = false) {
-    sources_ = Places(sent, asked_.layout);
-    received_ = Places(received, asked_.layout);
+  void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received, bool sends_in_place = false) {
+    sources_ = MessageSlots(sent, asked_.layout);
+    received_ = MessageSlots(received, asked_.layout);
     sends_in_place_ = sends_in_place;
     arguments_ = std::move(arguments);
     arguments_.comm = communicator_.handle();
@@ -209,18 +188,17 @@ class Collective : public Benchmark {
 
   // One operation, called in the way that was measured last. Never timed.
   void operate() {
-    if (mode_ == "blocking") {
+    if (mode_ == "blocking")
       call_(at(0), Way::blocking, nullptr);
-    } else {
+    else
       mode_ == "persistent" ? start_and_wait(0) : call_and_wait(0);
-    }
   }
 
   // The first of what all operations of the last repetition received that is wrong. `problem_in` tells of one.
   template <class ProblemIn>
   std::string first_problem(ProblemIn&& problem_in) {
     for (std::int64_t number = 0; number < received_.count(); ++number) {
-      std::string problem = problem_in(received_.place(number));
+      std::string problem = problem_in(received_.slot(number));
       if (problem.empty()) problem = received_.overrun(number);
       if (problem.empty()) continue;
       return received_.count() > 1 ? sentence({"operation ", number + 1, ": ", problem}) : problem;
@@ -232,20 +210,18 @@ class Collective : public Benchmark {
   const Communicator& communicator_;       // of the group of this rank
   int groups_;
   MessageBuffers asked_;
-  Places sources_{0};
-  Places received_{0};
+  MessageSlots sources_{0};
+  MessageSlots received_{0};
 
  private:
-  static std::optional<Communicator> own_group(const Parameters& parameters,
-                                               const Communicator& communicator) {
+  static std::optional<Communicator> own_group(const Parameters& parameters, const Communicator& communicator) {
     const std::int64_t ranks = parameters.integer("group_ranks");
     if (ranks == 0 || ranks == communicator.size()) return std::nullopt;
     if (communicator.size() % ranks != 0) {
       throw Unavailable(
           sentence({"group_ranks=", ranks, ": must divide the number of ranks, ", communicator.size()}));
     }
-    return Communicator::split(communicator, static_cast<int>(communicator.rank() / ranks),
-                               communicator.rank());
+    return Communicator::split(communicator, static_cast<int>(communicator.rank() / ranks), communicator.rank());
   }
 
   const Arguments& at(std::int64_t number) {
@@ -302,40 +278,71 @@ inline Parameter call_parameter() {
       .worded(",nonblocking,overlapped with computation,persistent");
 }
 inline Parameter group_parameter() {
-  return problem(
-             "group_ranks", "", 0, 0, INT_MAX,
-             "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
-             "are one group")
+  return problem("group_ranks", "", 0, 0, INT_MAX,
+                 "consecutive ranks of a group; all groups call the collective at the same time; 0: all ranks "
+                 "are one group")
       .worded("groups of {} ranks");
 }
-inline Parameter root_parameter() {
-  return call("root", "", 0, 0, INT_MAX, "the root rank, of each group");
-}
+inline Parameter root_parameter() { return call("root", "", 0, 0, INT_MAX, "the root rank, of each group"); }
 inline Parameter block_parameter() {
   return call("blocks", "equal,proportional,one_empty,one_has_all",
               "share of each rank: equal, proportional to the rank, none for one rank, all for one rank")
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
-inline Parameter message_parameter(Text meaning) {
-  return size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, meaning);
-}
-inline constexpr Text collective_group_sweep =
-    "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi";
-inline constexpr Text collective_buffer_sweep =
-    "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi";
 inline Metric hidden_share() {
   return result("hidden_share", "", Better::higher).labelled("share hidden behind computation");
 }
-inline std::vector<Metric> collective_metrics() {
-  return {seconds("time_s"), bytes_per_second(), hidden_share()};
-}
-
 // A nonblocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,
                                                 Binding::Bytes bytes = Binding::Bytes::per_block) {
   return {{calls.blocking, "call=blocking", bytes},
           {calls.nonblocking, "call=nonblocking", bytes},
           {calls.persistent, "call=persistent", bytes}};
+}
+
+// A row of a table of collectives.
+struct CollectiveRow {
+  const char* name;
+  const char* title;
+  const char* summary;
+  const char* message;  // meaning of message_bytes
+  bool takes_blocks;    // lengths may differ
+  Calls calls;
+};
+
+// `further`: parameters after the size of a message. `main`: one of the collectives that programs use most.
+inline Declaration collective_declaration(const CollectiveRow& row, Binding::Bytes bytes,
+                                          std::vector<Parameter> further, bool rooted, bool main,
+                                          Text standard_sizes) {
+  if (rooted) further.push_back(root_parameter());
+  if (row.takes_blocks) further.push_back(block_parameter());
+  Declaration made{
+      .name = row.name,
+      .title = row.title,
+      .summary = row.summary,
+      .routines = collective_routines(row.calls, bytes),
+      .parameters =
+          with_message_buffers(together({{size("message_bytes", "B", 1024, 0, std::int64_t{1} << 40, row.message)},
+                                         further,
+                                         {call_parameter(), group_parameter()}})),
+      .definition = Definition::global,
+      .metrics = {seconds("time_s"), bytes_per_second(), hidden_share()},
+      .sweeps = {{"baseline", main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"
+                                   : "ranks=2,4 message_bytes=1Ki,64Ki"},
+                 {"standard", standard_sizes},
+                 {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}}};
+  return made;
+}
+
+// The sweeps that come last.
+inline void add_last_sweeps(Declaration& declaration, const CollectiveRow& row, bool in_groups) {
+  if (in_groups)
+    declaration.sweeps.push_back({"advanced", "ranks=all group_ranks=2 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"});
+  declaration.sweeps.push_back(
+      {"advanced", "ranks=all alignment=line,page rotation=1,16 cache=warm,cold message_bytes=1Ki,64Ki,1Mi"});
+  if (row.takes_blocks)
+    declaration.sweeps.push_back(
+        {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});
 }
 
 inline int checked_root(const Parameters& parameters, const Communicator& communicator) {

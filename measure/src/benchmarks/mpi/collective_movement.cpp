@@ -6,8 +6,6 @@
 // all p processes over the time. A process's payload is all that it sends or gets, whichever is more; of the
 // root's operations it is what each process gets from or gives to the root.
 #include "benchmarks/mpi/collective.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::collective_movement {
 namespace {
@@ -15,53 +13,49 @@ namespace {
 // The direction of the data.
 enum class Flow { same_from_root, from_root, to_root, from_all_to_all, each_to_each };
 
-struct Row {
-  const char* name;
-  const char* title;
-  const char* summary;
-  const char* message;  // meaning of message_bytes
+struct Row : CollectiveRow {
   Flow flow;
-  bool takes_blocks;  // lengths may differ
-  Calls calls;
 };
 
 const Row rows[] = {
-    {"mpi.broadcast", "broadcast", "broadcast: every process receives the root's message",
-     "message that every process receives", Flow::same_from_root, false,
-     SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatter", "scatter", "scatter: each process receives its block from the root",
-     "block of one process", Flow::from_root, false,
-     SCOPE_CALLS(Scatter, Iscatter, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.scatterv", "scatter (v)", "scatter of blocks of individual lengths", "mean block of one process",
-     Flow::from_root, true,
-     SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count,
-                 a.type, a.root, a.comm)},
-    {"mpi.gather", "gather", "gather: the root receives the blocks of all processes", "block of one process",
-     Flow::to_root, false,
-     SCOPE_CALLS(Gather, Igather, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
-    {"mpi.gatherv", "gather (v)", "gather of blocks of individual lengths", "mean block of one process",
-     Flow::to_root, true,
-     SCOPE_CALLS(Gatherv, Igatherv, a.send, a.count, a.type, a.receive, a.receives.counts, a.receives.offsets,
-                 a.type, a.root, a.comm)},
-    {"mpi.allgather", "allgather", "allgather: every process receives the blocks of all",
-     "block of one process", Flow::from_all_to_all, false,
-     SCOPE_CALLS(Allgather, Iallgather, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.allgatherv", "allgather (v)", "allgather of blocks of individual lengths",
-     "mean block of one process", Flow::from_all_to_all, true,
-     SCOPE_CALLS(Allgatherv, Iallgatherv, a.send, a.count, a.type, a.receive, a.receives.counts,
-                 a.receives.offsets, a.type, a.comm)},
-    {"mpi.alltoall", "all-to-all", "all-to-all: each process sends a block to every process",
-     "block from one process to one other", Flow::each_to_each, false,
-     SCOPE_CALLS(Alltoall, Ialltoall, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
-    {"mpi.alltoallv", "all-to-all (v)", "all-to-all of blocks of individual lengths",
-     "mean block from one process to one other", Flow::each_to_each, true,
-     SCOPE_CALLS(Alltoallv, Ialltoallv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive,
-                 a.receives.counts, a.receives.offsets, a.type, a.comm)},
+    {{"mpi.broadcast", "broadcast", "broadcast: every process receives the root's message",
+      "message that every process receives", false,
+      SCOPE_CALLS(Bcast, Ibcast, a.receive, a.count, a.type, a.root, a.comm)},
+     Flow::same_from_root},
+    {{"mpi.scatter", "scatter", "scatter: each process receives its block from the root", "block of one process",
+      false, SCOPE_CALLS(Scatter, Iscatter, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
+     Flow::from_root},
+    {{"mpi.scatterv", "scatter (v)", "scatter of blocks of individual lengths", "mean block of one process", true,
+      SCOPE_CALLS(Scatterv, Iscatterv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive, a.count, a.type,
+                  a.root, a.comm)},
+     Flow::from_root},
+    {{"mpi.gather", "gather", "gather: the root receives the blocks of all processes", "block of one process",
+      false, SCOPE_CALLS(Gather, Igather, a.send, a.count, a.type, a.receive, a.count, a.type, a.root, a.comm)},
+     Flow::to_root},
+    {{"mpi.gatherv", "gather (v)", "gather of blocks of individual lengths", "mean block of one process", true,
+      SCOPE_CALLS(Gatherv, Igatherv, a.send, a.count, a.type, a.receive, a.receives.counts, a.receives.offsets,
+                  a.type, a.root, a.comm)},
+     Flow::to_root},
+    {{"mpi.allgather", "allgather", "allgather: every process receives the blocks of all", "block of one process",
+      false, SCOPE_CALLS(Allgather, Iallgather, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
+     Flow::from_all_to_all},
+    {{"mpi.allgatherv", "allgather (v)", "allgather of blocks of individual lengths", "mean block of one process",
+      true,
+      SCOPE_CALLS(Allgatherv, Iallgatherv, a.send, a.count, a.type, a.receive, a.receives.counts,
+                  a.receives.offsets, a.type, a.comm)},
+     Flow::from_all_to_all},
+    {{"mpi.alltoall", "all-to-all", "all-to-all: each process sends a block to every process",
+      "block from one process to one other", false,
+      SCOPE_CALLS(Alltoall, Ialltoall, a.send, a.count, a.type, a.receive, a.count, a.type, a.comm)},
+     Flow::each_to_each},
+    {{"mpi.alltoallv", "all-to-all (v)", "all-to-all of blocks of individual lengths",
+      "mean block from one process to one other", true,
+      SCOPE_CALLS(Alltoallv, Ialltoallv, a.send, a.sends.counts, a.sends.offsets, a.type, a.receive,
+                  a.receives.counts, a.receives.offsets, a.type, a.comm)},
+     Flow::each_to_each},
 };
 
-bool is_rooted(const Row& row) {
-  return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each;
-}
+bool is_rooted(const Row& row) { return row.flow != Flow::from_all_to_all && row.flow != Flow::each_to_each; }
 
 // Consecutive blocks in a buffer, each with the number that selects its pattern.
 struct Blocks {
@@ -117,7 +111,6 @@ class Movement final : public Collective {
   }
 
   void fill(std::uint64_t seed) override {
-    Collective::fill(seed);
     received_.clear();
     (in_place() ? received_ : sources_).each_in_turn([&](std::span<std::byte> source) {
       sent_.for_each(source, [&](std::span<std::byte> bytes, std::uint64_t number) {
@@ -190,33 +183,12 @@ class Movement final : public Collective {
 };
 
 Declaration declaration(const Row& row) {
-  Declaration made;
-  made.name = row.name;
-  made.title = row.title;
-  made.summary = row.summary;
   // The call takes everything that each process has for each other.
-  made.routines = collective_routines(
-      row.calls, row.flow == Flow::each_to_each ? Binding::Bytes::total : Binding::Bytes::per_block);
-  made.parameters = {message_parameter(row.message)};
-  if (is_rooted(row)) made.parameters.push_back(root_parameter());
-  if (row.takes_blocks) made.parameters.push_back(block_parameter());
-  made.parameters.push_back(call_parameter());
-  made.parameters.push_back(group_parameter());
-  made.parameters = with_message_buffers(made.parameters);
-  made.definition = Definition::global;
-  made.metrics = collective_metrics();
+  const auto bytes = row.flow == Flow::each_to_each ? Binding::Bytes::total : Binding::Bytes::per_block;
   const bool main = row.flow == Flow::same_from_root || (row.flow == Flow::each_to_each && !row.takes_blocks);
-  made.sweeps = {
-      {"baseline",
-       main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
-      {"standard", "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-      {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
-  if (!is_rooted(row)) made.sweeps.push_back({"advanced", collective_group_sweep});
-  made.sweeps.push_back({"advanced", collective_buffer_sweep});
-  if (row.takes_blocks) {
-    made.sweeps.push_back(
-        {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});
-  }
+  Declaration made = collective_declaration(row, bytes, {}, is_rooted(row), main,
+                                            "ranks=every message_bytes=1,8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi");
+  add_last_sweeps(made, row, !is_rooted(row));
   made.make = [&row](const Parameters& parameters,
                      const Communicator& communicator) -> std::unique_ptr<Benchmark> {
     return std::make_unique<Movement>(row, parameters, communicator);

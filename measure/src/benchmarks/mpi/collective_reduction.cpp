@@ -6,8 +6,6 @@
 // operation of a single cycle. Effective bandwidth after the thesis, eq. 6.1: the vectors of all p processes
 // over the time.
 #include "benchmarks/mpi/collective.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::collective_reduction {
 namespace {
@@ -15,38 +13,34 @@ namespace {
 // The part of the reduced vector that a process receives.
 enum class Result { all_on_root, all, up_to_me, before_me, my_block };
 
-struct Row {
-  const char* name;
-  const char* title;
-  const char* summary;
-  const char* message;  // meaning of message_bytes
+struct Row : CollectiveRow {
   Result result;
-  bool takes_blocks;  // lengths may differ
-  Calls calls;
 };
 
 const Row rows[] = {
-    {"mpi.reduce", "reduce", "reduce: the root receives the reduced vector", "vector of one process",
-     Result::all_on_root, false,
-     SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
-    {"mpi.allreduce", "allreduce", "allreduce: every process receives the reduced vector",
-     "vector of one process", Result::all, false,
-     SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.scan", "scan", "scan: each process receives the reduction over all ranks up to its own",
-     "vector of one process", Result::up_to_me, false,
-     SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.exscan", "exclusive scan", "exscan: each process receives the reduction over all lower ranks",
-     "vector of one process", Result::before_me, false,
-     SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
-    {"mpi.reduce_scatter_block", "reduce-scatter (equal blocks)",
-     "reduce-scatter: each process receives its block of the reduced vector",
-     "block that one process receives", Result::my_block, false,
-     SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op,
-                 a.comm)},
-    {"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of individual lengths",
-     "mean block that one process receives", Result::my_block, true,
-     SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op,
-                 a.comm)},
+    {{"mpi.reduce", "reduce", "reduce: the root receives the reduced vector", "vector of one process", false,
+      SCOPE_CALLS(Reduce, Ireduce, a.send, a.receive, a.count, a.type, a.op, a.root, a.comm)},
+     Result::all_on_root},
+    {{"mpi.allreduce", "allreduce", "allreduce: every process receives the reduced vector",
+      "vector of one process", false,
+      SCOPE_CALLS(Allreduce, Iallreduce, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+     Result::all},
+    {{"mpi.scan", "scan", "scan: each process receives the reduction over all ranks up to its own",
+      "vector of one process", false, SCOPE_CALLS(Scan, Iscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+     Result::up_to_me},
+    {{"mpi.exscan", "exclusive scan", "exscan: each process receives the reduction over all lower ranks",
+      "vector of one process", false,
+      SCOPE_CALLS(Exscan, Iexscan, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+     Result::before_me},
+    {{"mpi.reduce_scatter_block", "reduce-scatter (equal blocks)",
+      "reduce-scatter: each process receives its block of the reduced vector", "block that one process receives",
+      false,
+      SCOPE_CALLS(Reduce_scatter_block, Ireduce_scatter_block, a.send, a.receive, a.count, a.type, a.op, a.comm)},
+     Result::my_block},
+    {{"mpi.reduce_scatter", "reduce-scatter", "reduce-scatter of blocks of individual lengths",
+      "mean block that one process receives", true,
+      SCOPE_CALLS(Reduce_scatter, Ireduce_scatter, a.send, a.receive, a.receives.counts, a.type, a.op, a.comm)},
+     Result::my_block},
 };
 
 // Rank r contributes a + r b to a sum; a and b are whole and depend on the element.
@@ -111,8 +105,8 @@ class Reduction final : public Collective {
     require_memory((asked_.layout.rotation * length + places(room * item_bytes) * room) * item_bytes,
                    communicator);
     if (asked_.layout.offset % item_bytes != 0) {
-      throw Unavailable(sentence({"offset_bytes=", asked_.layout.offset, ": must be a multiple of ",
-                                  item_bytes, ", the size of an element of this operator"}));
+      throw Unavailable(sentence({"offset_bytes=", asked_.layout.offset, ": must be a multiple of ", item_bytes,
+                                  ", the size of an element of this operator"}));
     }
     vector_bytes_ = length * item_bytes;
     items_ = items;
@@ -128,13 +122,11 @@ class Reduction final : public Collective {
   }
 
   void fill(std::uint64_t seed) override {
-    Collective::fill(seed);
     received_.clear();
     sources_.each_in_turn([&](std::span<std::byte> source) {
       auto* const vector = reinterpret_cast<Item*>(source.data());
-      for (std::size_t i = 0; i < source.size() / sizeof(Item); ++i) {
+      for (std::size_t i = 0; i < source.size() / sizeof(Item); ++i)
         vector[i] = Operator::contribution(pattern_word(seed, i), rank_, ranks_);
-      }
     });
   }
 
@@ -144,9 +136,8 @@ class Reduction final : public Collective {
         Item combined;
         std::memcpy(&combined, received.data() + i * sizeof(Item), sizeof(Item));
         const Item right = Operator::combination(pattern_word(seed, first_ + i), contributors_, ranks_);
-        if (combined != right) {
+        if (combined != right)
           return sentence({"element ", i, " of ", items_, " is ", combined, ", must be ", right});
-        }
       }
       return "";
     });
@@ -174,43 +165,18 @@ class Reduction final : public Collective {
 };
 
 Declaration declaration(const Row& row) {
-  Declaration made;
-  made.name = row.name;
-  made.title = row.title;
-  made.summary = row.summary;
   // The call takes the whole vector that is scattered afterwards.
-  made.routines = collective_routines(
-      row.calls, row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block);
-  made.parameters = {
-      message_parameter(row.message),
-      problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")};
-  if (row.result == Result::all_on_root) made.parameters.push_back(root_parameter());
-  if (row.takes_blocks) made.parameters.push_back(block_parameter());
-  made.parameters.push_back(call_parameter());
-  made.parameters.push_back(group_parameter());
-  made.parameters = with_message_buffers(made.parameters);
-  made.definition = Definition::global;
-  made.metrics = collective_metrics();
+  const auto bytes = row.result == Result::my_block ? Binding::Bytes::total : Binding::Bytes::per_block;
   const bool main = row.result == Result::all_on_root || row.result == Result::all;
-  made.sweeps = {
-      {"baseline",
-       main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi" : "ranks=2,4 message_bytes=1Ki,64Ki"},
-      {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-      {"standard", "ranks=all call=nonblocking,overlapped,persistent message_bytes=8,1Ki,64Ki,1Mi"}};
-  if (main) {
-    made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
-  }
-  if (row.result == Result::all) made.sweeps.push_back({"advanced", collective_group_sweep});
-  made.sweeps.push_back({"advanced", collective_buffer_sweep});
-  if (row.takes_blocks) {
-    made.sweeps.push_back(
-        {"standard", "ranks=all blocks=proportional,one_empty,one_has_all message_bytes=1Ki,64Ki"});
-  }
+  Declaration made = collective_declaration(
+      row, bytes, {problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
+      row.result == Result::all_on_root, main, "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi");
+  if (main) made.sweeps.push_back({"standard", "ranks=every operator=lor message_bytes=8,1Ki,64Ki,1Mi"});
+  add_last_sweeps(made, row, row.result == Result::all);
   made.make = [&row](const Parameters& parameters,
                      const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-    if (parameters.choice("operator") == "lor") {
+    if (parameters.choice("operator") == "lor")
       return std::make_unique<Reduction<LogicalOr>>(row, parameters, communicator);
-    }
     return std::make_unique<Reduction<Sum>>(row, parameters, communicator);
   };
   return made;

@@ -3,7 +3,6 @@
 // Timed: an exchange on both ranks' own clocks; the slower one counts. Both messages count for the bandwidth,
 // so that a full-duplex path may reach twice the ping-pong's. After Hockney and Berry 1994, PARKBENCH report
 // 1, section 3.3.2, and the NetFinity study.
-#include <array>
 
 #include "benchmarks/message_buffers.hpp"
 
@@ -59,8 +58,8 @@ class Comms2 final : public Benchmark {
   MPI_Comm comm_;
   int bytes_;
   MessageBuffers asked_;
-  Places sent_;
-  Places arrived_;
+  MessageSlots sent_;
+  MessageSlots arrived_;
 };
 
 const Registration registration{{
@@ -76,8 +75,7 @@ const Registration registration{{
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,1,64,256,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"advanced", "ranks=2 cache=cold message_bytes=1Ki,64Ki,1Mi"},
-               {"advanced",
-                "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"}},
+               {"advanced", "ranks=2 alignment=page rotation=16 offset_bytes=0,1 message_bytes=1Ki,64Ki,1Mi"}},
     .make = make<Comms2>,
 }};
 

@@ -4,24 +4,11 @@
 // without them and one beside them in the same repetition. Timed: the victims' operation, from a common start of the
 // victims to its last event on each of them, on their own clocks; the slowest counts. Before each timed operation
 // there is one that is not timed, the aggressors have ended a first round, and they go on until the victims are done.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/open_file.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 #include "synchronization/dissemination.hpp"
-#include "text/words.hpp"
 
 namespace scope::congestion {
 namespace {
@@ -103,7 +90,7 @@ class Ring final : public Exchange {
   Check verify(std::uint64_t seed) override {
     Check check;
     for (int number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
-      const auto both = arrived_.place(number);
+      const auto both = arrived_.slot(number);
       check.problem = pattern_problem(both.first(bytes_), block_seed(seed, next_.left, 0));
       if (check.problem.empty())
         check.problem = pattern_problem(both.subspan(bytes_), block_seed(seed, next_.right, 0));
@@ -130,7 +117,7 @@ class Ring final : public Exchange {
   bool random_;
   Pair next_{};
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
 };
 
 // Several allreduces at once: groups of about the square root of the victims, of neighboring ranks.
@@ -182,7 +169,7 @@ class Allreduces final : public Exchange {
   Communicator group_;
   int count_;
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
 };
 
 // A block of every process on every process, or on the first one alone.
@@ -202,8 +189,8 @@ class Blocks : public Exchange {
     for (int from = 0; from < static_cast<int>(arrived_.size() / bytes_); ++from) {
       if (from == skipped()) continue;
       if (check.problem.empty())
-        check.problem = pattern_problem(arrived_.bytes().subspan(from * bytes_, bytes_),
-                                        block_seed(seed, from, side_.rank()));
+        check.problem =
+            pattern_problem(arrived_.bytes().subspan(from * bytes_, bytes_), block_seed(seed, from, side_.rank()));
       check.checks += bytes_;
     }
     return check;
@@ -263,8 +250,7 @@ class Incast final : public Blocks {
 // The same with puts into memory that the first process exposes.
 class PutIncast final : public Blocks {
  public:
-  PutIncast(const Communicator& side, std::int64_t bytes)
-      : Blocks(side, bytes, 1, side.root() ? side.size() : 0) {
+  PutIncast(const Communicator& side, std::int64_t bytes) : Blocks(side, bytes, 1, side.root() ? side.size() : 0) {
     MPI_Win_create(arrived_.data(), static_cast<MPI_Aint>(arrived_.size()), 1, MPI_INFO_NULL, side.handle(),
                    &window_);
   }
@@ -392,14 +378,13 @@ class Congestion final : public Benchmark {
       alone_s = repetition.part_s([this] { exchange_->run(1); });
     }
     dissemination_barrier(world_);
-    if (is_victim_) {
+    if (is_victim_)
       beside(repetition);
-    } else {
+    else
       load();
-    }
     dissemination_barrier(world_);
-    alone_s = slowest(alone_s);
-    const double beside_s = slowest(repetition.times().elapsed_s);
+    alone_s = world_.largest(alone_s);
+    const double beside_s = world_.largest(repetition.times().elapsed_s);
     repetition.observe("isolated_s", alone_s);
     if (alone_s > 0) repetition.observe("impact_factor", beside_s / alone_s);
   }
@@ -457,12 +442,6 @@ class Congestion final : public Benchmark {
     }
   }
 
-  double slowest(double mine_s) const {
-    double slowest_s = 0;
-    MPI_Allreduce(&mine_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, world_.handle());
-    return slowest_s;
-  }
-
   const Communicator& world_;
   Sides sides_;
   bool is_victim_;
@@ -481,9 +460,8 @@ const Registration registration{{
     .ranks = Ranks::at_least(4),
     .parameters =
         {size("message_bytes", "B", 8, 8, 1 << 28, "payload of each of the victims' messages"),
-         problem(
-             "victim", "random_ring,natural_ring,allreduce",
-             "exchange with both neighbors on a random ring or on that of the ranks, or several allreduces")
+         problem("victim", "random_ring,natural_ring,allreduce",
+                 "exchange with both neighbors on a random ring or on that of the ranks, or several allreduces")
              .worded("random ring,natural ring,several allreduces"),
          problem("aggressor", "all_to_all,incast,put_incast,broadcast,files,none",
                  "load of the others: all-to-all, all to one by messages or puts, broadcast, files, or none")

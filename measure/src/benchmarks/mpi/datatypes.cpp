@@ -3,12 +3,9 @@
 // Timed: a ping-pong of message_bytes on rank 0's clock; half a round trip counts. The data are contiguous,
 // or in blocks with gaps as long as the blocks, described by MPI_Type_vector or MPI_Type_indexed, packed by
 // MPI_Pack, or copied by a plain loop. Packing and unpacking belong to the message and are timed.
-#include <cstring>
-#include <vector>
 
 #include "benchmarks/mpi/echo.hpp"
 #include "mpi/datatype.hpp"
-#include "text/words.hpp"
 
 namespace scope::datatypes {
 namespace {
@@ -60,8 +57,7 @@ class Datatypes final : public Benchmark {
     if (layout_ == "hand_packed") {
       time_round_trips(repetition, first_, [this] { pack_and_send(); }, [this] { receive_and_unpack(); });
     } else if (layout_ == "mpi_pack") {
-      time_round_trips(
-          repetition, first_, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
+      time_round_trips(repetition, first_, [this] { mpi_pack_and_send(); }, [this] { receive_and_mpi_unpack(); });
     } else {
       time_round_trips(
           repetition, first_, [this] { MPI_Send(data_.data(), 1, type_.handle(), partner_, tag, comm_); },
@@ -74,14 +70,11 @@ class Datatypes final : public Benchmark {
     Check check{static_cast<std::int64_t>(data_.size()), ""};
     write_pattern(expected_.bytes(), seed);
     for (int i = 0; i < blocks_ && check.problem.empty(); ++i) {
-      if (std::memcmp(block(i), in(expected_, i), block_bytes_) != 0) {
+      if (std::memcmp(block(i), in(expected_, i), block_bytes_) != 0)
         check.problem = sentence({"block ", i, " is wrong"});
-      }
-      for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap) {
-        if (block(i)[gap] != std::byte{0}) {
+      for (int gap = block_bytes_; gap < stride_ && check.problem.empty(); ++gap)
+        if (block(i)[gap] != std::byte{0})
           check.problem = sentence({"data were written into the gap after block ", i});
-        }
-      }
     }
     return check;
   }
@@ -96,9 +89,7 @@ class Datatypes final : public Benchmark {
   }
 
   std::byte* block(int i) { return data_.data() + static_cast<std::size_t>(i) * stride_; }
-  std::byte* in(Buffer& together, int i) {
-    return together.data() + static_cast<std::size_t>(i) * block_bytes_;
-  }
+  std::byte* in(Buffer& together, int i) { return together.data() + static_cast<std::size_t>(i) * block_bytes_; }
   int packed_bytes() const { return static_cast<int>(packed_.size()); }
 
   void send_packed() { MPI_Send(packed_.data(), packed_bytes(), MPI_BYTE, partner_, tag, comm_); }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope {
 
@@ -36,9 +35,7 @@ class Echo : public Benchmark {
 
   Work work() const override { return {.bytes = static_cast<double>(message_.size()), .messages = 1}; }
 
-  void fill(std::uint64_t seed) override {
-    first_ ? write_pattern(message_.bytes(), seed) : message_.clear();
-  }
+  void fill(std::uint64_t seed) override { first_ ? write_pattern(message_.bytes(), seed) : message_.clear(); }
 
   Check verify(std::uint64_t seed) override {
     return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};

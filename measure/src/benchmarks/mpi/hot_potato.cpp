@@ -9,25 +9,17 @@ namespace {
 
 constexpr int tag = 10;
 
-class HotPotato final : public Benchmark {
+class HotPotato final : public Echo {
  public:
   HotPotato(const Parameters& parameters, const Communicator& communicator)
-      : first_(communicator.root()),
+      : Echo(communicator, parameters.integer("message_bytes")),
         ranks_(communicator.size()),
         next_((communicator.rank() + 1) % ranks_),
-        previous_((communicator.rank() + ranks_ - 1) % ranks_),
-        comm_(communicator.handle()),
-        message_(parameters.integer("message_bytes")) {
-    message_.clear();
-  }
+        previous_((communicator.rank() + ranks_ - 1) % ranks_) {}
 
   Work work() const override {
     const double hops = ranks_;
     return {.bytes = hops * static_cast<double>(message_.size()), .messages = hops, .steps = hops};
-  }
-
-  void fill(std::uint64_t seed) override {
-    first_ ? write_pattern(message_.bytes(), seed) : message_.clear();
   }
 
   void run(Repetition& repetition) override {
@@ -39,20 +31,10 @@ class HotPotato final : public Benchmark {
     time_round_trips(repetition, first_, hand_on, take);
   }
 
-  // Forwarded from the buffer in which it arrived: one wrong byte anywhere persists to the end.
-  Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed)};
-  }
-
-  std::span<std::byte> received() override { return message_.bytes(); }
-
  private:
-  bool first_;
   int ranks_;
   int next_;
   int previous_;
-  MPI_Comm comm_;
-  Buffer message_;
 };
 
 const Registration registration{{

@@ -2,9 +2,7 @@
 //
 // Timed: two ranks exchange vectors, and each evaluates a polynomial of every element that it received, on its own
 // clock; the slower rank counts. POLY3 of PARKBENCH: the data of POLY1 lie on a neighbor.
-#include "benchmark.hpp"
 #include "benchmarks/polynomial.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::mpi_intensity {
 namespace {
@@ -79,12 +77,10 @@ const Registration registration{{
     .parameters = {polynomials::intensity_parameter()
                        .labelled("operations per received word")
                        .worded("{} flop per received word"),
-                   size("array_bytes", "B", 64 << 10, 8, 1 << 30,
-                        "size of the vector that each rank receives")},
+                   size("array_bytes", "B", 64 << 10, 8, 1 << 30, "size of the vector that each rank receives")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), bytes_per_second(), seconds("time_s")},
-    .sweeps = {{"standard",
-                "ranks=2 placement=core,node array_bytes=8Ki,64Ki,1Mi intensity=1,2,3,4,6,8,10,16"}},
+    .sweeps = {{"standard", "ranks=2 placement=core,node array_bytes=8Ki,64Ki,1Mi intensity=1,2,3,4,6,8,10,16"}},
     .make = make<Intensity>,
 }};
 

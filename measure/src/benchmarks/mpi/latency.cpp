@@ -3,7 +3,6 @@
 // Timed: a message from rank 0 to rank 1 and its echo, on rank 0's clock; half of it is the latency. In ready
 // mode every receive is posted before its message can be sent, as the standard demands. After thesis 6.5.3,
 // Fig. 6.2.
-#include <array>
 #include <tuple>
 
 #include "benchmarks/message_buffers.hpp"
@@ -45,13 +44,12 @@ class PingPong final : public Benchmark {
   void fill(std::uint64_t seed) override { buffers_.fill(seed); }
 
   void run(Repetition& repetition) override {
-    if (ready_) {
+    if (ready_)
       first_ ? repetition.time([&] { ping_ready(); }) : repetition.time([&] { pong_ready(); });
-    } else if (blocking_) {
+    else if (blocking_)
       rotates_ ? time_rotating(repetition) : time_blocking(repetition);
-    } else {
+    else
       first_ ? repetition.time([&] { ping_nonblocking(); }) : repetition.time([&] { pong_nonblocking(); });
-    }
   }
 
   Check verify(std::uint64_t seed) override { return {bytes_, buffers_.problem(seed)}; }
@@ -79,9 +77,7 @@ class PingPong final : public Benchmark {
   }
 
   void time_rotating(Repetition& repetition) {
-    const auto send_message = [this] {
-      mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_);
-    };
+    const auto send_message = [this] { mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_); };
     const auto receive_message = [this] {
       Calls::receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
       buffers_.turn();
@@ -105,9 +101,7 @@ class PingPong final : public Benchmark {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
-  void post() {
-    Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_);
-  }
+  void post() { Calls::start_receive(buffers_.destination(), bytes_, MPI_BYTE, partner_, tag, comm_, &posted_); }
   void send_ready() {
     if (blocking_) {
       mode_.send(buffers_.source(), bytes_, MPI_BYTE, partner_, tag, comm_);

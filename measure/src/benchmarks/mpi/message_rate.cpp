@@ -2,11 +2,8 @@
 //
 // The first half of the processes sends to the second. Timed: a window of messages from every sender and an
 // empty acknowledgement back, on every rank's own clock after a common start; the slowest rank counts.
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 
 namespace scope::message_rate {
 namespace {
@@ -39,20 +36,16 @@ class MessageRate final : public Benchmark {
     const int bytes = static_cast<int>(message_bytes_);
     if (sender_) {
       repetition.time([&] {
-        for (int i = 0; i < window(); ++i) {
-          MPI_Isend(messages_.data() + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_,
-                    &requests_[i]);
-        }
+        for (int i = 0; i < window(); ++i)
+          MPI_Isend(messages_.data() + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         MPI_Recv(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_, MPI_STATUS_IGNORE);
       });
     } else {
       arrived_.use(repetition.calls());
       repetition.time([&](std::int64_t number) {
-        for (int i = 0; i < window(); ++i) {
-          MPI_Irecv(arrived_[number] + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_,
-                    &requests_[i]);
-        }
+        for (int i = 0; i < window(); ++i)
+          MPI_Irecv(arrived_[number] + i * message_bytes_, bytes, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
         MPI_Waitall(window(), requests_.data(), MPI_STATUSES_IGNORE);
         MPI_Send(nullptr, 0, MPI_BYTE, partner_, acknowledgement_tag, comm_);
       });
@@ -66,7 +59,7 @@ class MessageRate final : public Benchmark {
   }
 
   std::span<std::byte> received() override { return sender_ ? std::span<std::byte>() : arrived_.bytes(); }
-  std::int64_t most_operations() const override { return Places::most(window_bytes()); }
+  std::int64_t most_operations() const override { return MessageSlots::most(window_bytes()); }
 
  private:
   int window() const { return static_cast<int>(requests_.size()); }
@@ -81,8 +74,8 @@ class MessageRate final : public Benchmark {
   MPI_Comm comm_;
   std::ptrdiff_t message_bytes_;
   std::vector<MPI_Request> requests_;
-  Buffer messages_;  // of a sender: those of one window
-  Places arrived_;   // of a receiver: a window of each operation
+  Buffer messages_;       // of a sender: those of one window
+  MessageSlots arrived_;  // of a receiver: a window of each operation
 };
 
 const Registration registration{{

@@ -4,18 +4,9 @@
 // Timed: one exchange of all ranks, from the agreed start to the last exit, and several back to back.
 #include <mpi.h>
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 #include "benchmark.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 #include "mpi/simulated.hpp"
-#include "text/words.hpp"
-#include "unavailable.hpp"
 
 namespace scope::neighbor_exchange {
 namespace {
@@ -37,11 +28,12 @@ class NeighborExchange final : public Benchmark {
       throw Unavailable("call=neighbor_alltoall: SimGrid has no MPI_Neighbor_alltoall");
     // What goes out, and what so many operations back to back receive.
     const std::int64_t places =
-        mpi_simulates ? 1 : std::min(Places::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
+        mpi_simulates ? 1
+                      : std::min(MessageSlots::most(neighbors_ * block_) / 2, slow_operations_back_to_back) + 1;
     require_memory(neighbors_ * block_ * (1 + places), communicator);
     sent_ = Buffer(neighbors_ * block_);
     sent_.clear();
-    arrived_ = Places(neighbors_ * block_);
+    arrived_ = MessageSlots(neighbors_ * block_);
     for (int d = 0; d < dimensions_; ++d)
       MPI_Cart_shift(grid_.handle(), d, 1, &partners_[2 * d], &partners_[2 * d + 1]);
   }
@@ -73,7 +65,7 @@ class NeighborExchange final : public Benchmark {
     for (std::int64_t number = 0; number < arrived_.count() && check.problem.empty(); ++number) {
       for (int i = 0; i < neighbors_ && check.problem.empty(); ++i) {
         const std::string problem =
-            pattern_problem(block_of(arrived_.place(number), i), seed_of(seed, partners_[i], i ^ 1));
+            pattern_problem(block_of(arrived_.slot(number), i), seed_of(seed, partners_[i], i ^ 1));
         if (problem.empty()) continue;
         check.problem =
             sentence({"exchange ", number + 1, ", message of rank ", partners_[i], ", the ",
@@ -105,20 +97,16 @@ class NeighborExchange final : public Benchmark {
   }
 
   int bytes() const { return static_cast<int>(block_); }
-  std::span<std::byte> block_of(std::span<std::byte> all, int i) const {
-    return all.subspan(i * block_, block_);
-  }
+  std::span<std::byte> block_of(std::span<std::byte> all, int i) const { return all.subspan(i * block_, block_); }
 
   // What goes to the lower neighbor along a dimension arrives there from the upper one.
   void exchange(std::byte* place) {
     std::array<MPI_Request, 4 * most_dimensions> requests;
     MPI_Request* next = requests.data();
     for (int i = 0; i < neighbors_; ++i)
-      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_.handle(),
-                next++);
+      MPI_Irecv(place + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + (i ^ 1), grid_.handle(), next++);
     for (int i = 0; i < neighbors_; ++i)
-      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_.handle(),
-                next++);
+      MPI_Isend(sent_.data() + i * block_, bytes(), MPI_BYTE, partners_[i], first_tag + i, grid_.handle(), next++);
     MPI_Waitall(static_cast<int>(next - requests.data()), requests.data(), MPI_STATUSES_IGNORE);
   }
 
@@ -131,7 +119,7 @@ class NeighborExchange final : public Benchmark {
   Communicator grid_;
   std::array<int, 2 * most_dimensions> partners_{};  // lower and upper along each dimension
   Buffer sent_{0};
-  Places arrived_{0};
+  MessageSlots arrived_{0};
 };
 
 const Registration registration{{
@@ -141,20 +129,18 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::neighbor_exchange, "time_s", "dimensions=1,2,3"}},
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message to each neighbor"),
-                   problem(
-                       "dimensions", "", 1, 1, most_dimensions,
-                       "of the periodic grid of ranks, each of which has two neighbors along every dimension")
+                   problem("dimensions", "", 1, 1, most_dimensions,
+                           "of the periodic grid of ranks, each of which has two neighbors along every dimension")
                        .worded("on a grid of {} dimensions"),
                    call("call", "nonblocking,neighbor_alltoall",
                         "MPI_Irecv and MPI_Isend, or MPI_Neighbor_alltoall")
                        .worded(",MPI_Neighbor_alltoall")},
     .definition = Definition::global,
     .metrics = {seconds("time_s"), bytes_per_second()},
-    .sweeps =
-        {{"standard",
-          "ranks=powers dimensions=1 call=nonblocking,neighbor_alltoall message_bytes=0,1Ki,16Ki,64Ki,1Mi"},
-         {"advanced", "ranks=4,6,9,16,64 dimensions=2 message_bytes=1Ki,16Ki,64Ki,1Mi"},
-         {"advanced", "ranks=8,12,27,64 dimensions=3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
+    .sweeps = {{"standard",
+                "ranks=powers dimensions=1 call=nonblocking,neighbor_alltoall message_bytes=0,1Ki,16Ki,64Ki,1Mi"},
+               {"advanced", "ranks=4,6,9,16,64 dimensions=2 message_bytes=1Ki,16Ki,64Ki,1Mi"},
+               {"advanced", "ranks=8,12,27,64 dimensions=3 message_bytes=1Ki,16Ki,64Ki,1Mi"}},
     .make = make<NeighborExchange>,
 }};
 

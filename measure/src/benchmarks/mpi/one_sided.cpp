@@ -3,12 +3,8 @@
 // Timed: one operation with its synchronisation (a pair of fences; a passive-target lock and unlock; post/start and
 // complete/wait) between a change of the data by their owner and the look at them by their receiver, which make the
 // data cross from one process to the other in every operation.
-#include <algorithm>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::one_sided {
 namespace {
@@ -21,9 +17,7 @@ constexpr std::uint64_t summand = 0x0101010101010101u;
 constexpr std::int64_t room = std::int64_t{2} << 20;
 constexpr std::int64_t most_places = 65;
 
-std::int64_t in_lines(std::int64_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
+std::int64_t in_lines(std::int64_t bytes) { return (bytes + line_bytes - 1) / line_bytes * line_bytes; }
 
 // Memory of rank 1 that rank 0 may access, in whole cache lines as in programs.
 class Window {
@@ -36,9 +30,7 @@ class Window {
   Window& operator=(const Window&) = delete;
 
   MPI_Win handle() const { return handle_; }
-  std::span<std::byte> bytes() {
-    return {static_cast<std::byte*>(memory_), static_cast<std::size_t>(bytes_)};
-  }
+  std::span<std::byte> bytes() { return {static_cast<std::byte*>(memory_), static_cast<std::size_t>(bytes_)}; }
 
  private:
   std::int64_t bytes_;
@@ -106,17 +98,15 @@ class OneSided final : public Benchmark {
     seen_ = 0;
     set_window([this](std::span<std::byte> bytes) { restore(bytes, get_ || !put_); });
     restore(local_.bytes(), put_);
-    if (!put_ && !get_) {
+    if (!put_ && !get_)
       for (auto& word : local_.as<std::uint64_t>()) word = summand;
-    }
     MPI_Barrier(comm_);
-    if (epoch_ == "fence") {
+    if (epoch_ == "fence")
       repetition.time([this](std::int64_t i) { get_ ? get_between_fences(i) : write_between_fences(i); });
-    } else if (epoch_ == "pscw") {
+    else if (epoch_ == "pscw")
       repetition.time([this](std::int64_t i) { origin_ ? start_and_complete(i) : post_and_wait(i); });
-    } else {
+    else
       repetition.time([this](std::int64_t i) { origin_ ? lock_and_unlock(i) : serve(i); });
-    }
   }
 
   // All operations of the last repetition.
@@ -134,9 +124,8 @@ class OneSided final : public Benchmark {
       check.checks += bytes_;
       const std::byte* const place = found.data() + number * stride_;
       const auto wrong = std::mismatch(place, place + stride_, expected.data()).first - place;
-      if (wrong < stride_) {
+      if (wrong < stride_)
         check.problem = sentence({"operation ", number + 1, ": byte ", wrong, " of ", bytes_, " is wrong"});
-      }
     }
     return check;
   }
@@ -146,9 +135,7 @@ class OneSided final : public Benchmark {
     return (origin_ ? local_.bytes() : window_.bytes()).first(used_ * stride_);
   }
   // The words that were looked at when each operation ended.
-  std::vector<std::span<const std::byte>> computed() override {
-    return {std::as_bytes(std::span(&seen_, 1))};
-  }
+  std::vector<std::span<const std::byte>> computed() override { return {std::as_bytes(std::span(&seen_, 1))}; }
 
  private:
   static std::int64_t checked(const Parameters& parameters) {
@@ -309,11 +296,11 @@ const Registration registration{{
     .summary = "put, get and accumulate with fence, lock, or post/start/complete/wait",
     .ranks = Ranks::exactly(2),
     .routines = routines(),
-    .parameters = {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
-                       .worded("put,get,accumulate"),
-                   call("epoch", "fence,lock,pscw", "synchronization mode")
-                       .worded("fence,lock,post/start/complete/wait"),
-                   size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
+    .parameters =
+        {problem("operation", "put,get,accumulate", "operation of rank 0 on rank 1's memory")
+             .worded("put,get,accumulate"),
+         call("epoch", "fence,lock,pscw", "synchronization mode").worded("fence,lock,post/start/complete/wait"),
+         size("message_bytes", "B", 1024, 8, 1 << 28, "bytes moved")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2 operation=put epoch=fence,lock message_bytes=8,64Ki"},

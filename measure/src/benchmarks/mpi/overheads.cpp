@@ -6,14 +6,8 @@
 // message that has certainly arrived (o_r); a window of messages back to back (the gap). L is the remainder. After
 // Culler et al. 1993 (LogP), Alexandrov et al. 1995 (LogGP, the gap per byte) and Kielmann et al. 2000, "Fast
 // measurement of LogP parameters".
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/mpi/send_mode.hpp"
-#include "memory/places.hpp"
 #include "mpi/simulated.hpp"
 
 namespace scope::overheads {
@@ -59,13 +53,12 @@ class Sends {
   Sends& operator=(const Sends&) = delete;
 
   void begin(int number = 0) {
-    if (way_ == Way::blocking) {
+    if (way_ == Way::blocking)
       mode_.send(data_, bytes_, MPI_BYTE, partner_, tag, comm_);
-    } else if (way_ == Way::nonblocking) {
+    else if (way_ == Way::nonblocking)
       mode_.start(data_, bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[number]);
-    } else {
+    else
       MPI_Start(&requests_[number]);
-    }
   }
   void complete(int count = 1) {
     if (way_ == Way::blocking) return;
@@ -94,9 +87,8 @@ class Receives {
         places_(std::move(places)),
         requests_(places_.size(), MPI_REQUEST_NULL) {
     if (way_ != Way::persistent) return;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
+    for (std::size_t i = 0; i < places_.size(); ++i)
       MPI_Recv_init(places_[i], bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
-    }
   }
   ~Receives() {
     if (way_ != Way::persistent) return;
@@ -106,21 +98,19 @@ class Receives {
   Receives& operator=(const Receives&) = delete;
 
   void post() {
-    if (way_ == Way::nonblocking) {
+    if (way_ == Way::nonblocking)
       for (std::size_t i = 0; i < places_.size(); ++i)
         MPI_Irecv(places_[i], bytes_, MPI_BYTE, partner_, tag, comm_, &requests_[i]);
-    } else if (way_ == Way::persistent) {
+    else if (way_ == Way::persistent)
       for (auto& request : requests_) MPI_Start(&request);
-    }
   }
   void complete() {
-    if (way_ == Way::blocking) {
+    if (way_ == Way::blocking)
       for (void* place : places_) MPI_Recv(place, bytes_, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
-    } else if (requests_.size() == 1) {
+    else if (requests_.size() == 1)
       MPI_Wait(requests_.data(), MPI_STATUS_IGNORE);
-    } else {
+    else
       MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-    }
   }
 
  private:
@@ -139,7 +129,7 @@ class Overheads final : public Benchmark {
         ready_(parameters.choice("mode") == "ready"),
         partner_(1 - communicator.rank()),
         comm_(communicator.handle()),
-        messages_(parameters.integer("message_bytes"), PlaceLayout{}.at_least(2)),
+        messages_(parameters.integer("message_bytes"), SlotLayout{}.at_least(2)),
         bytes_(static_cast<int>(parameters.integer("message_bytes"))),
         tries_(parts(most_tries)),
         window_(parts(most_in_window)),
@@ -224,7 +214,7 @@ class Overheads final : public Benchmark {
     }
   };
 
-  std::span<std::byte> message() { return messages_.place(current_); }
+  std::span<std::byte> message() { return messages_.slot(current_); }
   Sends& sends() { return *sends_[current_]; }
   Receives& receive() { return *receive_[current_]; }
   int parts(int most) const {
@@ -329,12 +319,12 @@ class Overheads final : public Benchmark {
   bool ready_;
   int partner_;
   MPI_Comm comm_;
-  Places messages_;
+  MessageSlots messages_;
   int current_ = 0;  // which of them holds the message
   int bytes_;
   int tries_;
   int window_;
-  Places window_arrived_;
+  MessageSlots window_arrived_;
   AttachedBuffer attached_;
   std::array<std::optional<Sends>, 2> sends_;
   std::array<std::optional<Receives>, 2> receive_;

@@ -5,11 +5,8 @@
 // exchange and the computation are timed alone, in loops of as many operations. Hidden is
 // t_exchange + t_computation - t_both over the smaller of the first two: 1 when the shorter costs nothing beside
 // the longer, 0 when they add up.
-#include <array>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 #include "sampling/overlapped.hpp"
 
 namespace scope::overlap {
@@ -43,12 +40,11 @@ class Overlap final : public Benchmark {
       start(number);
       finish();
     };
-    overlapped_.run(
-        repetition, alone, [this](std::int64_t number, Computation& computation, std::int64_t steps) {
-          start(number);
-          testing_&& steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
-          finish();
-        });
+    overlapped_.run(repetition, alone, [this](std::int64_t number, Computation& computation, std::int64_t steps) {
+      start(number);
+      testing_&& steps >= tests ? compute_and_test(computation, steps) : computation.run(steps);
+      finish();
+    });
   }
 
   Check verify(std::uint64_t seed) override {
@@ -79,7 +75,7 @@ class Overlap final : public Benchmark {
   MPI_Comm comm_;
   bool testing_;
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
   std::array<MPI_Request, 2> requests_{};
   Overlapped overlapped_;
 };
@@ -90,19 +86,17 @@ const Registration registration{{
     .summary = "share of an exchange hidden behind computation",
     .ranks = Ranks::exactly(2),
     .parameters = {size("message_bytes", "B", 1 << 16, 1, 1 << 28, "payload of each of the two messages"),
-                   call("progress", "none,test",
-                        "the computation runs undisturbed, or calls MPI_Testall 16 times")
+                   call("progress", "none,test", "the computation runs undisturbed, or calls MPI_Testall 16 times")
                        .worded(",with MPI_Testall")},
     .definition = Definition::local,
     .metrics = {seconds("time_s"),
                 result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
                 phase("exchange_s").labelled("exchange alone"),
                 phase("computation_s").labelled("computation alone")},
-    .sweeps =
-        {{"baseline", "ranks=2 placement=core,node progress=none message_bytes=1Ki,64Ki,1Mi"},
-         {"standard",
-          "ranks=2 placement=core,node progress=none,test message_bytes=64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-         {"standard", "ranks=2 transport=tcp progress=none,test message_bytes=1Ki,64Ki,1Mi"}},
+    .sweeps = {{"baseline", "ranks=2 placement=core,node progress=none message_bytes=1Ki,64Ki,1Mi"},
+               {"standard",
+                "ranks=2 placement=core,node progress=none,test message_bytes=64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
+               {"standard", "ranks=2 transport=tcp progress=none,test message_bytes=1Ki,64Ki,1Mi"}},
     .make = make<Overlap>,
 }};
 

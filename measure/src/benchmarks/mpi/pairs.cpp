@@ -6,15 +6,10 @@
 // round and rank, and neighbors in this order are a pair; scope/models/communication/random_pairs.py repeats it.
 // Timed: a round trip on both partners' own clocks. Isolated, each pair has the machine to itself; concurrent, the
 // round loads every link at once, a sample of the bisection.
-#include <algorithm>
-#include <cstdint>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "benchmarks/mpi/echo.hpp"
 #include "synchronization/dissemination.hpp"
-#include "text/words.hpp"
 
 namespace scope::pairs {
 namespace {
@@ -51,8 +46,8 @@ class Pairs : public Benchmark {
         message_(parameters.integer("message_bytes")) {
     message_.clear();
     if (count_pairs() == 0) {
-      throw Unavailable(sentence({"round=", parameters.integer("round"), ": no two of the ",
-                                  communicator.size(), " ranks form a pair"}));
+      throw Unavailable(sentence(
+          {"round=", parameters.integer("round"), ": no two of the ", communicator.size(), " ranks form a pair"}));
     }
   }
 
@@ -83,9 +78,7 @@ class Pairs : public Benchmark {
     return {static_cast<std::int64_t>(message_.size()), pattern_problem(message_.bytes(), seed_of(seed))};
   }
 
-  std::span<std::byte> received() override {
-    return rests(rank()) ? std::span<std::byte>() : message_.bytes();
-  }
+  std::span<std::byte> received() override { return rests(rank()) ? std::span<std::byte>() : message_.bytes(); }
 
  private:
   int rank() const { return communicator_.rank(); }
@@ -143,12 +136,10 @@ const Registration registration{{
                        .worded("one pair at a time,all pairs at once")},
     .definition = Definition::local,
     .metrics = {seconds_per_step("time_s"), bytes_per_second()},
-    .sweeps = {{"standard",
-                "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
-               {"standard",
-                "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=concurrent message_bytes=1Mi"},
-               {"advanced",
-                "hosts=..256 ranks=all round=0..ranks-1 load=isolated,concurrent message_bytes=1,64Ki,1Mi"}},
+    .sweeps =
+        {{"standard", "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=isolated message_bytes=1,1Mi"},
+         {"standard", "hosts=..256 ranks=nodes placement=node round=0..ranks-1 load=concurrent message_bytes=1Mi"},
+         {"advanced", "hosts=..256 ranks=all round=0..ranks-1 load=isolated,concurrent message_bytes=1,64Ki,1Mi"}},
     .make = make<Tournament>,
 }};
 

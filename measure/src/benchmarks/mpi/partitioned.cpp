@@ -3,7 +3,6 @@
 // Timed: MPI_Start, MPI_Pready of every partition and MPI_Wait of a message from rank 0 to rank 1 and of its echo, on
 // rank 0's clock; half of the round trip is the latency. Creating and freeing the requests is not timed.
 #include "benchmarks/mpi/echo.hpp"
-#include "text/words.hpp"
 
 namespace scope::partitioned {
 namespace {
@@ -18,10 +17,8 @@ class Partitioned final : public Echo {
         partitions_(static_cast<int>(parameters.integer("partitions"))),
         one_by_one_(parameters.choice("arrival") == "one_by_one") {
     const auto count = static_cast<MPI_Count>(message_.size()) / partitions_;
-    MPI_Psend_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL,
-                   &send_);
-    MPI_Precv_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL,
-                   &receive_);
+    MPI_Psend_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL, &send_);
+    MPI_Precv_init(message_.data(), partitions_, count, MPI_BYTE, partner_, tag, comm_, MPI_INFO_NULL, &receive_);
   }
   ~Partitioned() override {
     MPI_Request_free(&send_);
@@ -47,9 +44,8 @@ class Partitioned final : public Echo {
   }
   void receive() {
     MPI_Start(&receive_);
-    for (int i = 0; one_by_one_ && i < partitions_; ++i) {
+    for (int i = 0; one_by_one_ && i < partitions_; ++i)
       for (int arrived = 0; !arrived;) MPI_Parrived(receive_, i, &arrived);
-    }
     MPI_Wait(&receive_, MPI_STATUS_IGNORE);
   }
 

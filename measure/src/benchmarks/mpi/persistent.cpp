@@ -2,7 +2,6 @@
 //
 // Timed: MPI_Start and MPI_Wait of a message from rank 0 to rank 1 and of its echo, on rank 0's clock; half
 // of the round trip is the latency. Creating and freeing the requests is not timed.
-#include <array>
 
 #include "benchmarks/mpi/echo.hpp"
 
@@ -48,8 +47,7 @@ const Registration registration{{
                    size("message_bytes", "B", 1024, 0, 1 << 30, "payload of each message")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
-    .sweeps = {{"standard",
-                "ranks=2 placement=core,node mode=standard,synchronous message_bytes=0,1Ki,64Ki,1Mi"}},
+    .sweeps = {{"standard", "ranks=2 placement=core,node mode=standard,synchronous message_bytes=0,1Ki,64Ki,1Mi"}},
     .make = make<Persistent>,
 }};
 

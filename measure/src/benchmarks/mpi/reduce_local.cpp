@@ -3,8 +3,6 @@
 // Timed: MPI_Reduce_local on every rank at the same time, on its own clock; the slowest rank counts. It is what a
 // reduction costs beside its messages, and the last step of a scan that is made of an exclusive one.
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::reduce_local {
 namespace {
@@ -96,18 +94,16 @@ const Registration registration{{
     .title = "local reduction",
     .summary = "reduction of two vectors inside each process by the library's operator",
     .routines = {{"MPI_Reduce_local"}},
-    .parameters =
-        {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one process"),
-         problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
+    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "vector of one process"),
+                   problem("operator", "sum,lor", "MPI_SUM of doubles, or MPI_LOR of ints").worded(",logical or")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2,4 message_bytes=1Ki,64Ki"},
                {"standard", "ranks=every message_bytes=8,64,1Ki,4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
                {"standard", "ranks=all operator=lor message_bytes=8,1Ki,64Ki,1Mi"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("operator") == "lor") {
+      if (parameters.choice("operator") == "lor")
         return std::make_unique<ReduceLocal<LogicalOr>>(parameters, communicator);
-      }
       return std::make_unique<ReduceLocal<Sum>>(parameters, communicator);
     },
 }};

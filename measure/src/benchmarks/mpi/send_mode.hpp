@@ -2,13 +2,9 @@
 #pragma once
 
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/large_count.hpp"
-#include "text/words.hpp"
 
 namespace scope {
 
@@ -20,8 +16,7 @@ struct SendMode {
 };
 
 inline Parameter send_mode_parameter() {
-  return call("mode", "standard,buffered,synchronous,ready", "send mode")
-      .worded(",buffered,synchronous,ready");
+  return call("mode", "standard,buffered,synchronous,ready", "send mode").worded(",buffered,synchronous,ready");
 }
 
 template <class Count>

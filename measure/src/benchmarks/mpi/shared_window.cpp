@@ -5,12 +5,9 @@
 #include <sched.h>
 
 #include <atomic>
-#include <cstring>
 
 #include "benchmarks/mpi/echo.hpp"
-#include "memory/cache_lines.hpp"
 #include "mpi/shared_segments.hpp"
-#include "text/words.hpp"
 
 namespace scope::shared_window {
 namespace {
@@ -23,8 +20,7 @@ constexpr int looks_before_yielding = 4096;
 // A segment of each process: its flag, and the message.
 class Window {
  public:
-  Window(const Communicator& host, std::int64_t message_bytes)
-      : segments_(host, flag_bytes + message_bytes) {}
+  Window(const Communicator& host, std::int64_t message_bytes) : segments_(host, flag_bytes + message_bytes) {}
 
   std::span<std::byte> message_of(int rank) const { return segments_.of(rank).subspan(flag_bytes); }
   std::atomic_ref<std::int64_t> flag_of(int rank) const {
@@ -57,11 +53,10 @@ class SharedWindow final : public Benchmark {
   Work work() const override { return {.bytes = static_cast<double>(own_.size()), .messages = 1}; }
 
   void fill(std::uint64_t seed) override {
-    if (first_) {
+    if (first_)
       write_pattern(own_, seed);
-    } else {
+    else
       std::ranges::fill(own_, std::byte{0});
-    }
     window_.synchronise();
     MPI_Barrier(comm_);  // nobody stores into a segment that is being filled
   }
@@ -83,18 +78,16 @@ class SharedWindow final : public Benchmark {
   void send() {
     if (stores_) copy(theirs_, own_);
     window_.synchronise();
-    if (by_flag_) {
+    if (by_flag_)
       their_flag_.store(++sent_, std::memory_order_release);
-    } else {
+    else
       MPI_Send(nullptr, 0, MPI_BYTE, partner_, tag, comm_);
-    }
   }
   void receive() {
     if (by_flag_) {
       ++received_;
-      for (int looks = 0; own_flag_.load(std::memory_order_acquire) < received_; ++looks) {
+      for (int looks = 0; own_flag_.load(std::memory_order_acquire) < received_; ++looks)
         if (looks >= looks_before_yielding) sched_yield();  // more ranks than processors
-      }
     } else {
       MPI_Recv(nullptr, 0, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
     }
@@ -131,10 +124,9 @@ const Registration registration{{
                    size("message_bytes", "B", 1024, 0, 1 << 30, "bytes that each copy moves")},
     .definition = Definition::half_round_trip,
     .metrics = {seconds("latency_s"), bytes_per_second()},
-    .sweeps =
-        {{"baseline", "ranks=2 placement=core access=store message_bytes=8,64Ki"},
-         {"standard",
-          "ranks=2 placement=core access=store,load signal=flag,message message_bytes=0,8,1Ki,64Ki,1Mi"}},
+    .sweeps = {{"baseline", "ranks=2 placement=core access=store message_bytes=8,64Ki"},
+               {"standard",
+                "ranks=2 placement=core access=store,load signal=flag,message message_bytes=0,8,1Ki,64Ki,1Mi"}},
     .make = make<SharedWindow>,
 }};
 

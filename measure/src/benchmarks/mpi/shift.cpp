@@ -1,11 +1,8 @@
 // mpi.shift: the circular q-shift of P-COMS; every process i sends to (i + q) mod p.
 //
 // Timed: one shift on every rank's own clock, after a common start; the slowest rank counts.
-#include <array>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "memory/places.hpp"
 
 namespace scope::shift {
 namespace {
@@ -36,11 +33,10 @@ class Shift final : public Benchmark {
 
   void run(Repetition& repetition) override {
     arrived_.use(repetition.calls());
-    if (nonblocking_) {
+    if (nonblocking_)
       repetition.time([&](std::int64_t number) { shift_with_requests(arrived_[number]); });
-    } else {
+    else
       repetition.time([&](std::int64_t number) { shift(arrived_[number]); });
-    }
   }
 
   Check verify(std::uint64_t seed) override {
@@ -73,7 +69,7 @@ class Shift final : public Benchmark {
   bool nonblocking_;
   MPI_Comm comm_;
   Buffer sent_;
-  Places arrived_;
+  MessageSlots arrived_;
 };
 
 const Registration registration{{
@@ -81,12 +77,12 @@ const Registration registration{{
     .title = "circular shift",
     .summary = "circular q-shift: every rank i sends to i + q at the same time",
     .ranks = Ranks::at_least(2),
-    .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
-                   problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes")
-                       .labelled("shift q")
-                       .worded("by {}"),
-                   call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend")
-                       .worded(",nonblocking")},
+    .parameters =
+        {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
+         problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes")
+             .labelled("shift q")
+             .worded("by {}"),
+         call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend").worded(",nonblocking")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2,4 shift=1 call=sendrecv message_bytes=1Ki,64Ki"},

@@ -5,14 +5,10 @@
 // initialised with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
 // even single-threaded programs.
 #include <atomic>
-#include <functional>
 #include <thread>
-#include <vector>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 #include "processors/processors.hpp"
-#include "text/words.hpp"
 
 namespace scope::threads {
 namespace {
@@ -66,9 +62,8 @@ class Threads final : public Benchmark {
         bytes_(parameters.integer("message_bytes")) {
     refuse_what_cannot_be(parameters.choice("oversubscription") == "refused", communicator);
     for (int i = 0; i < threads_; ++i) {
-      if (i == 0 || parameters.choice("communicators") == "own") {
+      if (i == 0 || parameters.choice("communicators") == "own")
         communicators_.push_back(Communicator::duplicate(communicator.handle()));
-      }
       messages_.emplace_back(bytes_).clear();
     }
   }
@@ -79,9 +74,8 @@ class Threads final : public Benchmark {
   }
 
   void fill(std::uint64_t seed) override {
-    for (int i = 0; i < threads_; ++i) {
+    for (int i = 0; i < threads_; ++i)
       first_ ? write_pattern(messages_[i].bytes(), seed * threads_ + i) : messages_[i].clear();
-    }
   }
 
   void run(Repetition& repetition) override {
@@ -160,9 +154,8 @@ const Registration registration{{
              .worded(",oversubscribed")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("time_s"), messages_per_second(), bytes_per_second()},
-    .sweeps =
-        {{"standard",
-          "ranks=2 placement=threads threads=1,2,4,8,16 communicators=own,shared message_bytes=8,64Ki"}},
+    .sweeps = {{"standard",
+                "ranks=2 placement=threads threads=1,2,4,8,16 communicators=own,shared message_bytes=8,64Ki"}},
     .make = make<Threads>,
 }};
 

@@ -7,17 +7,10 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 #include "transports/route.hpp"
 #include "transports/streams.hpp"
 
@@ -64,17 +57,15 @@ class Congestion final : public Benchmark {
     } else {
       for (int number = 0; number < 2; ++number) answer();
     }
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
-                 partner_.comm, MPI_STATUS_IGNORE);
+    partner_.meet();
     const double retransmitted = streams_.retransmissions();
     const double packets = streams_.packets();
     double duration_s = 0;
     streams_.use(sends_, receives_);
     if (client_) {
       const auto begin = Clock::now();
-      while (seconds_since(begin) < load_s_) {
+      while (seconds_since(begin) < load_s_)
         if (!streams_.move()) sleep_until_something_moves();
-      }
       streams_.count_from_here();
       const auto middle = Clock::now();
       repetition.time([this] { round_trip(busy); });
@@ -162,11 +153,10 @@ class Congestion final : public Benchmark {
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t moved =
           send(talk_.descriptor(), bytes.data() + done, bytes.size() - done, MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (moved > 0) {
+      if (moved > 0)
         done += static_cast<std::size_t>(moved);
-      } else if (!would_block()) {
+      else if (!would_block())
         fail("send");
-      }
       give_up(begin);
     }
   }
@@ -204,8 +194,7 @@ class Congestion final : public Benchmark {
     repetition.observe("isolated_s", client.alone_s);
     if (client.alone_s > 0) repetition.observe("bloat_factor", client.loaded_s / client.alone_s);
     // The client's round trip is short: it sees too little of the streams where the queues are short.
-    repetition.observe("bandwidth_bytes_per_s",
-                       server.bytes_per_s > 0 ? server.bytes_per_s : client.bytes_per_s);
+    repetition.observe("bandwidth_bytes_per_s", server.bytes_per_s > 0 ? server.bytes_per_s : client.bytes_per_s);
     repetition.observe("fairness", server.bytes_per_s > 0 ? server.fairness : client.fairness);
     const double again = mine.retransmitted + theirs.retransmitted;
     const double sent = mine.packets + theirs.packets;

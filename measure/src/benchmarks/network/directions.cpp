@@ -5,13 +5,9 @@
 // different rates in its two directions, and one whose directions share a medium (half duplex). A processor that is
 // busy slows both ways at once, too: its share is observed. Nothing here is a time: the timed part lasts as long as it
 // is told to.
-#include <algorithm>
 #include <chrono>
 #include <fstream>
-#include <string>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "transports/streams.hpp"
 
 namespace scope::directions {
@@ -71,8 +67,7 @@ class Directions final : public Benchmark {
 
   // Both sides agree on the beginning; what has queued up is taken before the next load.
   Rates fill_path(bool sends, bool receives) {
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
-                 partner_.comm, MPI_STATUS_IGNORE);
+    partner_.meet();
     streams_.use(sends, receives);
     const double occupied = occupied_s();
     const auto begin = Clock::now();
@@ -110,13 +105,12 @@ const Registration registration{{
         {problem("flows", "", 2, 1, 64, "streams in each direction").labelled("streams"),
          problem("load_ms", "ms", 300, 20, 10'000, "duration of each of the three loads").labelled("load")},
     .definition = Definition::local,
-    .metrics =
-        {result("out_bytes_per_s", "B/s", Better::higher).labelled("rate from the first host"),
-         result("in_bytes_per_s", "B/s", Better::higher).labelled("rate to the first host"),
-         result("both_bytes_per_s", "B/s", Better::higher).labelled("rate both ways at once"),
-         result("symmetry", "", Better::higher).labelled("slower direction over the faster one"),
-         result("duplex", "", Better::higher).labelled("both ways at once over the sum of both alone"),
-         condition("processor_share", "1", Better::lower).labelled("busiest processor: share of the time")},
+    .metrics = {result("out_bytes_per_s", "B/s", Better::higher).labelled("rate from the first host"),
+                result("in_bytes_per_s", "B/s", Better::higher).labelled("rate to the first host"),
+                result("both_bytes_per_s", "B/s", Better::higher).labelled("rate both ways at once"),
+                result("symmetry", "", Better::higher).labelled("slower direction over the faster one"),
+                result("duplex", "", Better::higher).labelled("both ways at once over the sum of both alone"),
+                condition("processor_share", "1", Better::lower).labelled("busiest processor: share of the time")},
     .sweeps = {{"standard", "ranks=2 placement=node"}, {"advanced", "ranks=2 placement=node flows=1,2,8"}},
     .make = make<Directions>,
 }};

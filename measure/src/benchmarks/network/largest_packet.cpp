@@ -9,18 +9,10 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <optional>
 #include <stdexcept>
-#include <utility>
-#include <vector>
 
-#include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 #include "transports/streams.hpp"
 
 namespace scope::packets {
@@ -62,7 +54,6 @@ class LargestPacket final : public Benchmark {
     const bool answered = serve_while([this] { return arrives(smallest_packet, smallest_packet); });
     partner_.agree([answered] {
       if (!answered) throw std::runtime_error("no datagram comes back: is UDP blocked between the hosts?");
-      return true;
     });
   }
 
@@ -228,8 +219,8 @@ class LargestPacket final : public Benchmark {
     write_pattern(buffer_.bytes().first(last_bytes_), last_.seed);
     std::memcpy(buffer_.data(), &last_, sizeof last_);
     if (std::memcmp(buffer_.data(), answer_.data(), last_bytes_) != 0)
-      problem_ = sentence(
-          {"a packet of ", static_cast<std::int64_t>(last_bytes_ + header_bytes), " B arrived damaged"});
+      problem_ =
+          sentence({"a packet of ", static_cast<std::int64_t>(last_bytes_ + header_bytes), " B arrived damaged"});
   }
 
   // The kernel reports an ICMP "fragmentation needed" as EMSGSIZE of a later call.

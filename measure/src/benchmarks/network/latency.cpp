@@ -42,9 +42,7 @@ class PingPong final : public Benchmark {
     repetition.observe("retransmitted_packets", transport_->repeated() - repeated);
   }
 
-  Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(bytes_), buffers_.problem(seed)};
-  }
+  Check verify(std::uint64_t seed) override { return {static_cast<std::int64_t>(bytes_), buffers_.problem(seed)}; }
 
   std::span<std::byte> received() override { return buffers_.received(); }
   double kept_share(std::int64_t calls) const override { return buffers_.kept_share(calls); }
@@ -87,8 +85,7 @@ const Registration registration{{
                {"standard", "ranks=2 protocol=libfabric,ucx message_bytes=1,64,1Ki,8Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=ethernet message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=active_messages message_bytes=1,64,1Ki,16Ki,64Ki,1Mi"},
-               {"advanced",
-                "ranks=2 protocol=udp,ethernet,active_messages flow=none message_bytes=1,64Ki,1Mi"},
+               {"advanced", "ranks=2 protocol=udp,ethernet,active_messages flow=none message_bytes=1,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1,1Ki,64Ki,1Mi"},
                {"advanced", "ranks=2 protocol=tcp,shm rotation=16 message_bytes=1Ki,64Ki,1Mi"},
                {"advanced",

@@ -9,15 +9,10 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <stdexcept>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "transports/streams.hpp"
 
 namespace scope::pauses {
@@ -73,9 +68,7 @@ class Pauses final : public Benchmark {
     socket_.set(SOL_SOCKET, SO_RXQ_OVFL, 1);
     socket_.set(SOL_SOCKET, SO_RCVBUF, 1 << 21);
     partner_.agree([this] {
-      if (!hears_partner())
-        throw std::runtime_error("no datagram arrives: is UDP blocked between the hosts?");
-      return true;
+      if (!hears_partner()) throw std::runtime_error("no datagram arrives: is UDP blocked between the hosts?");
     });
   }
 
@@ -97,9 +90,7 @@ class Pauses final : public Benchmark {
   }
 
   // Each train arrives on one side.
-  Check verify(std::uint64_t /*seed*/) override {
-    return {1, arrived_ > 0 ? "" : "no packet of a train arrived"};
-  }
+  Check verify(std::uint64_t /*seed*/) override { return {1, arrived_ > 0 ? "" : "no packet of a train arrived"}; }
 
   bool loops() const override { return false; }
 
@@ -116,15 +107,13 @@ class Pauses final : public Benchmark {
 
   Stops train(bool sends) {
     ++train_;
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, partner_.rank, 2, nullptr, 0, MPI_BYTE, partner_.rank, 2,
-                 partner_.comm, MPI_STATUS_IGNORE);
+    partner_.meet();
     std::vector<Arrival> arrivals;
     std::int64_t sent = 0;
-    if (sends) {
+    if (sends)
       sent = emit();
-    } else {
+    else
       arrivals = receive();
-    }
     const std::int64_t theirs = partner_.swap(sent);
     return sends ? Stops{} : judged(std::move(arrivals), theirs);
   }
@@ -196,8 +185,7 @@ class Pauses final : public Benchmark {
     const ssize_t length = recvmsg(socket_.descriptor(), &message, MSG_DONTWAIT);
     if (length < static_cast<ssize_t>(sizeof one.packet)) return false;
     std::memcpy(&one.packet, bytes.data(), sizeof one.packet);
-    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-         header = CMSG_NXTHDR(&message, header)) {
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
       if (header->cmsg_level != SOL_SOCKET) continue;
       if (header->cmsg_type == SO_RXQ_OVFL)
         std::memcpy(&one.dropped_here, CMSG_DATA(header), sizeof one.dropped_here);
@@ -255,11 +243,10 @@ const Registration registration{{
     .title = "stops of a path",
     .summary = "how often and how long a path stands still, seen by a thin train of packets",
     .ranks = Ranks::exactly(2),
-    .parameters = {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
-                   problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next")
-                       .labelled("spacing"),
-                   problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction")
-                       .labelled("train")},
+    .parameters =
+        {size("packet_bytes", "B", 64, 32, 1400, "payload of each packet"),
+         problem("spacing_us", "µs", 200, 20, 100'000, "time from one packet to the next").labelled("spacing"),
+         problem("train_ms", "ms", 400, 50, 10'000, "duration of the train in each direction").labelled("train")},
     .definition = Definition::local,
     .metrics = {result_seconds("longest_stop_s").labelled("longest stop"),
                 result("stopped_share", "1", Better::lower).labelled("share of the time in stops"),

@@ -5,7 +5,6 @@
 // (Nagle), and the server delays that, the pair stalls. Over a connection that is new for every repetition a long request
 // begins slowly. Connecting is not timed.
 #include "benchmarks/network/transport_parameters.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::request {
 namespace {
@@ -37,8 +36,7 @@ class Request final : public Benchmark {
     if (client_) {
       repetition.time([this] {
         const std::size_t piece = message_.size() / pieces_;
-        for (std::int64_t i = 0; i < pieces_; ++i)
-          transport_->send(message_.bytes().subspan(i * piece, piece));
+        for (std::int64_t i = 0; i < pieces_; ++i) transport_->send(message_.bytes().subspan(i * piece, piece));
         transport_->receive(answer_);
       });
     } else {
@@ -95,8 +93,7 @@ const Registration registration{{
          path("connection", "used,fresh", "one connection for all requests, or a new one for each")
              .worded(",new connection"),
          path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),
-         path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel")
-             .worded(",sleeping")},
+         path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel").worded(",sleeping")},
     .definition = Definition::local,
     .metrics = {seconds("response_s")},
     .sweeps = {{"baseline", "ranks=2 pieces=1,2 nodelay=on,off message_bytes=512"},

@@ -48,7 +48,7 @@ class Stream final : public Benchmark {
     if (sends_ && rewritten_ && !asked_.cold) rewrite(sent_.bytes());
     repetition.time([&](std::int64_t number) {
       const std::int64_t place = number * places % arrived_.count();
-      const Destination window{arrived_.place(place), arrived_.stride(), places};
+      const Destination window{arrived_.slot(place), arrived_.stride(), places};
       const std::span<const std::byte> message{sent_.in_turn(number), static_cast<std::size_t>(bytes_)};
       transport_->exchange(message, sends_ ? window_ : 0, window, receives_ ? window_ : 0);
       transport_->exchange(answer, receives_ ? 1 : 0, all_here, sends_ ? 1 : 0);
@@ -89,8 +89,8 @@ class Stream final : public Benchmark {
   bool rewritten_;
   bool many_;
   MessageBuffers asked_;
-  Places sent_;  // windows take turns, each with one message
-  Places arrived_;
+  MessageSlots sent_;  // windows take turns, each with one message
+  MessageSlots arrived_;
   const std::byte answer_{1};
   std::byte all_here_{};
 };
@@ -123,10 +123,8 @@ Declaration declaration(const Member& member) {
           .definition = member.one_pair ? Definition::local : Definition::max_rank,
           .metrics = metrics,
           .sweeps = member.sweeps,
-          .make = [ways = member.ways](const Parameters& parameters,
-                                       const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-            return std::make_unique<Stream>(parameters, communicator, ways);
-          }};
+          .make = [ways = member.ways](const Parameters& parameters, const Communicator& communicator)
+              -> std::unique_ptr<Benchmark> { return std::make_unique<Stream>(parameters, communicator, ways); }};
 }
 
 const Registration bandwidth{declaration(
@@ -149,8 +147,7 @@ const Registration bandwidth{declaration(
          {"advanced",
           "ranks=2 protocol=tcp message_bytes=64Ki,1Mi "
           "socket_buffer_bytes=4Ki,16Ki,64Ki,256Ki,1Mi,4Mi"},
-         {"advanced",
-          "ranks=2 protocol=ethernet,active_messages flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
+         {"advanced", "ranks=2 protocol=ethernet,active_messages flow=credits,none message_bytes=64,1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=udp flow=none message_bytes=1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=tcp,shm cache=cold message_bytes=1Ki,64Ki,1Mi"},
          {"advanced", "ranks=2 protocol=tcp,shm rotation=16 message_bytes=1Ki,64Ki,1Mi"},
@@ -165,10 +162,10 @@ const Registration bidirectional{declaration(
      .one_pair = true,
      .message_bytes = 1 << 20,
      .metrics = {bytes_per_second(), messages_per_second()},
-     .sweeps = {{"baseline", "ranks=2 protocol=tcp message_bytes=1Mi"},
-                {"standard", "ranks=2 protocol=tcp,udp,unix,shm,cma message_bytes=1Ki,64Ki,1Mi"},
-                {"advanced",
-                 "ranks=2 protocol=libfabric,ucx,ethernet,active_messages message_bytes=1Ki,64Ki,1Mi"}}})};
+     .sweeps = {
+         {"baseline", "ranks=2 protocol=tcp message_bytes=1Mi"},
+         {"standard", "ranks=2 protocol=tcp,udp,unix,shm,cma message_bytes=1Ki,64Ki,1Mi"},
+         {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet,active_messages message_bytes=1Ki,64Ki,1Mi"}}})};
 
 const Registration message_rate{declaration(
     {.name = "network.message_rate",
@@ -178,10 +175,9 @@ const Registration message_rate{declaration(
      .one_pair = false,
      .message_bytes = 8,
      .metrics = {messages_per_second()},
-     .sweeps = {
-         {"baseline", "ranks=2 protocol=tcp,shm message_bytes=8"},
-         {"standard", "ranks=powers protocol=tcp,udp,unix,shm,cma message_bytes=8,64,1Ki"},
-         {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet,active_messages message_bytes=8,64,1Ki"}}})};
+     .sweeps = {{"baseline", "ranks=2 protocol=tcp,shm message_bytes=8"},
+                {"standard", "ranks=powers protocol=tcp,udp,unix,shm,cma message_bytes=8,64,1Ki"},
+                {"advanced", "ranks=2 protocol=libfabric,ucx,ethernet,active_messages message_bytes=8,64,1Ki"}}})};
 
 const Registration bisection{declaration(
     {.name = "network.bisection",

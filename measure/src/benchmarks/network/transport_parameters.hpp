@@ -1,11 +1,7 @@
 // The parameters of every network benchmark, and the connection that they describe.
 #pragma once
 
-#include <utility>
-#include <vector>
-
 #include "benchmarks/message_buffers.hpp"
-#include "text/words.hpp"
 #include "transports/transport.hpp"
 
 namespace scope {
@@ -18,8 +14,7 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
             .worded(kept(joined(transport_words(), ","))),
         size("message_bytes", "B", default_message_bytes, 1, 1 << 30, "payload of each message")},
        further,
-       {path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel")
-            .worded(",sleeping"),
+       {path("wait", "polling,blocking", "poll as MPI libraries do, or sleep in the kernel").worded(",sleeping"),
         path("nodelay", "on,off", "TCP_NODELAY: send small messages at once").worded(",without TCP_NODELAY"),
         path("flow", "credits,none",
              "udp, ethernet, active_messages: stop before the receiver's buffer is full, or keep sending")

@@ -3,12 +3,9 @@
 // Timed: an interval between two reads of a clock, with reads of the wall clock beside both; the deviation is the
 // difference of both intervals over that of the wall clock. After TICK2 of PARKBENCH, whose wall clock was a
 // stopwatch; here it is the system's, which a time service disciplines.
-#include <cmath>
 #include <ctime>
 
-#include "benchmark.hpp"
 #include "registry.hpp"
-#include "text/words.hpp"
 
 namespace scope::clock_rate {
 namespace {
@@ -91,10 +88,10 @@ const Registration registration{{
     .name = "node.clock_rate",
     .title = "clock rate",
     .summary = "deviation of a clock's rate from the wall clock (TICK2)",
-    .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to compare")
-                       .worded("register,clock_gettime,MPI_Wtime"),
-                   problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure")
-                       .labelled("interval")},
+    .parameters =
+        {problem("clock", "register,clock_gettime,mpi_wtime", "clock to compare")
+             .worded("register,clock_gettime,MPI_Wtime"),
+         problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure").labelled("interval")},
     .definition = Definition::max_rank,
     .metrics = {result("deviation", "", Better::lower).labelled("deviation from the wall clock"),
                 seconds("time_s")},

@@ -6,14 +6,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
-#include <cstring>
 
 #include "benchmark.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::disk {
 namespace {
@@ -52,16 +48,13 @@ class Disk final : public Benchmark {
     if (blocks_ < 1) throw Unavailable("file_bytes must be at least block_bytes");
     make_room();
     if (cache_ == "cached") return;
-    if (file_.in_memory()) {
+    if (file_.in_memory())
       throw Unavailable(folder_ + " is in memory (tmpfs); set SCOPE_SCRATCH to a folder on a disk");
-    }
     if (cache_ == "direct") {
-      if (block_bytes_ % direct_unit != 0) {
+      if (block_bytes_ % direct_unit != 0)
         throw Unavailable(sentence({"cache=direct: block_bytes must be a multiple of ", direct_unit, " B"}));
-      }
-      if (!file_.bypass_cache()) {
+      if (!file_.bypass_cache())
         throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
-      }
     }
     if (operation_ == "read") make_sure_that_the_cache_can_be_left();
   }
@@ -94,9 +87,8 @@ class Disk final : public Benchmark {
 
   // Reads everything back, whichever operation wrote it, and compares every byte.
   Check verify(std::uint64_t) override {
-    if (problem_.empty() && operation_ == "read" && !holds(read_, blocks_ - 1)) {
+    if (problem_.empty() && operation_ == "read" && !holds(read_, blocks_ - 1))
       problem_ = "the last block that was read holds wrong data";
-    }
     for (std::int64_t block = 0; block < blocks_ && problem_.empty(); ++block) {
       if (!read(block)) break;
       if (!holds(read_, block)) problem_ = sentence({"block ", block, " of the file holds wrong data"});
@@ -117,9 +109,8 @@ class Disk final : public Benchmark {
 
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
-    if (error != 0) {
+    if (error != 0)
       throw Unavailable(sentence({folder_, ": cannot allocate ", bytes(), " B: ", std::strerror(error)}));
-    }
   }
 
   void make_sure_that_the_cache_can_be_left() {
@@ -154,14 +145,11 @@ class Disk final : public Benchmark {
   void read_blocks() {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       if (!read(block)) return;
-      if (!stamped(read_, seed_, block))
-        problem_ = sentence({"block ", block, " was read from another position"});
+      if (!stamped(read_, seed_, block)) problem_ = sentence({"block ", block, " was read from another position"});
     }
   }
 
-  bool read(std::int64_t block) {
-    return moved(file_.read(read_.data(), block_bytes_, block * block_bytes_));
-  }
+  bool read(std::int64_t block) { return moved(file_.read(read_.data(), block_bytes_, block * block_bytes_)); }
 
   // Whether a transfer went well; its problem is noted.
   bool moved(const std::string& problem) {
@@ -219,13 +207,12 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
                 condition("resident_share", "1", Better::lower).labelled("share of the file in memory")},
-    .sweeps =
-        {{"baseline", "nodes=types ranks=1 operation=write,read cache=fsync"},
-         {"standard",
-          "nodes=types ranks=1 operation=write,rewrite,read cache=fsync,direct,cached block_bytes=64Ki,1Mi"},
-         {"advanced",
-          "nodes=types ranks=1,all operation=write,rewrite,read cache=fsync,direct file_bytes=1Gi "
-          "block_bytes=4Ki,1Mi"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 operation=write,read cache=fsync"},
+               {"standard",
+                "nodes=types ranks=1 operation=write,rewrite,read cache=fsync,direct,cached block_bytes=64Ki,1Mi"},
+               {"advanced",
+                "nodes=types ranks=1,all operation=write,rewrite,read cache=fsync,direct file_bytes=1Gi "
+                "block_bytes=4Ki,1Mi"}},
     .make = make<Disk>,
 }};
 

@@ -3,9 +3,7 @@
 // Timed: one pass y = p(x) over vectors of n elements, p a polynomial evaluated by Horner's rule, on every
 // rank's own clock; the slowest rank counts. POLY1 (vectors in a cache) and POLY2 (vectors in memory) of
 // PARKBENCH.
-#include "benchmark.hpp"
 #include "benchmarks/polynomial.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::intensity {
 namespace {
@@ -34,10 +32,7 @@ class Intensity final : public Benchmark {
     double* y = y_.as<double>().data();
     repetition.time([&] {
       polynomial_(x, y);
-      asm volatile(""
-                   :
-                   : "r"(y)
-                   : "memory");  // the compiler must not skip a pass that repeats the one before
+      asm volatile("" : : "r"(y) : "memory");  // the compiler must not skip a pass that repeats the one before
     });
   }
 
@@ -64,9 +59,8 @@ const Registration registration{{
     .name = "node.intensity",
     .title = "computational intensity",
     .summary = "floating point rate over operations per memory reference: f_1/2 (POLY1, POLY2)",
-    .parameters = {polynomials::intensity_parameter(),
-                   size("array_bytes", "B", 8 << 10, 8, std::int64_t{1} << 40,
-                        "size of each of the two vectors on each rank")},
+    .parameters = {polynomials::intensity_parameter(), size("array_bytes", "B", 8 << 10, 8, std::int64_t{1} << 40,
+                                                            "size of each of the two vectors on each rank")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), bytes_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=8Ki,64Mi intensity=1,4,10"},

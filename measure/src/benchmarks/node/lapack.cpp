@@ -6,7 +6,6 @@
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
 #include "processors/processors.hpp"
-#include "text/words.hpp"
 
 namespace scope::lapack {
 namespace {
@@ -23,10 +22,9 @@ template <class Real>
 using QrFactor = void(const int* m, const int* n, Real* a, const int* leading, Real* tau, Real* work,
                       const int* work_size, int* info);
 template <class Real>
-using SymmetricEigen = void(const char* vectors, const char* triangle, const int* n, Real* a,
-                            const int* leading, Real* eigenvalues, Real* work, const int* work_size,
-                            int* integer_work, const int* integer_work_size, int* info, CharacterLength,
-                            CharacterLength);
+using SymmetricEigen = void(const char* vectors, const char* triangle, const int* n, Real* a, const int* leading,
+                            Real* eigenvalues, Real* work, const int* work_size, int* integer_work,
+                            const int* integer_work_size, int* info, CharacterLength, CharacterLength);
 template <class Real>
 using SingularValues = void(const char* vectors, const int* m, const int* n, Real* a, const int* leading,
                             Real* values, Real* u, const int* leading_u, Real* vt, const int* leading_vt,
@@ -35,8 +33,8 @@ template <class Real>
 using Solve = void(const int* n, const int* right_sides, Real* a, const int* leading, int* pivots, Real* b,
                    const int* leading_b, int* info);
 template <class Real>
-using SolveDefinite = void(const char* triangle, const int* n, const int* right_sides, Real* a,
-                           const int* leading, Real* b, const int* leading_b, int* info, CharacterLength);
+using SolveDefinite = void(const char* triangle, const int* n, const int* right_sides, Real* a, const int* leading,
+                           Real* b, const int* leading_b, int* info, CharacterLength);
 template <class Real>
 using LeastSquares = void(const char* transposed, const int* m, const int* n, const int* right_sides, Real* a,
                           const int* leading, Real* b, const int* leading_b, Real* work, const int* work_size,
@@ -86,8 +84,7 @@ class Routine {
 
  protected:
   static double scaled(const Vector& one, const Vector& other, double norm, const Vector& x) {
-    const double scale =
-        static_cast<double>(x.size()) * std::numeric_limits<Real>::epsilon() * norm * largest(x);
+    const double scale = static_cast<double>(x.size()) * std::numeric_limits<Real>::epsilon() * norm * largest(x);
     return largest_difference(one, other) / scale;
   }
   static double norm(const Problem& problem) {
@@ -107,13 +104,11 @@ class Lu final : public Routine<Real> {
   double residual(const Problem& p, const Vector& x) const override {
     const std::size_t n = p.n;
     Vector ux(n);
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i <= j; ++i) ux[i] += p.a[i + j * n] * x[j];
-    }
     Vector lux = ux;
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = j + 1; i < n; ++i) lux[i] += p.a[i + j * n] * ux[j];
-    }
     Vector ax = multiply(p.original.data(), x);
     for (std::size_t i = 0; i < n; ++i) {
       const int other = p.pivots[i] - 1;
@@ -175,9 +170,8 @@ class Qr final : public Routine<Real> {
   double residual(const Problem& p, const Vector& x) const override {
     const std::size_t n = p.n;
     Vector rx(n);
-    for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i <= j; ++i) rx[i] += p.a[i + j * n] * x[j];
-    }
     Vector back = x;
     for (std::size_t k = n; k-- > 0;) {
       reflect(p, k, rx);
@@ -214,8 +208,7 @@ class Eigen final : public Routine<Real> {
     Real best = 0;
     int best_integers = 0;
     const int ask = -1;
-    solve_("V", "L", &p.n, p.a.data(), &p.n, p.diagonal.data(), &best, &ask, &best_integers, &ask, &p.info, 1,
-           1);
+    solve_("V", "L", &p.n, p.a.data(), &p.n, p.diagonal.data(), &best, &ask, &best_integers, &ask, &p.info, 1, 1);
     p.work.resize(static_cast<std::size_t>(best));
     p.integer_work.resize(best_integers);
   }
@@ -271,15 +264,14 @@ class Svd final : public Routine<Real> {
     const Vector right = multiply(p.vt.data(), svx, true);
     for (std::size_t i = 0; i < svx.size(); ++i) svx[i] *= p.diagonal[i];
     const Vector left = multiply(p.u.data(), multiply(p.u.data(), x), true);
-    return std::max(
-        {this->scaled(multiply(p.u.data(), svx), multiply(p.original.data(), x), this->norm(p), x),
-         this->scaled(left, x, 1, x), this->scaled(right, x, 1, x)});
+    return std::max({this->scaled(multiply(p.u.data(), svx), multiply(p.original.data(), x), this->norm(p), x),
+                     this->scaled(left, x, 1, x), this->scaled(right, x, 1, x)});
   }
 
  private:
   void decompose(Problem& p, Real* work, const int* size) const {
-    decompose_("A", &p.n, &p.n, p.a.data(), &p.n, p.diagonal.data(), p.u.data(), &p.n, p.vt.data(), &p.n,
-               work, size, p.integer_work.data(), &p.info, 1);
+    decompose_("A", &p.n, &p.n, p.a.data(), &p.n, p.diagonal.data(), p.u.data(), &p.n, p.vt.data(), &p.n, work,
+               size, p.integer_work.data(), &p.info, 1);
   }
 
   SingularValues<Real>* decompose_ = routine<SingularValues, Real>("gesdd");
@@ -376,8 +368,8 @@ class Threads {
     const auto usable = static_cast<std::int64_t>(allowed_processors().size());
     number_ = static_cast<int>(asked == 0 ? usable : asked);
     if (number_ > usable) {
-      throw Unavailable(sentence({"threads=", asked, ": this rank may use ", usable,
-                                  " processors (placement=none binds it to none)"}));
+      throw Unavailable(sentence(
+          {"threads=", asked, ": this rank may use ", usable, " processors (placement=none binds it to none)"}));
     }
     blas::set_threads(number_);
   }
@@ -422,8 +414,7 @@ class Lapack final : public Benchmark {
     const auto values = static_cast<std::int64_t>(problem_.square());
     if (problem_.info != 0) return {values, sentence({"LAPACK reports info = ", problem_.info})};
     const double residual = routine_->residual(problem_, probe(problem_.n, seed));
-    if (!(residual < threshold))
-      return {values, sentence({"scaled residual ", residual, ", must be below 30"})};
+    if (!(residual < threshold)) return {values, sentence({"scaled residual ", residual, ", must be below 30"})};
     return {values, ""};
   }
 
@@ -466,24 +457,21 @@ const Registration registration{{
          parallel("threads", "", 1, 0, 4096,
                   "threads of the library; 0: one for each processor that the rank may use")
              .worded("0=one thread per processor,{} threads"),
-         size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank")
-             .labelled("matrix order")},
+         size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank").labelled("matrix order")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), flops_per_second(), count("threads_used").labelled("threads")},
-    .sweeps =
-        {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr n=200"},
-         {"baseline", "nodes=types ranks=1 routine=eigenvalues,singular_values n=100"},
-         {"standard", "nodes=types ranks=1,all routine=lu,cholesky,qr n=100,200,500,1000"},
-         {"standard", "nodes=types ranks=1,all routine=eigenvalues,singular_values n=100,200,300"},
-         {"standard",
-          "nodes=types ranks=1 routine=gesv,posv,gels,lu,cholesky,qr precision=double,single n=500,1000"},
-         {"standard",
-          "nodes=types ranks=1 placement=none threads=0 routine=gesv,posv,gels,lu,cholesky,qr "
-          "precision=double,single n=500,1000"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr n=200"},
+               {"baseline", "nodes=types ranks=1 routine=eigenvalues,singular_values n=100"},
+               {"standard", "nodes=types ranks=1,all routine=lu,cholesky,qr n=100,200,500,1000"},
+               {"standard", "nodes=types ranks=1,all routine=eigenvalues,singular_values n=100,200,300"},
+               {"standard",
+                "nodes=types ranks=1 routine=gesv,posv,gels,lu,cholesky,qr precision=double,single n=500,1000"},
+               {"standard",
+                "nodes=types ranks=1 placement=none threads=0 routine=gesv,posv,gels,lu,cholesky,qr "
+                "precision=double,single n=500,1000"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single") {
+      if (parameters.choice("precision") == "single")
         return std::make_unique<Lapack<float>>(parameters, communicator);
-      }
       return std::make_unique<Lapack<double>>(parameters, communicator);
     },
 }};

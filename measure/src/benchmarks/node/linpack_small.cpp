@@ -6,7 +6,6 @@
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
-#include "text/words.hpp"
 
 namespace scope::linpack_small {
 namespace {
@@ -14,8 +13,8 @@ namespace {
 // As in HPL, which took the threshold from LINPACK.
 constexpr double threshold = 16;
 
-using Solve = void(const int* n, const int* right_sides, double* a, const int* leading, int* pivots,
-                   double* b, const int* leading_b, int* info);
+using Solve = void(const int* n, const int* right_sides, double* a, const int* leading, int* pivots, double* b,
+                   const int* leading_b, int* info);
 
 // y += factor x
 void add_multiple(std::size_t n, double factor, const double* x, double* y) {
@@ -28,9 +27,8 @@ bool solve_written_out(Vector& a, Vector& b) {
   for (std::size_t k = 0; k < n; ++k) {
     double* column = &a[k * n];
     std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < n; ++i) {
+    for (std::size_t i = k + 1; i < n; ++i)
       if (std::abs(column[i]) > std::abs(column[pivot])) pivot = i;
-    }
     if (column[pivot] == 0) return false;
     std::swap(column[k], column[pivot]);
     std::swap(b[k], b[pivot]);
@@ -84,8 +82,7 @@ class Linpack final : public Benchmark {
   Check verify(std::uint64_t) override {
     if (!solved_) return {n_, "the matrix is singular"};
     const double scale =
-        epsilon * n_ *
-        (row_norm(std::span<const double>(original_), n_) * largest(x_) + largest(right_side_));
+        epsilon * n_ * (row_norm(std::span<const double>(original_), n_) * largest(x_) + largest(right_side_));
     const double residual = largest_difference(multiply(original_.data(), x_), right_side_) / scale;
     if (!(residual < threshold)) return {n_, sentence({"scaled residual ", residual, ", must be below 16"})};
     return {n_, ""};

@@ -5,24 +5,16 @@
 // this loop, length and number of passes. The loops are written here after their description; arrays keep their order in
 // memory, for some loops run over the end of one into the next. Names of arrays and scalars are those of the
 // description.
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
-#include <vector>
 
 #include "benchmark.hpp"
 #include "benchmarks/node/livermore_published.hpp"
-#include "text/words.hpp"
 
 namespace scope::livermore {
 namespace {
 
 // Baseline builds agree to 1e-13 on x86-64. Where products and sums are fused eleven digits are left, and seven of loop
 // 12, the differences of neighbors.
-double tolerance(int kernel) {
-  return kernel == 12 ? 1e-6 : 1e-9;
-}
+double tolerance(int kernel) { return kernel == 12 ? 1e-6 : 1e-9; }
 
 // A Fortran array: indices from 1, the first one fastest.
 template <class Item, int... extents>
@@ -64,8 +56,8 @@ class Room {
 };
 
 struct Scalars {
-  double a11, a12, a13, a21, a22, a23, a31, a32, a33, ar, br, c0, cr, di, dk, dm22, dm23, dm24, dm25, dm26,
-      dm27, dm28, dn, e3, e6, expmax, flx, q, qa, r, ri, s, scale, sig, stb5, t, xnc, xnei, xnm;
+  double a11, a12, a13, a21, a22, a23, a31, a32, a33, ar, br, c0, cr, di, dk, dm22, dm23, dm24, dm25, dm26, dm27,
+      dm28, dn, e3, e6, expmax, flx, q, qa, r, ri, s, scale, sig, stb5, t, xnc, xnei, xnm;
 };
 constexpr int scalars = sizeof(Scalars) / sizeof(double);
 static_assert(scalars == 39);
@@ -144,28 +136,19 @@ class Kernels {
   double flops_of_pass() const {
     const double n = n_;
     switch (kernel_) {
-      case 2:
-        return 4 * (n - 4);
-      case 4:
-        return 2 * (std::floor((n - 5) / 5) + 1) * 3;
+      case 2: return 4 * (n - 4);
+      case 4: return 2 * (std::floor((n - 5) / 5) + 1) * 3;
       case 5:
       case 11:
-      case 24:
-        return flops[kernel_ - 1] * (n - 1);
-      case 6:
-        return 2 * n * std::floor((n - 1) / 2);
-      case 8:
-        return 36 * (n - 1) * 2;
+      case 24: return flops[kernel_ - 1] * (n - 1);
+      case 6: return 2 * n * std::floor((n - 1) / 2);
+      case 8: return 36 * (n - 1) * 2;
       case 15:
       case 18:
-      case 23:
-        return flops[kernel_ - 1] * (n - 1) * 5;
-      case 16:
-        return searched_;
-      case 21:
-        return 2 * 25 * 25 * n;
-      default:
-        return flops[kernel_ - 1] * n;
+      case 23: return flops[kernel_ - 1] * (n - 1) * 5;
+      case 16: return searched_;
+      case 21: return 2 * 25 * 25 * n;
+      default: return flops[kernel_ - 1] * n;
     }
   }
 
@@ -189,54 +172,30 @@ class Kernels {
 
   void pass() {
     switch (kernel_) {
-      case 1:
-        return hydrodynamics();
-      case 2:
-        return incomplete_cholesky();
-      case 3:
-        return inner_product();
-      case 4:
-        return banded_equations();
-      case 5:
-        return tridiagonal();
-      case 6:
-        return linear_recurrence();
-      case 7:
-        return equation_of_state();
-      case 8:
-        return alternating_directions();
-      case 9:
-        return integrate_predictors();
-      case 10:
-        return difference_predictors();
-      case 11:
-        return first_sum();
-      case 12:
-        return first_difference();
-      case 13:
-        return particles_in_plane();
-      case 14:
-        return particles_on_line();
-      case 15:
-        return casual();
-      case 16:
-        return search();
-      case 17:
-        return implicit_conditional();
-      case 18:
-        return explicit_hydrodynamics();
-      case 19:
-        return general_recurrence();
-      case 20:
-        return discrete_ordinates();
-      case 21:
-        return matrix_product();
-      case 22:
-        return planckian();
-      case 23:
-        return implicit_hydrodynamics();
-      default:
-        return smallest();
+      case 1: return hydrodynamics();
+      case 2: return incomplete_cholesky();
+      case 3: return inner_product();
+      case 4: return banded_equations();
+      case 5: return tridiagonal();
+      case 6: return linear_recurrence();
+      case 7: return equation_of_state();
+      case 8: return alternating_directions();
+      case 9: return integrate_predictors();
+      case 10: return difference_predictors();
+      case 11: return first_sum();
+      case 12: return first_difference();
+      case 13: return particles_in_plane();
+      case 14: return particles_on_line();
+      case 15: return casual();
+      case 16: return search();
+      case 17: return implicit_conditional();
+      case 18: return explicit_hydrodynamics();
+      case 19: return general_recurrence();
+      case 20: return discrete_ordinates();
+      case 21: return matrix_product();
+      case 22: return planckian();
+      case 23: return implicit_hydrodynamics();
+      default: return smallest();
     }
   }
 
@@ -247,48 +206,29 @@ class Kernels {
     };
     const int n = n_;
     switch (kernel_) {
-      case 2:
-        return {part(x, 2 * n)};
-      case 4:
-        return {std::span(scalar_).first(3)};
+      case 2: return {part(x, 2 * n)};
+      case 4: return {std::span(scalar_).first(3)};
       case 5:
-      case 11:
-        return {part(x, n - 1, 1)};
+      case 11: return {part(x, n - 1, 1)};
       case 6:
-      case 22:
-        return {part(w, n)};
-      case 8:
-        return {part(u1, 10 * n), part(u2, 10 * n), part(u3, 10 * n)};
+      case 22: return {part(w, n)};
+      case 8: return {part(u1, 10 * n), part(u2, 10 * n), part(u3, 10 * n)};
       case 9:
-      case 10:
-        return {part(px, 15 * n)};
-      case 12:
-        return {part(x, n - 1)};
-      case 13:
-        return {part(p, 8 * n), part(h, 8 * n)};
-      case 14:
-        return {part(vx, n), part(xx, n), part(rh, 67)};
-      case 15:
-        return {part(vy, 7 * n), part(vs, 7 * n)};
-      case 17:
-        return {part(vxne, n), part(vxnd, n), std::span(&a.xnm, 1)};
-      case 18:
-        return {part(zr, 7 * n), part(zz, 7 * n)};
-      case 19:
-        return {part(b5, n), std::span(&a.stb5, 1)};
-      case 20:
-        return {part(xx, n, 1)};
-      case 21:
-        return {part(px, 25 * n)};
-      case 23:
-        return {part(za, 7 * n)};
-      case 3:
-        return {std::span(&a.q, 1)};
+      case 10: return {part(px, 15 * n)};
+      case 12: return {part(x, n - 1)};
+      case 13: return {part(p, 8 * n), part(h, 8 * n)};
+      case 14: return {part(vx, n), part(xx, n), part(rh, 67)};
+      case 15: return {part(vy, 7 * n), part(vs, 7 * n)};
+      case 17: return {part(vxne, n), part(vxnd, n), std::span(&a.xnm, 1)};
+      case 18: return {part(zr, 7 * n), part(zz, 7 * n)};
+      case 19: return {part(b5, n), std::span(&a.stb5, 1)};
+      case 20: return {part(xx, n, 1)};
+      case 21: return {part(px, 25 * n)};
+      case 23: return {part(za, 7 * n)};
+      case 3: return {std::span(&a.q, 1)};
       case 16:
-      case 24:
-        return {std::span(scalar_).first(1)};
-      default:
-        return {part(x, n)};
+      case 24: return {std::span(scalar_).first(1)};
+      default: return {part(x, n)};
     }
   }
   double checksum() {
@@ -344,8 +284,7 @@ class Kernels {
       for (int band = 0; band < 3; ++band) {
         long double& solved = values[5 + band * stride_of_bands];
         long double sum = 0;
-        for (int j = 5; j <= n_; j += 5)
-          sum += values[band * stride_of_bands + j / 5 - 1] * values[1001 + j - 1];
+        for (int j = 5; j <= n_; j += 5) sum += values[band * stride_of_bands + j / 5 - 1] * values[1001 + j - 1];
         solved = values[1001 + 4] * (solved - sum);
       }
     }
@@ -500,8 +439,8 @@ class Kernels {
     if (place > n_) {
       ++weighed_;
       const auto square = [](double value) { return value * value; };
-      return d(place) - (d(place - 1) * square(a.t - d(place - 2)) + square(a.s - d(place - 3)) +
-                         square(a.r - d(place - 4)));
+      return d(place) -
+             (d(place - 1) * square(a.t - d(place - 2)) + square(a.s - d(place - 3)) + square(a.r - d(place - 4)));
     }
     if (place - n_ + 2 * third < 0) return plan(place) - a.t;
     return plan(place) - (place - n_ + third < 0 ? a.s : a.r);
@@ -642,8 +581,8 @@ class Kernels {
   int searches_ = 0;
   double searched_ = 0;
 
-  Line u, v, w, x, y, z, g, du1, du2, du3, grd, dex, xi, ex, ex1, dex1, vx, xx, rx, rh, vsp, vstp, vxne, vxnd,
-      ve3, vlr, vlin, b5, plan, d, sa, sb;
+  Line u, v, w, x, y, z, g, du1, du2, du3, grd, dex, xi, ex, ex1, dex1, vx, xx, rx, rh, vsp, vstp, vxne, vxnd, ve3,
+      vlr, vlin, b5, plan, d, sa, sb;
   Array<double, 4, 512> p;
   Array<double, 25, 101> px, cx;
   Array<double, 101, 25> vy;
@@ -654,9 +593,7 @@ class Kernels {
   Scalars a{};
 };
 
-int length_of(const std::string& span) {
-  return span == "long" ? 0 : span == "medium" ? 1 : 2;
-}
+int length_of(const std::string& span) { return span == "long" ? 0 : span == "medium" ? 1 : 2; }
 
 class Livermore final : public Benchmark {
  public:
@@ -704,8 +641,7 @@ const Registration registration{{
     .summary = "one of the 24 Livermore loops, with the published checksum",
     .rungs = {arithmetic()},
     .parameters = {problem("kernel", "", 1, 1, 24, "number of the loop").worded("loop {}"),
-                   size("span", "long,medium,short",
-                        "length of the loops: to 1001, to 101 or to 27 iterations")
+                   size("span", "long,medium,short", "length of the loops: to 1001, to 101 or to 27 iterations")
                        .worded("long,medium,short")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},

@@ -5,7 +5,6 @@
 #include "benchmark.hpp"
 #include "blas/blas.hpp"
 #include "blas/dense.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::matrix_multiply {
 namespace {
@@ -40,8 +39,8 @@ class Multiply final : public Benchmark {
   }
 
   Check verify(std::uint64_t seed) override {
-    return {std::int64_t{n_} * n_, product_problem(a_.as<Real>().data(), b_.as<Real>().data(),
-                                                   c_.as<Real>().data(), n_, seed, "row")};
+    return {std::int64_t{n_} * n_,
+            product_problem(a_.as<Real>().data(), b_.as<Real>().data(), c_.as<Real>().data(), n_, seed, "row")};
   }
 
   std::span<std::byte> received() override { return c_.bytes(); }
@@ -66,18 +65,17 @@ const Registration registration{{
     .summary = "matrix multiplication of the BLAS: SGEMM and DGEMM",
     .needs = {Requirement::blas},
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
-    .parameters = {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
-                   size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank")
-                       .labelled("matrix order")},
+    .parameters =
+        {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
+         size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank").labelled("matrix order")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 n=100,500"},
                {"standard", "nodes=types ranks=1,all precision=double,single n=50,100,200,500,1000"},
                {"advanced", "nodes=types ranks=1,all precision=double,single n=2000"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single") {
+      if (parameters.choice("precision") == "single")
         return std::make_unique<Multiply<float>>(parameters, communicator);
-      }
       return std::make_unique<Multiply<double>>(parameters, communicator);
     },
 }};

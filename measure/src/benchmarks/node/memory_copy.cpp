@@ -2,10 +2,8 @@
 //
 // Timed: one copy on every rank at the same time, on its own clock; the slowest rank counts. A copy is the
 // minimum cost of a message inside a host, or of exchanging buffers by hand.
-#include <cstring>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::memory_copy {
 namespace {
@@ -40,8 +38,7 @@ class MemoryCopy final : public Benchmark {
   }
 
   Check verify(std::uint64_t seed) override {
-    return {static_cast<std::int64_t>(target_.size()),
-            pattern_problem(target_.bytes(), seed * ranks_ + rank_)};
+    return {static_cast<std::int64_t>(target_.size()), pattern_problem(target_.bytes(), seed * ranks_ + rank_)};
   }
 
   std::span<std::byte> received() override { return target_.bytes(); }
@@ -58,8 +55,7 @@ const Registration registration{{
     .title = "memcpy",
     .summary = "bandwidth of memcpy, from cache to memory",
     .rungs = {{Pattern::copy, "time_s", "", "limit"}},
-    .parameters = {size("array_bytes", "B", 1 << 20, 1, std::int64_t{1} << 40,
-                        "bytes that each rank copies")},
+    .parameters = {size("array_bytes", "B", 1 << 20, 1, std::int64_t{1} << 40, "bytes that each rank copies")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,1Mi,4Mi,64Mi"},

@@ -6,12 +6,10 @@
 // prefetcher.
 #include <unistd.h>
 
-#include <algorithm>
 #include <numeric>
 #include <random>
 
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::memory_latency {
 namespace {
@@ -59,9 +57,8 @@ class MemoryLatency final : public Benchmark {
     chain_checked_ = true;
     std::vector<bool> met(lines_);
     void** at = line(order_[0]);
-    for (std::size_t i = 0; i < lines_; ++i, at = static_cast<void**>(*at)) {
+    for (std::size_t i = 0; i < lines_; ++i, at = static_cast<void**>(*at))
       met[(reinterpret_cast<std::byte*>(at) - array_.data()) / line_bytes_] = true;
-    }
     const bool whole = at == line(order_[0]) && std::find(met.begin(), met.end(), false) == met.end();
     return {static_cast<std::int64_t>(lines_), whole ? "" : "the chain does not lead through every line"};
   }
@@ -87,15 +84,13 @@ const Registration registration{{
     .name = "node.memory_latency",
     .title = "memory latency",
     .summary = "time of a dependent load, from cache to memory",
-    .parameters = {size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 37,
-                        "size of the array on each rank")},
+    .parameters = {size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 37, "size of the array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {seconds_per_step("access_s").labelled("access time")},
-    .sweeps =
-        {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,256Ki,4Mi,64Mi"},
-         {"standard",
-          "nodes=types ranks=1,all array_bytes=8Ki,16Ki,32Ki,64Ki,128Ki,256Ki,512Ki,1Mi,2Mi,4Mi,8Mi,16Mi,"
-          "32Mi,64Mi,128Mi"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,256Ki,4Mi,64Mi"},
+               {"standard",
+                "nodes=types ranks=1,all array_bytes=8Ki,16Ki,32Ki,64Ki,128Ki,256Ki,512Ki,1Mi,2Mi,4Mi,8Mi,16Mi,"
+                "32Mi,64Mi,128Mi"}},
     .make = make<MemoryLatency>,
 }};
 

@@ -2,8 +2,6 @@
 //
 // Timed: many equal quanta of work, each by the clock that Scope measures with, on every rank. A quantum that
 // took much longer than most was interrupted: a detour. Fixed work quanta after Sottile and Minnich.
-#include <algorithm>
-#include <cmath>
 #include <complex>
 #include <numbers>
 
@@ -65,8 +63,7 @@ double dominant_period_s(const std::vector<double>& times_s, double duration_s, 
   if (strengths.empty()) return 0;
   const double most = *std::max_element(strengths.begin(), strengths.end());
   if (most < std::log(static_cast<double>(strengths.size()) / false_alarm)) return 0;
-  const auto first =
-      std::find_if(strengths.begin(), strengths.end(), [&](double s) { return s > 0.8 * most; });
+  const auto first = std::find_if(strengths.begin(), strengths.end(), [&](double s) { return s > 0.8 * most; });
   // Uphill from there to the top of this peak.
   auto top = first;
   while (top + 1 != strengths.end() && *(top + 1) > *top) ++top;
@@ -163,8 +160,7 @@ const Registration registration{{
                 result_seconds("longest_detour_s"),
                 result("detours_per_s", "1/s", Better::lower).labelled("detours per second"),
                 result_seconds("period_s").labelled("period of the detours"), seconds("time_s")},
-    .sweeps = {{"baseline", "nodes=types ranks=2,4"},
-               {"standard", "nodes=types ranks=1,all quanta=50000,250000"}},
+    .sweeps = {{"baseline", "nodes=types ranks=2,4"}, {"standard", "nodes=types ranks=1,all quanta=50000,250000"}},
     .make = make<Noise>,
 }};
 

@@ -3,16 +3,12 @@
 // Timed: multiply-adds in registers, enough of them independent to hide their latency, on every rank's own
 // clock; the slowest rank counts. With the widest vectors of this processor, whatever the build flags, no
 // program exceeds this rate; with the instructions that the flags allow, compiled loops could reach it.
-#include <array>
-#include <cstring>
-#include <utility>
 
 #ifdef __aarch64__
 #include <sys/prctl.h>
 #endif
 
 #include "benchmark.hpp"
-#include "text/words.hpp"
 
 namespace scope::peak {
 namespace {
@@ -52,17 +48,15 @@ struct Fused {
                                                  [[maybe_unused]] const Vector& term) {
     [[maybe_unused]] constexpr bool is_double = sizeof(sum[0]) == sizeof(double);
 #if defined(__x86_64__)
-    if constexpr (is_double) {
+    if constexpr (is_double)
       asm volatile("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(term));
-    } else {
+    else
       asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(factor), "v"(term));
-    }
 #elif defined(__aarch64__)
-    if constexpr (is_double) {
+    if constexpr (is_double)
       asm volatile("fmla %0.2d, %1.2d, %2.2d" : "+w"(sum) : "w"(factor), "w"(term));
-    } else {
+    else
       asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sum) : "w"(factor), "w"(term));
-    }
 #endif
   }
 };
@@ -76,9 +70,7 @@ template <class Real, std::size_t bytes, class Arithmetic, std::size_t... chain>
   (std::memcpy(&sum[chain], &sums[chain * lanes], bytes), ...);
   const Vector factors = Vector{} + factor;
   const Vector terms = Vector{} + term;
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    (Arithmetic::step(sum[chain], factors, terms), ...);
-  }
+  for (std::int64_t round = 0; round < rounds; ++round) (Arithmetic::step(sum[chain], factors, terms), ...);
   (std::memcpy(&sums[chain * lanes], &sum[chain], bytes), ...);
 }
 
@@ -116,10 +108,8 @@ template <class Real>
 Kernel<Real> widest() {
 #ifdef PR_SVE_GET_VL
   const int scalable = prctl(PR_SVE_GET_VL);
-  if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16) {
-    throw Unavailable(
-        "this processor's SVE vectors are wider than the NEON vectors that this benchmark supports");
-  }
+  if (scalable > 0 && (scalable & PR_SVE_VL_LEN_MASK) > 16)
+    throw Unavailable("this processor's SVE vectors are wider than the NEON vectors that this benchmark supports");
 #endif
   return {16, fused_128<Real>};
 }
@@ -134,8 +124,7 @@ template <class Real>
 class Peak final : public Benchmark {
  public:
   Peak(const Parameters& parameters, const Communicator& communicator)
-      : kernel_(parameters.choice("instructions") == "widest" ? widest<Real>()
-                                                              : Kernel<Real>{16, compiled<Real>}),
+      : kernel_(parameters.choice("instructions") == "widest" ? widest<Real>() : Kernel<Real>{16, compiled<Real>}),
         ranks_(communicator.size()) {}
 
   Work work() const override {
@@ -158,11 +147,9 @@ class Peak final : public Benchmark {
   // Both kinds add 2 in every round, and all values are small integers: every lane is exact.
   Check verify(std::uint64_t seed) override {
     const std::size_t lanes = chains * kernel_.bytes / sizeof(Real);
-    for (std::size_t i = 0; i < lanes; ++i) {
-      if (sums_[i] != start(seed, i) + 2 * rounds) {
+    for (std::size_t i = 0; i < lanes; ++i)
+      if (sums_[i] != start(seed, i) + 2 * rounds)
         return {static_cast<std::int64_t>(lanes), sentence({"lane ", i, " holds a wrong sum"})};
-      }
-    }
     return {static_cast<std::int64_t>(lanes), ""};
   }
 
@@ -184,20 +171,18 @@ const Registration registration{{
     .title = "peak arithmetic rate",
     .summary = "peak floating point rate: multiply-adds in registers",
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}},
-    .parameters =
-        {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
-         method("instructions", "widest,compiled",
-                "the processor's widest fused multiply-add, or what the compiler makes at the "
-                "flags of the build")
-             .worded(",as compiled")},
+    .parameters = {problem("precision", "double,single", "precision of the numbers").worded(",single precision"),
+                   method("instructions", "widest,compiled",
+                          "the processor's widest fused multiply-add, or what the compiler makes at the "
+                          "flags of the build")
+                       .worded(",as compiled")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 precision=double instructions=widest"},
                {"standard", "nodes=types ranks=1,all precision=double,single instructions=widest,compiled"}},
     .make = [](const Parameters& parameters, const Communicator& communicator) -> std::unique_ptr<Benchmark> {
-      if (parameters.choice("precision") == "single") {
+      if (parameters.choice("precision") == "single")
         return std::make_unique<Peak<float>>(parameters, communicator);
-      }
       return std::make_unique<Peak<double>>(parameters, communicator);
     },
 }};

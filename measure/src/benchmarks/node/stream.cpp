@@ -4,14 +4,11 @@
 // Timed: one pass over the arrays, on every rank's own clock; the slowest rank counts. Ranks start together,
 // so that they compete for the memory as programs do. After McCalpin's STREAM; bytes are counted as it counts
 // them.
-#include <cmath>
 
 #include "benchmark.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "processors/caches.hpp"
 #include "processors/processors.hpp"
-#include "text/words.hpp"
 
 namespace scope::stream {
 namespace {
@@ -26,9 +23,8 @@ struct Kernel {
 constexpr Kernel kernels[] = {{"copy", 2, 0}, {"scale", 2, 1}, {"add", 3, 1}, {"triad", 3, 2}};
 
 const Kernel& find_kernel(const std::string& name) {
-  for (const auto& kernel : kernels) {
+  for (const auto& kernel : kernels)
     if (name == kernel.name) return kernel;
-  }
   throw std::invalid_argument("kernel=" + name);
 }
 
@@ -42,9 +38,7 @@ std::int64_t array_beyond_caches(const Communicator& communicator) {
   std::vector<int> processors;
   for (const auto& of_rank : allowed) processors.insert(processors.end(), of_rank.begin(), of_rank.end());
   const std::int64_t caches = last_level_cache_bytes(processors);
-  std::int64_t smallest = caches;  // of all hosts: all ranks refuse or none
-  MPI_Allreduce(MPI_IN_PLACE, &smallest, 1, MPI_INT64_T, MPI_MIN, communicator.handle());
-  if (smallest == 0)
+  if (communicator.smallest(caches) == 0)  // all ranks refuse or none
     throw Unavailable("the system does not tell the size of the last-level cache (/sys/devices/system/cpu)");
   const auto ranks = static_cast<std::int64_t>(allowed.size());
   const std::int64_t bytes =
@@ -73,9 +67,11 @@ class Stream : public Benchmark {
  public:
   // `array_bytes`: on this rank.
   Stream(const Parameters& parameters, const Communicator& communicator, std::int64_t array_bytes)
-      : kernel_(find_kernel(parameters.choice("kernel"))), a_(array_bytes), b_(array_bytes), c_(array_bytes) {
-    MPI_Allreduce(&array_bytes, &everyones_bytes_, 1, MPI_INT64_T, MPI_SUM, communicator.handle());
-  }
+      : kernel_(find_kernel(parameters.choice("kernel"))),
+        everyones_bytes_(communicator.sum(array_bytes)),
+        a_(array_bytes),
+        b_(array_bytes),
+        c_(array_bytes) {}
 
   Work work() const override {
     const auto elements = static_cast<double>(everyones_bytes_ / static_cast<std::int64_t>(sizeof(double)));
@@ -104,10 +100,7 @@ class Stream : public Benchmark {
     with_operation([&](auto operation) {
       repetition.time([&] {
         for (std::size_t i = 0; i < n; ++i) c[i] = operation(a[i], b[i]);
-        asm volatile(""
-                     :
-                     : "r"(c)
-                     : "memory");  // the compiler must not skip a pass that repeats the one before
+        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a pass that repeats the one before
       });
     });
   }
@@ -141,19 +134,15 @@ class Stream : public Benchmark {
   template <typename Use>
   void with_operation(Use use) const {
     switch (kernel_.name[0]) {
-      case 'c':
-        return use([](double a, double) { return a; });
-      case 's':
-        return use([](double a, double) { return scalar * a; });
-      case 'a':
-        return use([](double a, double b) { return a + b; });
-      default:
-        return use([](double a, double b) { return a + scalar * b; });
+      case 'c': return use([](double a, double) { return a; });
+      case 's': return use([](double a, double) { return scalar * a; });
+      case 'a': return use([](double a, double b) { return a + b; });
+      default: return use([](double a, double b) { return a + scalar * b; });
     }
   }
 
   const Kernel& kernel_;
-  std::int64_t everyones_bytes_ = 0;
+  std::int64_t everyones_bytes_;
   Buffer a_;
   Buffer b_;
   Buffer c_;
@@ -171,8 +160,7 @@ class StreamFromMemory final : public Stream {
 };
 
 Parameter kernel_parameter() {
-  return problem("kernel", "triad,copy,scale,add", "operation on each element")
-      .worded("triad,copy,scale,add");
+  return problem("kernel", "triad,copy,scale,add", "operation on each element").worded("triad,copy,scale,add");
 }
 
 const Registration registration{{
@@ -181,8 +169,8 @@ const Registration registration{{
     .summary = "memory bandwidth of copy, scale, add and triad, from cache to memory",
     .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"},
               {Pattern::copy, "time_s", "kernel=copy", "limit"}},
-    .parameters = {kernel_parameter(), size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40,
-                                            "size of each array on each rank")},
+    .parameters = {kernel_parameter(),
+                   size("array_bytes", "B", 1 << 20, 8, std::int64_t{1} << 40, "size of each array on each rank")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 kernel=copy array_bytes=16Ki,256Ki,4Mi,64Mi"},

@@ -2,9 +2,7 @@
 //
 // Timed: pairs of successive reads with nothing between, on every rank's own clock. Scope measures with the
 // register clock; programs use the others. After TICK1 of PARKBENCH and thesis 6.3.5.
-#include "benchmark.hpp"
 #include "registry.hpp"
-#include "text/words.hpp"
 
 namespace scope::timer {
 namespace {

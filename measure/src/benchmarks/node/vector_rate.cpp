@@ -4,8 +4,6 @@
 // are repeated on the same vectors, which stay in the first cache up to about 1,000 elements. RINF1 of
 // PARKBENCH.
 #include "benchmark.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::vector_rate {
 namespace {
@@ -47,10 +45,7 @@ class VectorRate final : public Benchmark {
     const auto loop = [&](auto element) {
       repetition.time([&] {
         for (std::size_t i = 0; i < n_; ++i) c[i] = element(i);
-        asm volatile(""
-                     :
-                     : "r"(c)
-                     : "memory");  // the compiler must not skip a loop that repeats the one before
+        asm volatile("" : : "r"(c) : "memory");  // the compiler must not skip a loop that repeats the one before
       });
     };
     if (kernel_ == "multiply") {
@@ -74,9 +69,8 @@ class VectorRate final : public Benchmark {
       const double b = small_integer(3 * seed, i, 509);
       sum += a * b;
       if (kernel_ == "dot") continue;
-      if (c_.as<double>()[i] != (kernel_ == "multiply" ? a * b : a * scalar + b)) {
+      if (c_.as<double>()[i] != (kernel_ == "multiply" ? a * b : a * scalar + b))
         return {static_cast<std::int64_t>(n_), sentence({"element ", i, " is wrong"})};
-      }
     }
     if (kernel_ == "dot" && c_.as<double>()[0] != sum) return {1, "the sum is wrong"};
     return {kernel_ == "dot" ? 1 : static_cast<std::int64_t>(n_), ""};
@@ -106,10 +100,9 @@ const Registration registration{{
                        .worded("vectors of {}")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
-    .sweeps =
-        {{"baseline", "nodes=types ranks=1 kernel=triad vector_length=4,16,64,256"},
-         {"standard",
-          "nodes=types ranks=1 kernel=triad,multiply,dot vector_length=1,2,4,8,16,32,64,128,256,512,1024"}},
+    .sweeps = {{"baseline", "nodes=types ranks=1 kernel=triad vector_length=4,16,64,256"},
+               {"standard",
+                "nodes=types ranks=1 kernel=triad,multiply,dot vector_length=1,2,4,8,16,32,64,128,256,512,1024"}},
     .make = make<VectorRate>,
 }};
 

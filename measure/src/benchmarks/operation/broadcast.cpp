@@ -4,11 +4,9 @@
 // follows, the memory is released. Only the operation is timed, from the agreed start to the last exit; but
 // receivers first touch their pages inside it, as in a program. The warm variant keeps the matrices and shows
 // the difference. After thesis 6.6.2 and 7.5.1.
-#include "benchmark.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 
 namespace scope::broadcast {
 namespace {
@@ -33,8 +31,7 @@ class MatrixBroadcast final : public Benchmark {
   void fill(std::uint64_t seed) override {
     seed_ = seed;
     if (cold_) return;
-    for (Buffer& matrix : matrices_)
-      communicator_.root() ? write_pattern(matrix.bytes(), seed_) : matrix.clear();
+    for (Buffer& matrix : matrices_) communicator_.root() ? write_pattern(matrix.bytes(), seed_) : matrix.clear();
   }
 
   void run(Repetition& repetition) override {
@@ -82,8 +79,7 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .routines = {{"MPI_Bcast", "buffers=cold"}, {"MPI_Ibcast", "buffers=cold call=nonblocking"}},
     .rungs = {{Pattern::transfer, "time_s"}},
-    .costs =
-        {{.phase = "exchange", .kind = Step::Kind::messages, .count = "ceil(log2(p))", .bytes = "8*n^2"}},
+    .costs = {{.phase = "exchange", .kind = Step::Kind::messages, .count = "ceil(log2(p))", .bytes = "8*n^2"}},
     .parameters = {matrix_order(), buffers(), operation_call()},
     .definition = Definition::global,
     .metrics = operation_metrics(),

@@ -4,17 +4,12 @@
 // datatype accesses with a stride through the rows. The whole core is repeated, including buffers and
 // datatypes; only MPI_Scatterv or MPI_Gatherv is timed, from the agreed start to the last exit. The warm
 // variant keeps the buffers and shows the difference. After thesis 6.6.3 and 7.5.2.
-#include <optional>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
-#include "text/words.hpp"
 
 namespace scope::distribution {
 namespace {
@@ -63,8 +58,8 @@ class Distribution final : public Benchmark {
       call_.time(
           repetition,
           [&](int set) {
-            MPI_Scatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs,
-                         sets_[set].stripe.data(), count, mine, 0, comm);
+            MPI_Scatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs, sets_[set].stripe.data(),
+                         count, mine, 0, comm);
           },
           [&](int set) {
             MPI_Iscatterv(sets_[set].whole.data(), counts_.data(), places_.data(), theirs,
@@ -118,8 +113,7 @@ class Distribution final : public Benchmark {
 
   void allocate() {
     sets_.clear();
-    for (int set = 0; set < call_.sets(); ++set)
-      sets_.push_back({Buffer(whole_bytes()), Buffer(stripe_bytes())});
+    for (int set = 0; set < call_.sets(); ++set) sets_.push_back({Buffer(whole_bytes()), Buffer(stripe_bytes())});
     describe();
   }
 
@@ -209,14 +203,13 @@ Declaration declaration(Direction direction, const Row& row) {
                      buffers(), operation_call()},
       .definition = Definition::global,
       .metrics = operation_metrics(),
-      .sweeps =
-          {{"baseline", "ranks=2,4 layout=columns buffers=cold n=120,480,1080"},
-           {"baseline", "ranks=2,4 layout=columns,rows buffers=warm n=480"},
-           {"standard",
-            "ranks=powers layout=columns,rows buffers=cold,warm n=120,240,360,480,600,840,1080,1320,1680"},
-           {"standard", "ranks=2 transport=tcp layout=columns,rows buffers=cold,warm n=120,480,1080,1680"},
-           {"standard",
-            "ranks=2,4 layout=columns,rows buffers=cold,warm call=nonblocking,overlapped n=120,480,1080"}},
+      .sweeps = {{"baseline", "ranks=2,4 layout=columns buffers=cold n=120,480,1080"},
+                 {"baseline", "ranks=2,4 layout=columns,rows buffers=warm n=480"},
+                 {"standard",
+                  "ranks=powers layout=columns,rows buffers=cold,warm n=120,240,360,480,600,840,1080,1320,1680"},
+                 {"standard", "ranks=2 transport=tcp layout=columns,rows buffers=cold,warm n=120,480,1080,1680"},
+                 {"standard",
+                  "ranks=2,4 layout=columns,rows buffers=cold,warm call=nonblocking,overlapped n=120,480,1080"}},
       .make = [direction](const Parameters& parameters,
                           const Communicator& communicator) -> std::unique_ptr<Benchmark> {
         return std::make_unique<Distribution>(direction, parameters, communicator);
@@ -224,10 +217,10 @@ Declaration declaration(Direction direction, const Row& row) {
   };
 }
 
-const Registration scatter{
-    declaration(Direction::scatter, {"operation.scatter", "matrix scatter",
-                                     "distribution of a matrix in stripes as in a program (MPI_Scatterv)",
-                                     "MPI_Scatterv", "MPI_Iscatterv", "distribute"})};
+const Registration scatter{declaration(
+    Direction::scatter,
+    {"operation.scatter", "matrix scatter", "distribution of a matrix in stripes as in a program (MPI_Scatterv)",
+     "MPI_Scatterv", "MPI_Iscatterv", "distribute"})};
 const Registration gather{declaration(
     Direction::gather,
     {"operation.gather", "matrix gather", "collection of a matrix from stripes as in a program (MPI_Gatherv)",

@@ -10,8 +10,7 @@ inline Parameter matrix_order() {
 }
 
 inline Parameter buffers() {
-  return layout("buffers", "cold,warm",
-                "fresh buffers for every operation, with first touch, or the same ones")
+  return layout("buffers", "cold,warm", "fresh buffers for every operation, with first touch, or the same ones")
       .worded("fresh buffers,used buffers");
 }
 

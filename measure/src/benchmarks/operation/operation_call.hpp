@@ -2,8 +2,6 @@
 // length between start and wait (thesis, section 8.4).
 #pragma once
 
-#include <string>
-
 #include "benchmark.hpp"
 #include "sampling/overlapped.hpp"
 

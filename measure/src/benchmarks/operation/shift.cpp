@@ -5,18 +5,12 @@
 // swapping the buffers and freeing the old one; this is the operation as a program does it. The whole core,
 // including the matrix, is repeated. The warm variant keeps both buffers and shows the difference. After
 // thesis 6.6.4 and 7.5.3.
-#include <array>
-#include <utility>
-#include <vector>
 
-#include "benchmark.hpp"
 #include "benchmarks/algorithm/grid_rows.hpp"
 #include "benchmarks/operation/matrix_parameters.hpp"
 #include "benchmarks/operation/operation_call.hpp"
 #include "memory/available.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/process_grid.hpp"
-#include "text/words.hpp"
 
 namespace scope::shift {
 namespace {
@@ -33,13 +27,12 @@ class MatrixShift final : public Benchmark {
     const ProcessGrid grid(communicator, parameters.integer("grid_rows"));
     const bool along_rows = parameters.choice("direction") == "rows";
     if ((along_rows ? grid.columns() : grid.rows()) < 2) {
-      throw Unavailable(sentence({"direction=", parameters.choice("direction"), ": a grid of ", grid.rows(),
-                                  " x ", grid.columns(), " processes has no neighbors there"}));
+      throw Unavailable(sentence({"direction=", parameters.choice("direction"), ": a grid of ", grid.rows(), " x ",
+                                  grid.columns(), " processes has no neighbors there"}));
     }
     destination_ =
         along_rows ? grid.rank(grid.row(), grid.column() - 1) : grid.rank(grid.row() - 1, grid.column());
-    source_ =
-        along_rows ? grid.rank(grid.row(), grid.column() + 1) : grid.rank(grid.row() + 1, grid.column());
+    source_ = along_rows ? grid.rank(grid.row(), grid.column() + 1) : grid.rank(grid.row() + 1, grid.column());
     require_memory(2 * call_.sets() * static_cast<std::int64_t>(bytes()), communicator);
     for (int set = 0; set < call_.sets(); ++set) {
       matrices_.emplace_back(bytes());
@@ -91,8 +84,7 @@ class MatrixShift final : public Benchmark {
   // same buffer, so that all shifts are identical.
   void post(int set) {
     if (cold_) extras_[set] = Buffer(bytes());
-    MPI_Irecv(extras_[set].data(), elements_, MPI_DOUBLE, source_, tag, communicator_.handle(),
-              &requests_[0]);
+    MPI_Irecv(extras_[set].data(), elements_, MPI_DOUBLE, source_, tag, communicator_.handle(), &requests_[0]);
   }
   void exchange(int set) {
     post(set);

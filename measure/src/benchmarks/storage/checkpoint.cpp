@@ -8,14 +8,11 @@
 
 #include <thread>
 
-#include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/mpi_file.hpp"
 #include "benchmarks/storage/open_file.hpp"
-#include "memory/buffer.hpp"
 #include "sampling/overlapped.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::checkpoint {
 namespace {
@@ -37,8 +34,8 @@ class Checkpoint final : public Benchmark {
         found_(bytes_),
         overlapped_(communicator) {
     const bool elsewhere = shared_ || folder_.one_for_all();
-    partner_ = elsewhere ? (communicator.rank() + folder_.partner_distance()) % communicator.size()
-                         : communicator.rank();
+    partner_ =
+        elsewhere ? (communicator.rank() + folder_.partner_distance()) % communicator.size() : communicator.rank();
     state_.map();
     found_.map();
   }
@@ -58,9 +55,8 @@ class Checkpoint final : public Benchmark {
     ++generation_;
     content_.write(state_.bytes(), {generation_, communicator_.rank()}, 0);
     MPI_Barrier(communicator_.handle());  // some may still read the file back
-    for (const char* which : {alone, beside}) {
+    for (const char* which : {alone, beside})
       if (!shared_ || communicator_.root()) unlink(path(which, communicator_.rank()).c_str());
-    }
     MPI_Barrier(communicator_.handle());
     const TickClock& ticks = repetition.ticks();
     Ticks at[4]{};
@@ -80,9 +76,8 @@ class Checkpoint final : public Benchmark {
         [&](std::int64_t, Computation& computation, std::int64_t steps) {
           compute_and_write(computation, steps);
         });
-    double slowest_s = ticks.seconds(at[3] - at[0]);
-    MPI_Allreduce(MPI_IN_PLACE, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    repetition.observe("bandwidth_bytes_per_s", work().bytes / slowest_s);
+    repetition.observe("bandwidth_bytes_per_s",
+                       work().bytes / communicator_.largest(ticks.seconds(at[3] - at[0])));
     const char* phases[] = {"write_s", "sync_s", "close_s"};
     for (int i = 0; i < 3; ++i) repetition.observe(phases[i], ticks.seconds(at[i + 1] - at[i]));
     read_back();
@@ -123,9 +118,8 @@ class Checkpoint final : public Benchmark {
     } else if (overlap == "nonblocking") {
       throw Unavailable("overlap=nonblocking needs interface=mpiio");
     }
-    if (parameters.choice("access") == "collective" && method.access != Access::collective) {
+    if (parameters.choice("access") == "collective" && method.access != Access::collective)
       throw Unavailable("access=collective needs interface=mpiio and overlap=none");
-    }
     return method;
   }
 
@@ -143,10 +137,8 @@ class Checkpoint final : public Benchmark {
   }
 
   void write(OpenFile& file) {
-    for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_) {
-      file.write(state_.data() + at, std::min(transfer_bytes_, bytes_ - at),
-                 offset(communicator_.rank()) + at);
-    }
+    for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_)
+      file.write(state_.data() + at, std::min(transfer_bytes_, bytes_ - at), offset(communicator_.rank()) + at);
   }
 
   void close(OpenFile& file) {
@@ -185,9 +177,8 @@ class Checkpoint final : public Benchmark {
     for (const char* which : {alone, beside}) {
       if (which == beside) keep(content_.problem(found_.bytes(), {generation_, partner_}, 0));
       auto file = open_file(method_.plain(), communicator_, path(which, partner_), Mode::read, shared_);
-      for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_) {
+      for (std::int64_t at = 0; at < bytes_; at += transfer_bytes_)
         file->read(found_.data() + at, std::min(transfer_bytes_, bytes_ - at), offset(partner_) + at);
-      }
       close(*file);
     }
   }
@@ -219,9 +210,8 @@ const Registration registration{{
     .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s",
                "interface=posix,mpiio overlap=none sync=fsync transfer_bytes=*", "application"}},
     .parameters =
-        {call(
-             "overlap", "none,thread,nonblocking",
-             "the checkpoint follows the computation, a thread writes it meanwhile, or requests of MPI-IO do")
+        {call("overlap", "none,thread,nonblocking",
+              "the checkpoint follows the computation, a thread writes it meanwhile, or requests of MPI-IO do")
              .worded(",by a thread,nonblocking"),
          call("interface", "posix,mpiio", "calls of the operating system, or MPI-IO").worded("POSIX,MPI-IO"),
          call("access", "independent,collective", "of MPI-IO: calls of each rank, or of all together")
@@ -234,12 +224,10 @@ const Registration registration{{
              .worded(",without flush")},
     .definition = Definition::max_rank,
     .metrics =
-        {seconds("time_s"),
-         result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
+        {seconds("time_s"), result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
          result("bandwidth_bytes_per_s", "B/s", Better::higher).labelled("bandwidth of the checkpoint alone"),
-         phase("exchange_s").labelled("checkpoint alone"),
-         phase("computation_s").labelled("computation alone"), phase("write_s"), phase("sync_s"),
-         phase("close_s")},
+         phase("exchange_s").labelled("checkpoint alone"), phase("computation_s").labelled("computation alone"),
+         phase("write_s"), phase("sync_s"), phase("close_s")},
     .sweeps = {{"standard", "ranks=1,all interface=posix overlap=none,thread"},
                {"standard", "ranks=all interface=mpiio overlap=none,nonblocking"},
                {"advanced",

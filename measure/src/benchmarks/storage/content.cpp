@@ -30,8 +30,7 @@ void Content::make_stamp(std::uint64_t* page, const Version& version, std::int64
 }
 
 void Content::make_page(std::uint64_t (&page)[words], const Version& version, std::int64_t number) const {
-  const std::uint64_t key =
-      pattern_word(number_ + version.generation, static_cast<std::uint64_t>(version.owner));
+  const std::uint64_t key = pattern_word(number_ + version.generation, static_cast<std::uint64_t>(version.owner));
   const auto first = static_cast<std::uint64_t>(number % (period_ / page_bytes)) * words;
   for (std::size_t i = 0; i < words; ++i) page[i] = ((first + i) * 0x9e3779b97f4a7c15u) ^ key;
   make_stamp(page, version, number);
@@ -69,8 +68,7 @@ std::optional<Content::Origin> Content::origin(std::span<const std::byte> found)
   return Origin{{stamp[1], static_cast<int>(stamp[2])}, static_cast<std::int64_t>(stamp[3]) * page_bytes};
 }
 
-std::string Content::problem(std::span<const std::byte> found, const Version& expected,
-                             std::int64_t begin) const {
+std::string Content::problem(std::span<const std::byte> found, const Version& expected, std::int64_t begin) const {
   std::uint64_t page[words];
   std::string problem;
   by_pages(begin, static_cast<std::int64_t>(found.size()),
@@ -101,8 +99,7 @@ std::string Content::described(const std::uint64_t* page, const Version& expecte
   constexpr std::uint64_t generations_back = 64;
   std::uint64_t earlier[words];
   for (std::uint64_t back = 1; back <= std::min(generations_back, expected.generation); ++back) {
-    make_page(earlier, {expected.generation - back, expected.owner},
-              place / static_cast<std::int64_t>(words));
+    make_page(earlier, {expected.generation - back, expected.owner}, place / static_cast<std::int64_t>(words));
     if (earlier[word] == value) {
       return sentence(
           {" is stale: as it was written ", back, back == 1 ? " repetition" : " repetitions", " before"});

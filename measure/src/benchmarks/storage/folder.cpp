@@ -41,9 +41,8 @@ std::string cache_problem(const std::string& path, const std::string& cache) {
   const File file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) return "cannot create a file: " + last_error();
   if (file.in_memory()) return "is in memory (tmpfs), where every file stays in the page cache";
-  if (cache == "direct") {
+  if (cache == "direct")
     return file.bypass_cache() ? "" : "this file system does not support O_DIRECT: " + last_error();
-  }
   Buffer zeros(probe_bytes);
   const std::string problem = file.write(zeros.data(), probe_bytes, 0);
   if (!problem.empty()) return problem;
@@ -51,8 +50,8 @@ std::string cache_problem(const std::string& path, const std::string& cache) {
   file.leave_cache();
   const double resident = file.resident_share(probe_bytes);
   if (resident <= tolerated_resident) return "";
-  return sentence({"this file system keeps files in memory despite eviction (",
-                   static_cast<int>(100 * resident), " % of the pages)"});
+  return sentence({"this file system keeps files in memory despite eviction (", static_cast<int>(100 * resident),
+                   " % of the pages)"});
 }
 
 }  // namespace
@@ -71,9 +70,8 @@ double resident_share(const std::string& path, std::int64_t bytes) {
 }
 
 void agree(const Communicator& communicator, const std::string& problem) {
-  for (const auto& each : communicator.all_gather(problem)) {
+  for (const auto& each : communicator.all_gather(problem))
     if (!each.empty()) throw Unavailable(each);
-  }
 }
 
 Folder::Folder(const Communicator& communicator, const Needs& needs)
@@ -101,9 +99,7 @@ Folder::Folder(const Communicator& communicator, const Needs& needs)
   }
 }
 
-Folder::~Folder() {
-  remove();
-}
+Folder::~Folder() { remove(); }
 
 void Folder::remove() const {
   std::error_code ignored;
@@ -131,15 +127,13 @@ bool Folder::seen() const {
 }
 
 void Folder::share(const Communicator& communicator, bool required) {
-  int blind = seen() ? 0 : 1;
-  MPI_Allreduce(MPI_IN_PLACE, &blind, 1, MPI_INT, MPI_MAX, communicator.handle());
-  one_for_all_ = blind == 0;
+  one_for_all_ = !communicator.any(!seen());
   if (one_for_all_) return;
   const int rank = communicator.rank();
   if (required) {
     agree(communicator, seen() ? ""
-                               : sentence({place_, " on host ", hosts_[rank],
-                                           " is not the file system of host ", hosts_.front()}));
+                               : sentence({place_, " on host ", hosts_[rank], " is not the file system of host ",
+                                           hosts_.front()}));
   }
   // One host after another: several may have a file system in common.
   std::string problem;
@@ -159,8 +153,7 @@ void Folder::share(const Communicator& communicator, bool required) {
 
 void Folder::require_room(const Communicator& communicator, const Needs& needs) const {
   const int rank = communicator.rank();
-  const auto sharers =
-      one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[rank]);
+  const auto sharers = one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[rank]);
   struct statvfs facts{};
   std::string problem;
   if (statvfs(path_.c_str(), &facts) != 0) {
@@ -182,14 +175,12 @@ void Folder::require_room(const Communicator& communicator, const Needs& needs) 
 }
 
 std::int64_t Folder::room_of_rank(const Communicator& communicator) const {
-  const auto sharers = one_for_all_ ? communicator.size()
-                                    : std::count(hosts_.begin(), hosts_.end(), hosts_[communicator.rank()]);
+  const auto sharers =
+      one_for_all_ ? communicator.size() : std::count(hosts_.begin(), hosts_.end(), hosts_[communicator.rank()]);
   struct statvfs facts{};
   agree(communicator, statvfs(path_.c_str(), &facts) == 0 ? "" : path_ + ": " + last_error());
   const double free = static_cast<double>(facts.f_bavail) * static_cast<double>(facts.f_frsize);
-  auto room = static_cast<std::int64_t>(free / spare / static_cast<double>(sharers));
-  MPI_Allreduce(MPI_IN_PLACE, &room, 1, MPI_INT64_T, MPI_MIN, communicator.handle());
-  return room;
+  return communicator.smallest(static_cast<std::int64_t>(free / spare / static_cast<double>(sharers)));
 }
 
 void Folder::require_cache(const Communicator& communicator, const std::string& cache) const {

@@ -8,17 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <utility>
 
 #include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::metadata {
 namespace {
@@ -54,9 +50,8 @@ class Metadata final : public Benchmark {
         elsewhere_(checked(parameters, communicator) == "other_rank"),
         files_(parameters.integer("files")),
         file_bytes_(parameters.integer("file_bytes")),
-        folder_(
-            communicator,
-            {.shared = shared_ || elsewhere_, .rank_bytes = files_ * file_bytes_, .rank_files = files_ + 1}),
+        folder_(communicator,
+                {.shared = shared_ || elsewhere_, .rank_bytes = files_ * file_bytes_, .rank_files = files_ + 1}),
         content_(folder_.number(), Content::page_bytes),
         other_(elsewhere_ ? (communicator.rank() + folder_.partner_distance()) % communicator.size()
                           : communicator.rank()),
@@ -97,8 +92,8 @@ class Metadata final : public Benchmark {
     const auto found = numbers();
     for (std::int64_t file = 0; file < files_ && problem_.empty(); ++file) {
       if (found[file] != file_bytes_) {
-        problem_ = sentence(
-            {visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
+        problem_ =
+            sentence({visited_.of(file), ": stat says ", found[file], " B, and ", file_bytes_, " B were written"});
       }
     }
     if (problem_.empty() && (found[files_] != listed() || found[files_ + 1] != 0)) {
@@ -111,8 +106,7 @@ class Metadata final : public Benchmark {
       if (!wrong.empty()) problem_ = visited_.of(file) + ": " + wrong;
     }
     if (problem_.empty()) {
-      const std::int64_t left =
-          count_of(place(communicator_.rank()), [](const std::string&) { return true; });
+      const std::int64_t left = count_of(place(communicator_.rank()), [](const std::string&) { return true; });
       if (left != 0) problem_ = sentence({left, " files are in the folder after all were removed"});
     }
     return {3 * files_ + files_ * file_bytes_, problem_};
@@ -126,18 +120,13 @@ class Metadata final : public Benchmark {
  private:
   static std::string checked(const Parameters& parameters, const Communicator& communicator) {
     const std::string cache = parameters.choice("cache");
-    if (cache == "other_rank" && communicator.size() < 2) {
+    if (cache == "other_rank" && communicator.size() < 2)
       throw Unavailable("cache=other_rank needs at least 2 ranks");
-    }
     return cache;
   }
 
-  std::string place(int rank) const {
-    return shared_ ? folder_.path() : sentence({folder_.path(), "/", rank});
-  }
-  std::string stem(const char* kind, int rank) const {
-    return sentence({place(rank), "/", kind, ".", rank, "."});
-  }
+  std::string place(int rank) const { return shared_ ? folder_.path() : sentence({folder_.path(), "/", rank}); }
+  std::string stem(const char* kind, int rank) const { return sentence({place(rank), "/", kind, ".", rank, "."}); }
   // Where a file begins in its rank's data: with a page, and so with a stamp.
   std::int64_t start(std::int64_t file) const {
     return file * ((file_bytes_ + Content::page_bytes - 1) / Content::page_bytes) * Content::page_bytes;
@@ -164,9 +153,7 @@ class Metadata final : public Benchmark {
 
   void do_one(Step step, std::int64_t file) {
     switch (step) {
-      case create:
-        write(created_.of(file), file);
-        break;
+      case create: write(created_.of(file), file); break;
       case look: {
         struct stat facts{};
         const std::string& path = visited_.of(file);
@@ -174,9 +161,7 @@ class Metadata final : public Benchmark {
         numbers()[file] = facts.st_size;
         break;
       }
-      case open_and_read:
-        read(visited_.of(file), file);
-        break;
+      case open_and_read: read(visited_.of(file), file); break;
       case rename_all: {
         const std::string& from = created_.of(file);
         if (rename(from.c_str(), renamed_.of(file).c_str()) != 0) complain(from + ": rename");
@@ -187,8 +172,7 @@ class Metadata final : public Benchmark {
         if (unlink(path.c_str()) != 0) complain(path + ": unlink");
         break;
       }
-      default:
-        break;
+      default: break;
     }
   }
 
@@ -262,12 +246,10 @@ class Metadata final : public Benchmark {
 
 std::vector<Metric> metrics() {
   std::vector<Metric> all;
-  const char* labels[] = {"files created per second",  "stat calls per second",
-                          "files opened per second",   "files renamed per second",
-                          "entries listed per second", "files removed per second"};
-  for (int step = 0; step < steps; ++step) {
+  const char* labels[] = {"files created per second", "stat calls per second",     "files opened per second",
+                          "files renamed per second", "entries listed per second", "files removed per second"};
+  for (int step = 0; step < steps; ++step)
     all.push_back(result(rates[step], "1/s", Better::higher).labelled(labels[step]));
-  }
   all.push_back(seconds("time_s"));
   for (const char* name : phases) all.push_back(phase(name));
   return all;

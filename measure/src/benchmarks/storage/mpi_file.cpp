@@ -1,11 +1,5 @@
 #include "benchmarks/storage/mpi_file.hpp"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include "text/words.hpp"
-
 namespace scope::storage {
 
 bool has_mpi_io() {
@@ -18,7 +12,30 @@ bool has_mpi_io() {
 
 #ifdef SCOPE_HAS_MPI_IO
 
+// MPI's calls of one direction.
+template <class Data>
+struct FileCalls {
+  using Call = int (*)(MPI_File, Data, int, MPI_Datatype, MPI_Status*);
+  using CallAt = int (*)(MPI_File, MPI_Offset, Data, int, MPI_Datatype, MPI_Status*);
+  using Start = int (*)(MPI_File, Data, int, MPI_Datatype, MPI_Request*);
+  using StartAt = int (*)(MPI_File, MPI_Offset, Data, int, MPI_Datatype, MPI_Request*);
+
+  const char* name;
+  CallAt at, at_all;          // at explicit offsets: of one rank, of all together
+  Call one, all;              // at the individual file pointer
+  Call shared, ordered;       // at the shared file pointer
+  StartAt start_at;           // nonblocking
+  Start start, start_shared;  // nonblocking at the individual and at the shared file pointer
+};
+
 namespace {
+
+constexpr FileCalls<const void*> writes = {
+    "MPI_File_write",      MPI_File_write_at,      MPI_File_write_at_all, MPI_File_write,  MPI_File_write_all,
+    MPI_File_write_shared, MPI_File_write_ordered, MPI_File_iwrite_at,    MPI_File_iwrite, MPI_File_iwrite_shared};
+constexpr FileCalls<void*> reads = {
+    "MPI_File_read",      MPI_File_read_at,      MPI_File_read_at_all, MPI_File_read,  MPI_File_read_all,
+    MPI_File_read_shared, MPI_File_read_ordered, MPI_File_iread_at,    MPI_File_iread, MPI_File_iread_shared};
 
 std::string described(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
@@ -93,12 +110,9 @@ std::vector<ControlVariable> settings_of(MPI_File file) {
 
 int flags_of(Mode mode) {
   switch (mode) {
-    case Mode::create:
-      return MPI_MODE_CREATE | MPI_MODE_RDWR;
-    case Mode::update:
-      return MPI_MODE_RDWR;  // data sieving reads before it writes
-    case Mode::read:
-      return MPI_MODE_RDONLY;
+    case Mode::create: return MPI_MODE_CREATE | MPI_MODE_RDWR;
+    case Mode::update: return MPI_MODE_RDWR;  // data sieving reads before it writes
+    case Mode::read: return MPI_MODE_RDONLY;
   }
   return 0;
 }
@@ -108,14 +122,11 @@ int flags_of(Mode mode) {
 MpiFile::MpiFile(const Method& method, MPI_Comm ranks, const std::string& path, Mode mode)
     : method_(method), pending_(method.access == Access::nonblocking ? method.in_flight : 1) {
   const Hints hints(method);
-  if (!ok("MPI_File_open", MPI_File_open(ranks, path.c_str(), flags_of(mode), hints.handle(), &handle_))) {
+  if (!ok("MPI_File_open", MPI_File_open(ranks, path.c_str(), flags_of(mode), hints.handle(), &handle_)))
     handle_ = MPI_FILE_NULL;
-  }
 }
 
-MpiFile::~MpiFile() {
-  close();
-}
+MpiFile::~MpiFile() { close(); }
 
 bool MpiFile::ok(const char* what, int code) {
   if (code != MPI_SUCCESS) note(what, described(code));
@@ -128,99 +139,55 @@ void MpiFile::arrived(const char* what, MPI_Status& status, MPI_Datatype item, s
   if (count != items) note(what, sentence({count, " of ", items, " items were transferred"}));
 }
 
-template <class Blocking, class Starting>
-void MpiFile::transfer(const char* what, std::int64_t bytes, std::int64_t offset, Blocking&& blocking,
-                       Starting&& starting) {
+template <class Data>
+void MpiFile::transfer(const FileCalls<Data>& calls, Data data, std::int64_t bytes, std::int64_t offset) {
   if (handle_ == MPI_FILE_NULL) return;
   if (method_.pointer == Pointer::individual) {
     if (offset != position_) ok("MPI_File_seek", MPI_File_seek(handle_, offset, MPI_SEEK_SET));
     position_ = offset + bytes;
   }
+  const int count = static_cast<int>(bytes);
+  const bool all = method_.access == Access::collective;
+  MPI_Status status{};
   if (method_.access == Access::nonblocking) {
     Pending& pending = pending_[next_];
     next_ = (next_ + 1) % pending_.size();
-    MPI_Status status{};
-    if (pending.request != MPI_REQUEST_NULL && ok(what, MPI_Wait(&pending.request, &status))) {
-      arrived(what, status, MPI_BYTE, pending.bytes);
-    }
+    if (pending.request != MPI_REQUEST_NULL && ok(calls.name, MPI_Wait(&pending.request, &status)))
+      arrived(calls.name, status, MPI_BYTE, pending.bytes);
     pending.bytes = bytes;
-    if (!ok(what, starting(&pending.request))) pending.request = MPI_REQUEST_NULL;
+    const auto start = method_.pointer == Pointer::individual ? calls.start : calls.start_shared;
+    const int code = method_.pointer == Pointer::explicit_offset
+                         ? calls.start_at(handle_, offset, data, count, MPI_BYTE, &pending.request)
+                         : start(handle_, data, count, MPI_BYTE, &pending.request);
+    if (!ok(calls.name, code)) pending.request = MPI_REQUEST_NULL;
     return;
   }
-  MPI_Status status{};
-  if (ok(what, blocking(&status))) arrived(what, status, MPI_BYTE, bytes);
+  int code = MPI_SUCCESS;
+  switch (method_.pointer) {
+    case Pointer::explicit_offset:
+      code = (all ? calls.at_all : calls.at)(handle_, offset, data, count, MPI_BYTE, &status);
+      break;
+    case Pointer::individual: code = (all ? calls.all : calls.one)(handle_, data, count, MPI_BYTE, &status); break;
+    case Pointer::shared:
+      code = (all ? calls.ordered : calls.shared)(handle_, data, count, MPI_BYTE, &status);
+      break;
+  }
+  if (ok(calls.name, code)) arrived(calls.name, status, MPI_BYTE, bytes);
 }
 
 void MpiFile::write(const std::byte* data, std::int64_t bytes, std::int64_t offset) {
-  const int count = static_cast<int>(bytes);
-  const bool all = method_.access == Access::collective;
-  transfer(
-      "MPI_File_write", bytes, offset,
-      [&](MPI_Status* status) {
-        switch (method_.pointer) {
-          case Pointer::explicit_offset:
-            return all ? MPI_File_write_at_all(handle_, offset, data, count, MPI_BYTE, status)
-                       : MPI_File_write_at(handle_, offset, data, count, MPI_BYTE, status);
-          case Pointer::individual:
-            return all ? MPI_File_write_all(handle_, data, count, MPI_BYTE, status)
-                       : MPI_File_write(handle_, data, count, MPI_BYTE, status);
-          case Pointer::shared:
-            break;
-        }
-        return all ? MPI_File_write_ordered(handle_, data, count, MPI_BYTE, status)
-                   : MPI_File_write_shared(handle_, data, count, MPI_BYTE, status);
-      },
-      [&](MPI_Request* request) {
-        switch (method_.pointer) {
-          case Pointer::explicit_offset:
-            return MPI_File_iwrite_at(handle_, offset, data, count, MPI_BYTE, request);
-          case Pointer::individual:
-            return MPI_File_iwrite(handle_, data, count, MPI_BYTE, request);
-          case Pointer::shared:
-            break;
-        }
-        return MPI_File_iwrite_shared(handle_, data, count, MPI_BYTE, request);
-      });
+  transfer<const void*>(writes, data, bytes, offset);
 }
 
 void MpiFile::read(std::byte* data, std::int64_t bytes, std::int64_t offset) {
-  const int count = static_cast<int>(bytes);
-  const bool all = method_.access == Access::collective;
-  transfer(
-      "MPI_File_read", bytes, offset,
-      [&](MPI_Status* status) {
-        switch (method_.pointer) {
-          case Pointer::explicit_offset:
-            return all ? MPI_File_read_at_all(handle_, offset, data, count, MPI_BYTE, status)
-                       : MPI_File_read_at(handle_, offset, data, count, MPI_BYTE, status);
-          case Pointer::individual:
-            return all ? MPI_File_read_all(handle_, data, count, MPI_BYTE, status)
-                       : MPI_File_read(handle_, data, count, MPI_BYTE, status);
-          case Pointer::shared:
-            break;
-        }
-        return all ? MPI_File_read_ordered(handle_, data, count, MPI_BYTE, status)
-                   : MPI_File_read_shared(handle_, data, count, MPI_BYTE, status);
-      },
-      [&](MPI_Request* request) {
-        switch (method_.pointer) {
-          case Pointer::explicit_offset:
-            return MPI_File_iread_at(handle_, offset, data, count, MPI_BYTE, request);
-          case Pointer::individual:
-            return MPI_File_iread(handle_, data, count, MPI_BYTE, request);
-          case Pointer::shared:
-            break;
-        }
-        return MPI_File_iread_shared(handle_, data, count, MPI_BYTE, request);
-      });
+  transfer<void*>(reads, data, bytes, offset);
 }
 
 void MpiFile::complete() {
   for (Pending& pending : pending_) {
     MPI_Status status{};
-    if (pending.request != MPI_REQUEST_NULL && ok("MPI_Wait", MPI_Wait(&pending.request, &status))) {
+    if (pending.request != MPI_REQUEST_NULL && ok("MPI_Wait", MPI_Wait(&pending.request, &status)))
       arrived("MPI_Wait", status, MPI_BYTE, pending.bytes);
-    }
   }
 }
 
@@ -244,20 +211,21 @@ void MpiFile::set_view(MPI_Offset displacement, MPI_Datatype view) {
   ok("MPI_File_set_view", MPI_File_set_view(handle_, displacement, MPI_BYTE, view, "native", MPI_INFO_NULL));
 }
 
-void MpiFile::write_view(const void* data, int count, MPI_Datatype item, bool collective) {
+template <class Data>
+void MpiFile::transfer_view(const FileCalls<Data>& calls, Data data, int count, MPI_Datatype item,
+                            bool collective) {
   if (handle_ == MPI_FILE_NULL) return;
   MPI_Status status{};
-  const int code = collective ? MPI_File_write_all(handle_, data, count, item, &status)
-                              : MPI_File_write(handle_, data, count, item, &status);
-  if (ok("MPI_File_write", code)) arrived("MPI_File_write", status, item, count);
+  if (ok(calls.name, (collective ? calls.all : calls.one)(handle_, data, count, item, &status)))
+    arrived(calls.name, status, item, count);
+}
+
+void MpiFile::write_view(const void* data, int count, MPI_Datatype item, bool collective) {
+  transfer_view(writes, data, count, item, collective);
 }
 
 void MpiFile::read_view(void* data, int count, MPI_Datatype item, bool collective) {
-  if (handle_ == MPI_FILE_NULL) return;
-  MPI_Status status{};
-  const int code = collective ? MPI_File_read_all(handle_, data, count, item, &status)
-                              : MPI_File_read(handle_, data, count, item, &status);
-  if (ok("MPI_File_read", code)) arrived("MPI_File_read", status, item, count);
+  transfer_view(reads, data, count, item, collective);
 }
 
 #endif

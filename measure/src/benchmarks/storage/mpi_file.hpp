@@ -7,6 +7,9 @@ namespace scope::storage {
 
 #ifdef SCOPE_HAS_MPI_IO
 
+template <class Data>
+struct FileCalls;
+
 class MpiFile final : public OpenFile {
  public:
   // Collective over `ranks`.
@@ -31,9 +34,10 @@ class MpiFile final : public OpenFile {
  private:
   bool ok(const char* what, int code);
   void arrived(const char* what, MPI_Status& status, MPI_Datatype item, std::int64_t items);
-  template <class Blocking, class Starting>
-  void transfer(const char* what, std::int64_t bytes, std::int64_t offset, Blocking&& blocking,
-                Starting&& starting);
+  template <class Data>
+  void transfer(const FileCalls<Data>& calls, Data data, std::int64_t bytes, std::int64_t offset);
+  template <class Data>
+  void transfer_view(const FileCalls<Data>& calls, Data data, int count, MPI_Datatype item, bool collective);
 
   struct Pending {
     MPI_Request request = MPI_REQUEST_NULL;

@@ -5,19 +5,12 @@
 // not transferred, as an application's field is. Before a read, untimed, the file is written anew and evicted.
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-
-#include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/mpi_file.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/process_grid.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::noncontiguous {
 namespace {
@@ -124,9 +117,8 @@ class Noncontiguous final : public Benchmark {
 
   Check verify(std::uint64_t) override {
     if (reads_) {
-      for (std::int64_t row = 0; row < rows_.size() && problem_.empty(); ++row) {
+      for (std::int64_t row = 0; row < rows_.size() && problem_.empty(); ++row)
         problem_ = content_.problem(line(row), version(), at(rows_.begin + row, columns_.begin));
-      }
       return {rows_.size() * columns_.size() * item, problem_};
     }
     if (problem_.empty()) problem_ = content_.problem(found_.bytes(), version(), at(slab_.begin, 0));
@@ -144,13 +136,11 @@ class Noncontiguous final : public Benchmark {
 
  private:
   static ProcessGrid checked(const Parameters& parameters, const Communicator& communicator) {
-    if (parameters.choice("method") == "rows" && parameters.choice("access") == "collective") {
+    if (parameters.choice("method") == "rows" && parameters.choice("access") == "collective")
       throw Unavailable("method=rows needs access=independent: ranks have different numbers of rows");
-    }
     ProcessGrid grid(communicator, parameters.integer("grid_rows"));
-    if (parameters.integer("n") < std::max(grid.rows(), grid.columns())) {
+    if (parameters.integer("n") < std::max(grid.rows(), grid.columns()))
       throw Unavailable("n must be at least the rows and the columns of the grid");
-    }
     return grid;
   }
 
@@ -181,9 +171,8 @@ class Noncontiguous final : public Benchmark {
       return;
     }
     ++generation_;
-    for (std::int64_t row = 0; row < rows_.size(); ++row) {
+    for (std::int64_t row = 0; row < rows_.size(); ++row)
       content_.write(line(row), version(), at(rows_.begin + row, columns_.begin));
-    }
     MPI_Barrier(communicator_.handle());  // some may still read the file back
     if (communicator_.root()) unlink(path().c_str());
     MPI_Barrier(communicator_.handle());
@@ -267,8 +256,7 @@ class Noncontiguous final : public Benchmark {
     const std::int64_t bytes = columns_.size() * item;
     for (std::int64_t row = 0; row < rows_.size(); ++row) {
       std::byte* packed = outgoing_.data() + row * bytes;
-      into_block ? std::memcpy(line(row).data(), packed, bytes)
-                 : std::memcpy(packed, line(row).data(), bytes);
+      into_block ? std::memcpy(line(row).data(), packed, bytes) : std::memcpy(packed, line(row).data(), bytes);
     }
   }
 
@@ -278,8 +266,7 @@ class Noncontiguous final : public Benchmark {
       const Part columns = columns_of(rank);
       for (std::int64_t row = 0; row < rows.size(); ++row) {
         std::byte* packed = parts + from[rank] + row * columns.size() * item;
-        std::byte* place =
-            rows_of_slab_.data() + ((rows.begin - slab_.begin + row) * n_ + columns.begin) * item;
+        std::byte* place = rows_of_slab_.data() + ((rows.begin - slab_.begin + row) * n_ + columns.begin) * item;
         out_of_slab ? std::memcpy(packed, place, columns.size() * item)
                     : std::memcpy(place, packed, columns.size() * item);
       }
@@ -332,18 +319,18 @@ const Registration registration{{
     .needs = {Requirement::file_system},
     .routines = {{"MPI_File_write_all", "operation=write access=collective"},
                  {"MPI_File_read_all", "operation=read access=collective"}},
-    .parameters = together(
-        {{problem("operation", "write,read", "operation on the file").worded("write,read"),
-          size("n", "", 1024, 1, largest_order, "order of the matrix"),
-          call("method", "view,rows,packed",
-               "a file view, a call for each row of a block, or rows exchanged and packed by the program")
-              .worded(",by rows,packed by hand"),
-          call("access", "collective,independent", "calls of all ranks together, or of each")
-              .worded(",independent"),
-          parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the grid of processes; 0: the squarest grid"),
-          layout("halo", "", 1, 0, 1024,
-                 "rows and columns round each block in memory, which are not transferred")},
-         hint_parameters()}),
+    .parameters =
+        together({{problem("operation", "write,read", "operation on the file").worded("write,read"),
+                   size("n", "", 1024, 1, largest_order, "order of the matrix"),
+                   call("method", "view,rows,packed",
+                        "a file view, a call for each row of a block, or rows exchanged and packed by the program")
+                       .worded(",by rows,packed by hand"),
+                   call("access", "collective,independent", "calls of all ranks together, or of each")
+                       .worded(",independent"),
+                   parallel("grid_rows", "", 0, 0, 1 << 20, "rows of the grid of processes; 0: the squarest grid"),
+                   layout("halo", "", 1, 0, 1024,
+                          "rows and columns round each block in memory, which are not transferred")},
+                  hint_parameters()}),
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("open_s"), phase("pack_s"), phase("transfer_s"),
                 phase("sync_s"), phase("close_s"),

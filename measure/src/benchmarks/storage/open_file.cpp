@@ -6,7 +6,6 @@
 
 #include "benchmarks/storage/mpi_file.hpp"
 #include "files/file.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage {
 namespace {
@@ -91,16 +90,12 @@ Method method_of(const Parameters& parameters) {
   if (parameters.choice("interface") == "posix") {
     for (const char* name : {"access", "pointer", "collective_buffering", "data_sieving"}) {
       const std::string value = parameters.choice(name);
-      if (value != "independent" && value != "explicit" && value != "automatic") {
-        throw Unavailable(
-            sentence({name, "=", value, " is of MPI-IO and has no meaning with interface=posix"}));
-      }
+      if (value != "independent" && value != "explicit" && value != "automatic")
+        throw Unavailable(sentence({name, "=", value, " is of MPI-IO and has no meaning with interface=posix"}));
     }
-    for (const char* name : {"aggregators", "stripe_count", "stripe_bytes"}) {
-      if (parameters.integer(name) != 0) {
+    for (const char* name : {"aggregators", "stripe_count", "stripe_bytes"})
+      if (parameters.integer(name) != 0)
         throw Unavailable(sentence({name, " is a hint for MPI-IO and has no meaning with interface=posix"}));
-      }
-    }
     return method;
   }
   if (!has_mpi_io()) throw Unavailable("this MPI library has no MPI-IO");
@@ -111,17 +106,15 @@ Method method_of(const Parameters& parameters) {
   method.pointer = pointer == "shared"       ? Pointer::shared
                    : pointer == "individual" ? Pointer::individual
                                              : Pointer::explicit_offset;
-  if (method.access == Access::nonblocking)
-    method.in_flight = static_cast<int>(parameters.integer("in_flight"));
+  if (method.access == Access::nonblocking) method.in_flight = static_cast<int>(parameters.integer("in_flight"));
   return with_hints(method, parameters);
 }
 
 std::unique_ptr<OpenFile> open_file(const Method& method, const Communicator& communicator,
                                     const std::string& path, Mode mode, bool together) {
 #ifdef SCOPE_HAS_MPI_IO
-  if (method.interface == Interface::mpiio) {
+  if (method.interface == Interface::mpiio)
     return std::make_unique<MpiFile>(method, together ? communicator.handle() : MPI_COMM_SELF, path, mode);
-  }
 #else
   static_cast<void>(communicator);
   static_cast<void>(together);

@@ -3,12 +3,6 @@
 
 #include <mpi.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "benchmark.hpp"
 
 namespace scope::storage {

@@ -5,17 +5,12 @@
 // (write), or written anew and evicted from the page cache (read, rewrite), as `cache` demands.
 #include <unistd.h>
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
-#include "benchmark.hpp"
 #include "benchmarks/storage/content.hpp"
 #include "benchmarks/storage/folder.hpp"
 #include "benchmarks/storage/open_file.hpp"
 #include "files/file.hpp"
-#include "memory/buffer.hpp"
-#include "text/words.hpp"
 
 namespace scope::storage::transfers {
 namespace {
@@ -41,9 +36,7 @@ struct Layout {
   std::int64_t file_bytes() const { return shared ? ranks * rank_bytes : rank_bytes; }
 };
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
+std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 template <Operation operation>
 class Transfers final : public Benchmark {
@@ -71,16 +64,13 @@ class Transfers final : public Benchmark {
     partner_ = elsewhere ? (communicator.rank() + folder_.partner_distance()) % ranks : communicator.rank();
     written_.map();
     read_.map();
-    if (const auto seconds = parameters.integer("fill_s"); seconds > 0)
-      fill_for(static_cast<double>(seconds));
+    if (const auto seconds = parameters.integer("fill_s"); seconds > 0) fill_for(static_cast<double>(seconds));
     order_.resize(transfers());
     std::iota(order_.begin(), order_.end(), std::int64_t{0});
     method_.direct = cache_ == "direct";
   }
 
-  Work work() const override {
-    return {.bytes = static_cast<double>(layout_.rank_bytes) * communicator_.size()};
-  }
+  Work work() const override { return {.bytes = static_cast<double>(layout_.rank_bytes) * communicator_.size()}; }
 
   void fill(std::uint64_t seed) override {
     if (random_) shuffle(seed);
@@ -112,7 +102,7 @@ class Transfers final : public Benchmark {
     const char* phases[] = {"open_s", "transfer_s", "sync_s", "close_s"};
     double spent_s[4];
     for (int i = 0; i < 4; ++i) spent_s[i] = ticks.seconds(at[i + 1] - at[i]);
-    spent_s[1] -= repetition.aside_s();
+    spent_s[1] -= repetition.untimed_s();
     for (int i = 0; i < 4; ++i) repetition.observe(phases[i], spent_s[i]);
     if (operation != Operation::write) repetition.observe("resident_share", resident_);
     if (stonewall_s_ > 0) observe_stonewall(repetition, spent_s[1]);
@@ -146,8 +136,7 @@ class Transfers final : public Benchmark {
     const auto refuse_unless = [](bool condition, std::initializer_list<Word> words) {
       if (!condition) throw Unavailable(sentence(words));
     };
-    refuse_unless(parameters.integer("file_bytes") >= transfer,
-                  {"file_bytes must be at least transfer_bytes"});
+    refuse_unless(parameters.integer("file_bytes") >= transfer, {"file_bytes must be at least transfer_bytes"});
     refuse_unless(shared || !strided, {"layout=strided needs file=shared"});
     refuse_unless(!strided || (parameters.integer("block_bytes") % transfer == 0 &&
                                parameters.integer("file_bytes") >= parameters.integer("block_bytes")),
@@ -207,8 +196,7 @@ class Transfers final : public Benchmark {
   // A permutation of the transfers of its own for each rank.
   void shuffle(std::uint64_t seed) {
     const std::uint64_t mine = folder_.number() + seed * communicator_.size() + communicator_.rank();
-    for (std::size_t i = order_.size(); i > 1; --i)
-      std::swap(order_[i - 1], order_[pattern_word(mine, i) % i]);
+    for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[pattern_word(mine, i) % i]);
   }
 
   void note_settings() {
@@ -226,10 +214,8 @@ class Transfers final : public Benchmark {
   // The place of a position in the buffer, with the stamps of this position.
   std::byte* stamped(std::int64_t position) {
     std::byte* place = written_.data() + position % content_.period();
-    if (layout_.rank_bytes > content_.period()) {
-      content_.stamp({place, static_cast<std::size_t>(transfer_bytes_)}, version(communicator_.rank()),
-                     position);
-    }
+    if (layout_.rank_bytes > content_.period())
+      content_.stamp({place, static_cast<std::size_t>(transfer_bytes_)}, version(communicator_.rank()), position);
     return place;
   }
 
@@ -249,11 +235,9 @@ class Transfers final : public Benchmark {
       done += transfer_bytes_;
     }
     file->close();
-    std::int64_t problems = file->problem().empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &problems, 1, MPI_INT64_T, MPI_SUM, communicator_.handle());
-    if (problems > 0)
+    if (communicator_.any(!file->problem().empty()))
       throw Unavailable(file->problem().empty() ? "another rank cannot write" : file->problem());
-    MPI_Allreduce(MPI_IN_PLACE, &done, 1, MPI_INT64_T, MPI_MAX, communicator_.handle());
+    done = communicator_.largest(done);
     if (!layout_.shared || communicator_.root()) unlink(path(rank).c_str());
     layout_.rank_bytes = std::min(rounded_up(done, layout_.block_bytes), layout_.rank_bytes);
     MPI_Barrier(communicator_.handle());
@@ -264,9 +248,8 @@ class Transfers final : public Benchmark {
     make_contents();
     const int rank = communicator_.rank();
     auto file = open(method_.plain(), Mode::create, rank);
-    for (std::int64_t i = 0; i < transfers(); ++i) {
+    for (std::int64_t i = 0; i < transfers(); ++i)
       file->write(stamped(i * transfer_bytes_), transfer_bytes_, layout_.offset(rank, i * transfer_bytes_));
-    }
     file->sync();
     file->close();
     preparing_ = file->problem();
@@ -303,7 +286,7 @@ class Transfers final : public Benchmark {
     const Ticks begin = ticks.now();
     bool walled = stonewall_s_ <= 0;
     const auto count = [&](std::int64_t done) {
-      if (walled || ticks.seconds(ticks.now() - begin) - repetition.aside_s() < stonewall_s_) return;
+      if (walled || ticks.seconds(ticks.now() - begin) - repetition.untimed_s() < stonewall_s_) return;
       walled = true;
       at_wall_ = done * transfer_bytes_;
     };
@@ -315,7 +298,7 @@ class Transfers final : public Benchmark {
         if (i > 0 && i % slots_ == 0) {
           file.complete();
           // What has been read so far makes room. A rank that reads while others compare would have the memory to itself.
-          repetition.aside([&] {
+          repetition.untimed([&] {
             MPI_Barrier(communicator_.handle());
             check_buffered();
             MPI_Barrier(communicator_.handle());
@@ -335,10 +318,9 @@ class Transfers final : public Benchmark {
 
   // All ranks' bytes until the wall over that time, or over the longest time of a rank where all were faster.
   void observe_stonewall(Repetition& repetition, double transfer_s) const {
-    auto bytes = static_cast<double>(at_wall_);
-    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, communicator_.handle());
-    MPI_Allreduce(MPI_IN_PLACE, &transfer_s, 1, MPI_DOUBLE, MPI_MAX, communicator_.handle());
-    repetition.observe("stonewall_bandwidth_bytes_per_s", bytes / std::min(transfer_s, stonewall_s_));
+    const double bytes = communicator_.sum(static_cast<double>(at_wall_));
+    repetition.observe("stonewall_bandwidth_bytes_per_s",
+                       bytes / std::min(communicator_.largest(transfer_s), stonewall_s_));
   }
 
   std::byte* slot(std::int64_t number) { return read_.data() + number % slots_ * transfer_bytes_; }
@@ -346,10 +328,9 @@ class Transfers final : public Benchmark {
   // Each rank reads what another one wrote: it must have come further than to the writer's cache. Where a rank could
   // not write, its error is the reason of all, not the data that others miss.
   void read_back() {
-    int failed = problem_.empty() ? 0 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator_.handle());
+    const bool failed = communicator_.any(!problem_.empty());
     buffered_ = 0;
-    if (failed != 0) return;
+    if (failed) return;
     auto file = open(method_.plain(), Mode::read, partner_);
     checked_owner_ = partner_;
     for (std::int64_t i = 0; i < transfers(); ++i) {
@@ -383,15 +364,10 @@ class Transfers final : public Benchmark {
   // there once.
   void check_that_all_came() {
     std::uint64_t wanted = 0;
-    for (int owner = 0; owner < layout_.ranks; ++owner) {
-      for (std::int64_t i = 0; i < transfers(); ++i) {
-        wanted +=
-            pattern_word(static_cast<std::uint64_t>(owner), static_cast<std::uint64_t>(i * transfer_bytes_));
-      }
-    }
-    std::uint64_t came = 0;
-    MPI_Allreduce(&came_, &came, 1, MPI_UINT64_T, MPI_SUM, communicator_.handle());
-    if (came != wanted && problem_.empty())
+    for (int owner = 0; owner < layout_.ranks; ++owner)
+      for (std::int64_t i = 0; i < transfers(); ++i)
+        wanted += pattern_word(static_cast<std::uint64_t>(owner), static_cast<std::uint64_t>(i * transfer_bytes_));
+    if (communicator_.sum(came_) != wanted && problem_.empty())
       problem_ = "some data are missing from the file, others are in it twice";
   }
 
@@ -449,9 +425,8 @@ std::vector<Parameter> parameters_of(Operation operation) {
                        "rank, on another host where there are several")
                       .worded(",through the page cache,direct,written by another rank"));
   } else {
-    own.push_back(
-        call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
-            .worded(",without flush"));
+    own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
+                      .worded(",without flush"));
     own.push_back(operation == Operation::rewrite
                       ? call("cache", "dropped,cached,direct",
                              "evicted from the page cache before, left in it, or bypassing it (O_DIRECT)")
@@ -472,17 +447,14 @@ std::vector<Metric> metrics_of(Operation operation) {
   std::vector<Metric> metrics = {
       bytes_per_second(),
       seconds("time_s"),
-      result("stonewall_bandwidth_bytes_per_s", "B/s", Better::higher)
-          .labelled("bandwidth until the stonewall"),
+      result("stonewall_bandwidth_bytes_per_s", "B/s", Better::higher).labelled("bandwidth until the stonewall"),
       phase("open_s"),
       phase("transfer_s"),
       phase("sync_s"),
       phase("close_s"),
   };
-  if (operation != Operation::write) {
-    metrics.push_back(
-        condition("resident_share", "1", Better::lower).labelled("share of the file in memory"));
-  }
+  if (operation != Operation::write)
+    metrics.push_back(condition("resident_share", "1", Better::lower).labelled("share of the file in memory"));
   return metrics;
 }
 
@@ -511,8 +483,7 @@ Declaration declared(Operation operation) {
                  {"advanced",
                   "ranks=powers interface=mpiio access=independent,collective,nonblocking "
                   "layout=segmented,strided transfer_bytes=64Ki,1Mi"},
-                 {"advanced",
-                  "ranks=1,all file_bytes=256Mi cache=cached,direct transfer_bytes=64Ki,1Mi,8Mi"}},
+                 {"advanced", "ranks=1,all file_bytes=256Mi cache=cached,direct transfer_bytes=64Ki,1Mi,8Mi"}},
       .make = make<Transfers<Operation::write>>,
   };
   if (operation == Operation::rewrite) {
@@ -531,21 +502,19 @@ Declaration declared(Operation operation) {
     declaration.summary = "reading a file by all ranks, through POSIX or MPI-IO";
     declaration.routines = {calls_of("MPI_File_read_at", "interface=mpiio access=independent"),
                             calls_of("MPI_File_read_at_all", "interface=mpiio access=collective")};
-    declaration.rungs = {
-        {Pattern::file_read, "bandwidth_bytes_per_s", "cache=dropped transfer_bytes=*"},
-        {Pattern::file_read, "bandwidth_bytes_per_s",
-         "interface=mpiio access=independent,collective cache=dropped transfer_bytes=*", "mpi"}};
-    declaration.sweeps = {
-        {"standard", "ranks=powers interface=posix file=shared,per_process cache=dropped"},
-        {"standard", "ranks=all interface=mpiio access=independent,collective cache=dropped"},
-        {"standard", "ranks=all transfer_bytes=4Ki,64Ki cache=dropped"},
-        {"standard", "ranks=all cache=cached,other_rank"},
-        {"advanced",
-         "ranks=powers interface=mpiio access=independent,collective,nonblocking "
-         "layout=segmented,strided transfer_bytes=64Ki,1Mi"},
-        {"advanced",
-         "ranks=1,all file_bytes=256Mi cache=dropped,direct transfer_bytes=64Ki,1Mi,8Mi "
-         "order=sequential,random"}};
+    declaration.rungs = {{Pattern::file_read, "bandwidth_bytes_per_s", "cache=dropped transfer_bytes=*"},
+                         {Pattern::file_read, "bandwidth_bytes_per_s",
+                          "interface=mpiio access=independent,collective cache=dropped transfer_bytes=*", "mpi"}};
+    declaration.sweeps = {{"standard", "ranks=powers interface=posix file=shared,per_process cache=dropped"},
+                          {"standard", "ranks=all interface=mpiio access=independent,collective cache=dropped"},
+                          {"standard", "ranks=all transfer_bytes=4Ki,64Ki cache=dropped"},
+                          {"standard", "ranks=all cache=cached,other_rank"},
+                          {"advanced",
+                           "ranks=powers interface=mpiio access=independent,collective,nonblocking "
+                           "layout=segmented,strided transfer_bytes=64Ki,1Mi"},
+                          {"advanced",
+                           "ranks=1,all file_bytes=256Mi cache=dropped,direct transfer_bytes=64Ki,1Mi,8Mi "
+                           "order=sequential,random"}};
     declaration.make = make<Transfers<Operation::read>>;
   }
   return declaration;

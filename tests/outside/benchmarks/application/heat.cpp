@@ -67,9 +67,8 @@ class Heat final : public Benchmark {
       now.swap(next);
     }
     const auto mine = now_.as<double>();
-    for (std::int64_t i = 1; i <= points_; ++i) {
+    for (std::int64_t i = 1; i <= points_; ++i)
       if (mine[i] != now[begin_ + i]) return {i, "a point has another temperature than on one process"};
-    }
     return {points_, ""};
   }
 
@@ -92,9 +91,8 @@ class Heat final : public Benchmark {
                  communicator_.handle(), MPI_STATUS_IGNORE);
   }
   static void advance(std::span<const double> now, std::span<double> next) {
-    for (std::size_t i = 1; i + 1 < now.size(); ++i) {
+    for (std::size_t i = 1; i + 1 < now.size(); ++i)
       next[i] = now[i] + 0.25 * (now[i - 1] - 2 * now[i] + now[i + 1]);
-    }
   }
 
   const Communicator& communicator_;

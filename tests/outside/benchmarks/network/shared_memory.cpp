@@ -15,8 +15,7 @@ class SharedMemory final : public Echo {
   SharedMemory(const Parameters& parameters, const Communicator& communicator)
       : Echo(communicator, parameters.integer("message_bytes")) {
     MPI_Comm host = MPI_COMM_NULL;
-    MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, communicator.rank(), MPI_INFO_NULL,
-                        &host);
+    MPI_Comm_split_type(communicator.handle(), MPI_COMM_TYPE_SHARED, communicator.rank(), MPI_INFO_NULL, &host);
     int members = 0;
     MPI_Comm_size(host, &members);
     if (members == communicator.size()) {

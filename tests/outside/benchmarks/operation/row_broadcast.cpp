@@ -25,9 +25,8 @@ class RowBroadcast final : public Benchmark {
   void run(Repetition& repetition) override {
     const auto rows = matrix_.as<double>();
     repetition.time([&] {
-      for (std::int64_t row = 0; row < n_; ++row) {
+      for (std::int64_t row = 0; row < n_; ++row)
         MPI_Bcast(&rows[row * n_], static_cast<int>(n_), MPI_DOUBLE, 0, communicator_.handle());
-      }
     });
   }
 

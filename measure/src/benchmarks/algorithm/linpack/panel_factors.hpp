@@ -1,17 +1,11 @@
 // Factorisation of one panel: partial pivoting over the processes of a grid column.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <limits>
-#include <vector>
 
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/linpack/panel.hpp"
 #include "blas/blas.hpp"
-#include "mpi/communicator.hpp"
 
 namespace scope::linpack {
 
@@ -30,10 +24,8 @@ inline void choose(void* mine, void* theirs, int* count, MPI_Datatype* type) {
   MPI_Type_size(*type, &bytes);
   const std::size_t width = (bytes / sizeof(double) - 3) / 2;
   for (int i = 0; i < *count; ++i) {
-    auto* const from =
-        reinterpret_cast<Candidate*>(static_cast<std::byte*>(mine) + std::ptrdiff_t{bytes} * i);
-    auto* const into =
-        reinterpret_cast<Candidate*>(static_cast<std::byte*>(theirs) + std::ptrdiff_t{bytes} * i);
+    auto* const from = reinterpret_cast<Candidate*>(static_cast<std::byte*>(mine) + std::ptrdiff_t{bytes} * i);
+    auto* const into = reinterpret_cast<Candidate*>(static_cast<std::byte*>(theirs) + std::ptrdiff_t{bytes} * i);
     if (from->magnitude > into->magnitude || (from->magnitude == into->magnitude && from->row < into->row)) {
       into->magnitude = from->magnitude;
       into->row = from->row;
@@ -75,9 +67,8 @@ class PanelFactors {
     factor(0, width_);
     MPI_Type_free(&type_);
     // The upper factor stays in the matrix.
-    for (int j = 0; j < width_ && owner_; ++j) {
+    for (int j = 0; j < width_ && owner_; ++j)
       std::copy_n(panel.square() + std::ptrdiff_t{j} * width_, width_, a + j * leading);
-    }
     return missing_;
   }
 
@@ -100,12 +91,12 @@ class PanelFactors {
     factor(from, middle);
     const double one = 1;
     const double minus = -1;
-    solve_("L", "L", "N", "U", &left, &right, &one, square(from, from), &width_, square(from, middle),
-           &width_, length_, length_, length_, length_);
+    solve_("L", "L", "N", "U", &left, &right, &one, square(from, from), &width_, square(from, middle), &width_,
+           length_, length_, length_, length_);
     const int rows = m_ - begin(middle);
     if (rows > 0) {
-      multiply_("N", "N", &rows, &right, &left, &minus, column(from) + begin(middle), &m_,
-                square(from, middle), &width_, &one, column(middle) + begin(middle), &m_, length_, length_);
+      multiply_("N", "N", &rows, &right, &left, &minus, column(from) + begin(middle), &m_, square(from, middle),
+                &width_, &one, column(middle) + begin(middle), &m_, length_, length_);
     }
     factor(middle, to);
   }

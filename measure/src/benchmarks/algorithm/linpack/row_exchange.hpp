@@ -18,13 +18,12 @@ struct RowExchange {
         std::swap(sources[j], sources[row - first]);
         continue;
       }
-      const auto known = std::find_if(displaced.begin(), displaced.end(),
-                                      [&](const auto& each) { return each.first == row; });
-      if (known != displaced.end()) {
+      const auto known =
+          std::find_if(displaced.begin(), displaced.end(), [&](const auto& each) { return each.first == row; });
+      if (known != displaced.end())
         std::swap(sources[j], known->second);
-      } else {
+      else
         displaced.emplace_back(row, std::exchange(sources[j], row));
-      }
     }
     std::sort(displaced.begin(), displaced.end());
   }

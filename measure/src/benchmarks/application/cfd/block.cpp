@@ -25,9 +25,8 @@ Extents chosen(const Extents& cells, Partitioning partitioning, int processes) {
         size[d] = static_cast<double>(Partition(cells[d], candidate[d]).largest());
       }
       double surface = 0;
-      for (int d = 0; d < 3; ++d) {
+      for (int d = 0; d < 3; ++d)
         if (candidate[d] > 1) surface += size[(d + 1) % 3] * size[(d + 2) % 3];
-      }
       // Of equals the one with most processes along z, whose faces are contiguous.
       if (fits && surface < least) {
         least = surface;
@@ -40,12 +39,12 @@ Extents chosen(const Extents& cells, Partitioning partitioning, int processes) {
 
 }  // namespace
 
-Block::Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning,
-             int processes, int rank)
+Block::Block(const Extents& cells, const std::array<bool, 3>& periodic, Partitioning partitioning, int processes,
+             int rank)
     : cells_(cells), periodic_(periodic), processes_(chosen(cells, partitioning, processes)) {
   if (processes_[0] == 0) {
-    throw Unavailable(sentence({cells[0], " x ", cells[1], " x ", cells[2], " cells: every one of ",
-                                processes, " processes needs a layer of them"}));
+    throw Unavailable(sentence({cells[0], " x ", cells[1], " x ", cells[2], " cells: every one of ", processes,
+                                " processes needs a layer of them"}));
   }
   place_ = {rank % processes_[0], rank / processes_[0] % processes_[1], rank / processes_[0] / processes_[1]};
   for (int d = 0; d < 3; ++d) {

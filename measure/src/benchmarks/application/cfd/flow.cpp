@@ -10,12 +10,8 @@ constexpr double pi = std::numbers::pi;
 
 // The mean of cos(k x + phase) over an interval of length h, relative to its value in the middle; of
 // exp(k x) the same with k imaginary.
-double mean_of_wave(double k, double h) {
-  return std::sin(k * h / 2) / (k * h / 2);
-}
-double mean_of_growth(double k, double h) {
-  return std::sinh(k * h / 2) / (k * h / 2);
-}
+double mean_of_wave(double k, double h) { return std::sin(k * h / 2) / (k * h / 2); }
+double mean_of_growth(double k, double h) { return std::sinh(k * h / 2) / (k * h / 2); }
 
 // Two-dimensional vortices that decay without changing their form.
 class TaylorGreen final : public Flow {

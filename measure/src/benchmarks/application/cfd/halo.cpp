@@ -1,8 +1,6 @@
 #include "benchmarks/application/cfd/halo.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <span>
 
 namespace scope::cfd {
 namespace {
@@ -15,10 +13,9 @@ void each_row_in_layer(Field& field, int d, Index layer, Visit visit) {
   const auto [nx, ny, nz] = field.size();
   const Index begin = d == 0 ? layer : -1;
   const std::size_t cells = d == 0 ? 1 : static_cast<std::size_t>(nx) + 2;
-  for (Index z = d == 2 ? layer : -1; z <= (d == 2 ? layer : nz); ++z) {
+  for (Index z = d == 2 ? layer : -1; z <= (d == 2 ? layer : nz); ++z)
     for (Index y = d == 1 ? layer : -1; y <= (d == 1 ? layer : ny); ++y)
       visit(std::span(field.at(y, z) + begin, cells));
-  }
 }
 
 void copy_layer(Field& field, int d, Index from, Index to) {
@@ -43,8 +40,7 @@ auto out_of(const double*& message) {
 
 }  // namespace
 
-Halo::Halo(const Communicator& communicator, const Block& block)
-    : communicator_(communicator), block_(block) {
+Halo::Halo(const Communicator& communicator, const Block& block) : communicator_(communicator), block_(block) {
   std::vector<int> all;
   for (int d = 0; d < 3; ++d) {
     if (!block.split(d)) continue;
@@ -123,8 +119,7 @@ void Halo::exchange(const Velocities& velocities) {
       for (Field* const field : velocities) each_row_in_layer(*field, d, side == 0 ? 0 : last, into(to));
       const double* from = swap(face, sent, sources_[2 * d + side]);
       if (face.from == MPI_PROC_NULL) continue;
-      for (Field* const field : velocities)
-        each_row_in_layer(*field, d, side == 0 ? last + 1 : -1, out_of(from));
+      for (Field* const field : velocities) each_row_in_layer(*field, d, side == 0 ? last + 1 : -1, out_of(from));
     }
   }
   enter(Phase::compute);
@@ -158,11 +153,10 @@ void Halo::each_row_of_color(Field& field, int color, int d, int layer, Visit vi
     for (int y = d == 1 ? layer : 0; y < (d == 1 ? layer + 1 : size[1]); ++y) {
       double* const row = field.at(y, z);
       const int first = block_.first(color, y, z);
-      if (d != 0) {
+      if (d != 0)
         visit(std::span(row, static_cast<std::size_t>(size[0] - first + 1) / 2));
-      } else if (((layer - first) & 1) == 0) {
+      else if (((layer - first) & 1) == 0)
         visit(std::span(row + ((layer - first) >> 1), 1));
-      }
     }
   }
 }
@@ -187,8 +181,8 @@ void Halo::start(Field& field, int color) {
     if (face.to == MPI_PROC_NULL) continue;
     const std::span<const double> sent = surface(i);
     if (shares_with(face.to)) shared_->synchronise();
-    MPI_Isend(sent.data(), shares_with(face.to) ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to,
-              face.tag, communicator_.handle(), &requests_[6 + i]);
+    MPI_Isend(sent.data(), shares_with(face.to) ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
+              communicator_.handle(), &requests_[6 + i]);
     ++messages_;
     bytes_ += static_cast<std::int64_t>(sent.size_bytes());
   }
@@ -227,11 +221,10 @@ std::span<const double> Halo::surface(int i) {
   if (d == 2 && !shared) return under_way_->plane(layer);
   const std::span<double> sent = room(faces_[i], face_cells(d));
   double* to = sent.data();
-  if (d == 2) {
+  if (d == 2)
     into(to)(under_way_->plane(layer));
-  } else {
+  else
     each_row_of_color(*under_way_, color_, d, layer, into(to));
-  }
   return sent.first(static_cast<std::size_t>(to - sent.data()));
 }
 

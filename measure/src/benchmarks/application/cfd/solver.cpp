@@ -1,7 +1,5 @@
 #include "benchmarks/application/cfd/solver.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 namespace scope::cfd {
@@ -121,9 +119,7 @@ SCOPE_INLINE inline void relax_row(const Row& row, int begin, int end, int neigh
 }
 
 // The cells of one color along x.
-Extents half_of(const Extents& size) {
-  return {(size[0] + 1) / 2, size[1], size[2]};
-}
+Extents half_of(const Extents& size) { return {(size[0] + 1) / 2, size[1], size[2]}; }
 
 double lowest_wave(int cells, bool periodic) {
   return cells > 1 ? (periodic ? 2 : 1) * std::numbers::pi / cells : std::numbers::pi;
@@ -205,9 +201,8 @@ void Solver::start() {
   for (int c = 0; c < 3; ++c) {
     rates_[c].clear();
     for (Index z = 0; z < nz; ++z) {
-      for (Index y = 0; y < ny; ++y) {
+      for (Index y = 0; y < ny; ++y)
         for (Index x = 0; x < nx; ++x) now_[c]->at(y, z)[x] = flow_.known() ? velocity(c, x, y, z) : 0;
-      }
     }
   }
   halo_.exchange(now_);
@@ -245,11 +240,10 @@ void Solver::set_boundary(const Velocities& velocities, bool along) {
             const double given = wall(c, d, above, cell[0], cell[1], cell[2]);
             double* const inner = field.at(cell[1], cell[2]) + cell[0];
             const Index outwards = above ? field.strides()[d] : -field.strides()[d];
-            if (c != d) {
+            if (c != d)
               inner[outwards] = (8 * given - 6 * inner[0] + inner[-outwards]) / 3;
-            } else {
+            else
               inner[above ? outwards : 0] = given;
-            }
           }
         }
       }
@@ -416,16 +410,14 @@ double Solver::sweep(int color, const std::vector<Box>& boxes, bool looking) {
 
 double Solver::sweep(int color, const Box& box, bool looking) {
   double residual = 0;
-  for (int z = box.begin[2]; z < box.end[2]; ++z)
-    residual = std::max(residual, plane(color, z, box, looking));
+  for (int z = box.begin[2]; z < box.end[2]; ++z) residual = std::max(residual, plane(color, z, box, looking));
   return residual;
 }
 
 double Solver::plane(int color, int z, const Box& box, bool looking) {
   double largest = 0;
   npb::in_lanes(methods_.width, [&]<int lanes>() SCOPE_INLINE {
-    largest =
-        looking ? relaxed_plane<lanes, true>(color, z, box) : relaxed_plane<lanes, false>(color, z, box);
+    largest = looking ? relaxed_plane<lanes, true>(color, z, box) : relaxed_plane<lanes, false>(color, z, box);
   });
   return largest;
 }
@@ -483,11 +475,10 @@ SCOPE_INLINE inline double Solver::relaxed_plane(int color, int z, const Box& bo
     }
     relax_row<lanes, looking>(row, begin, end, neighbors, factors[neighbors], largest);
     if (wraps) {
-      if (first == 1) {
+      if (first == 1)
         own[-1] = own[nx / 2 - 1];
-      } else {
+      else
         own[nx / 2] = own[0];
-      }
     }
     own += row_stride;
     other += row_stride;

@@ -2,11 +2,6 @@
 // then y, then z (RNR-94-007, section 3.3.1: approximate factorisation).
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "benchmarks/application/npb/flow_norms.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
 #include "benchmarks/application/npb/lines.hpp"
@@ -43,8 +38,7 @@ class AlternatingDirections : public Kernel {
   const FlowProblem& problem() const { return problem_; }
 
  private:
-  static constexpr int derived_numbers =
-      System<0>::needs_sound ? derived::with_sound : derived::without_sound;
+  static constexpr int derived_numbers = System<0>::needs_sound ? derived::with_sound : derived::without_sound;
 
   // Allocates everything. Throws Unavailable where it does not fit.
   void prepare() {
@@ -61,9 +55,7 @@ class AlternatingDirections : public Kernel {
     kept_.resize(kept);
     sent_.resize(message);
     received_.resize(message);
-    for (const Box& box : boxes) {
-      set_forcing(cells_.emplace_back(box, derived_numbers, 0), flow_);
-    }
+    for (const Box& box : boxes) set_forcing(cells_.emplace_back(box, derived_numbers, 0), flow_);
   }
 
   bool cut(int axis) const { return partition_.slabs(axis) > 1; }
@@ -115,8 +107,8 @@ class AlternatingDirections : public Kernel {
 
   void solve(Cell& cell, int axis, double* kept, const Passage& passage) {
     with_axis(axis, [&](auto a) {
-      in_lanes(width_, [&]<int lanes>()
-                           SCOPE_INLINE { System<a>(cell, flow_, kept).template solve<lanes>(passage); });
+      in_lanes(width_,
+               [&]<int lanes>() SCOPE_INLINE { System<a>(cell, flow_, kept).template solve<lanes>(passage); });
     });
   }
 
@@ -140,11 +132,10 @@ class AlternatingDirections : public Kernel {
   void step() {
     find_residual();
     for (int axis = 0; axis < 3; ++axis) {
-      if (cut(axis)) {
+      if (cut(axis))
         sweep(axis);
-      } else {
+      else
         for (Cell& cell : cells_) solve(cell, axis, kept_.data(), {true, true, nullptr, nullptr});
-      }
     }
     for (Cell& cell : cells_) add_change(cell);
   }
@@ -176,9 +167,8 @@ class AlternatingDirections : public Kernel {
     if (partition_.cells() > 1) exchange_faces();
     for (Cell& cell : cells_) {
       in_lanes(width_, [&]<int lanes>() SCOPE_INLINE { derive<lanes>(cell, System<0>::needs_sound); });
-      in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
-        right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true);
-      });
+      in_lanes(width_, [&]<int lanes>()
+                           SCOPE_INLINE { right_hand_side<lanes>(cell, flow_, flow_.dt, cell.residual, true); });
     }
   }
 
@@ -201,8 +191,7 @@ class AlternatingDirections : public Kernel {
       kept += line_memory(cell, axis).kept;
       if (last) break;
       const Side side{after, std::span(sent_).first(line_memory(cell, axis).forward), before,
-                      std::span(received_).first(line_memory(in_slab(axis, slab + 1), axis).forward),
-                      sweep_tag};
+                      std::span(received_).first(line_memory(in_slab(axis, slab + 1), axis).forward), sweep_tag};
       exchange().swap(std::span(&side, 1), before_[axis]);
     }
     for (int slab = cells - 1; slab >= 0; --slab) {
@@ -213,16 +202,15 @@ class AlternatingDirections : public Kernel {
       solve(cell, axis, kept, {false, true, from, to});
       if (slab == 0) break;
       const Side side{before, std::span(sent_).first(line_memory(cell, axis).backward), after,
-                      std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward),
-                      sweep_tag};
+                      std::span(received_).first(line_memory(in_slab(axis, slab - 1), axis).backward), sweep_tag};
       exchange().swap(std::span(&side, 1), after_[axis]);
     }
   }
 
   // The cell of this process in a slab along an axis that is cut.
   Cell& in_slab(int axis, int slab) {
-    const auto found = std::find_if(places_.begin(), places_.end(),
-                                    [&](const Extents& place) { return place[axis] == slab; });
+    const auto found =
+        std::find_if(places_.begin(), places_.end(), [&](const Extents& place) { return place[axis] == slab; });
     return cells_[found - places_.begin()];
   }
 
@@ -260,9 +248,8 @@ class AlternatingDirections : public Kernel {
   template <class Action>
   void for_cells_beside(int axis, int step, Action&& action) {
     const int slabs = partition_.slabs(axis);
-    for (int slab = 0; slab < slabs; ++slab) {
+    for (int slab = 0; slab < slabs; ++slab)
       if (slab + step >= 0 && slab + step < slabs) action(in_slab(axis, slab));
-    }
   }
 
   static constexpr int sweep_tag = 31;

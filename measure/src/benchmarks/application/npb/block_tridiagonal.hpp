@@ -41,17 +41,15 @@ class BlockTridiagonal {
   static constexpr int forward = kept + quantities;
   static constexpr int backward = quantities;
 
-  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights)
-      : cell_(cell), flow_(flow), rights_(rights) {}
+  BlockTridiagonal(Cell& cell, const Flow& flow, double* rights) : cell_(cell), flow_(flow), rights_(rights) {}
 
   template <int lanes>
   SCOPE_INLINE void solve(const Passage& passage) {
     Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
-      if constexpr (run.count == 1) {
+      if constexpr (run.count == 1)
         solve_one(passage, line, i, j, k);
-      } else {
+      else
         solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
-      }
     });
   }
 
@@ -79,9 +77,7 @@ class BlockTridiagonal {
     }
     if (passage.back) {
       Real change[quantities]{};
-      if (passage.received != nullptr) {
-        std::memcpy(&change, passage.received + line * backward, sizeof change);
-      }
+      if (passage.received != nullptr) std::memcpy(&change, passage.received + line * backward, sizeof change);
       substitute(change, rights, i, j, k);
       if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &change, sizeof change);
     }
@@ -99,9 +95,8 @@ class BlockTridiagonal {
     const Stride apart = cell_.derived.along(Lines<axis>::inner);
     const Stride residuals_apart = cell_.residual.along(Lines<axis>::inner);
     const auto at = [&](const double* d) SCOPE_INLINE {
-      return Thermodynamics<Real>::at(d, md, [&](const double* from) SCOPE_INLINE {
-        return Lines<axis>::template get<Real>(from, apart);
-      });
+      return Thermodynamics<Real>::at(
+          d, md, [&](const double* from) SCOPE_INLINE { return Lines<axis>::template get<Real>(from, apart); });
     };
     const double* d = cell_.derived.at(i, j, k);
     double* residual = cell_.residual.at(i, j, k);
@@ -147,17 +142,16 @@ class BlockTridiagonal {
   // The columns in which the right block may be non-zero in a row when that row becomes the pivot.
   static constexpr unsigned filled(int row) {
     unsigned columns = 0;
-    for (int above = 0; above <= row; ++above) {
+    for (int above = 0; above <= row; ++above)
       for (int column = 0; column < quantities; ++column) columns |= present(axis, above, column) << column;
-    }
     return columns;
   }
   static constexpr unsigned behind(int pivot) { return ~1u << pivot; }
 
   // right = middle^-1 right, value = middle^-1 value, by Gaussian elimination.
   template <class Real>
-  SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities],
-                                  Real (&right)[quantities][quantities], Real (&value)[quantities]) {
+  SCOPE_INLINE static void divide(Real (&middle)[quantities][quantities], Real (&right)[quantities][quantities],
+                                  Real (&value)[quantities]) {
     each<quantities>([&](auto pivot) SCOPE_INLINE {
       constexpr unsigned columns = behind(pivot);
       const Real scale = 1.0 / middle[pivot][pivot];

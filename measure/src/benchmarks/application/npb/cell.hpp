@@ -86,9 +86,7 @@ struct Box {
   int inner(int axis) const { return std::max(0, inner_end(axis) - inner_begin(axis)); }
   // The same with those of `layers` around it that exist.
   int outer_begin(int axis, int layers) const { return -std::min(begin[axis], layers); }
-  int outer_end(int axis, int layers) const {
-    return size[axis] + std::min(n - begin[axis] - size[axis], layers);
-  }
+  int outer_end(int axis, int layers) const { return size[axis] + std::min(n - begin[axis] - size[axis], layers); }
   // Coordinate of its point number `at` along an axis, in the unit cube.
   double place(int axis, int at) const { return static_cast<double>(begin[axis] + at) / (n - 1); }
 
@@ -112,8 +110,7 @@ struct Cell : Box {
                FourthDifference(begin[2], size[2], n)} {}
 
   static std::size_t bytes(const Box& box, int derived_numbers, int residual_ghost) {
-    return Field::bytes(quantities, box.size, u_ghost) +
-           Field::bytes(derived_numbers, box.size, derived_ghost) +
+    return Field::bytes(quantities, box.size, u_ghost) + Field::bytes(derived_numbers, box.size, derived_ghost) +
            Field::bytes(quantities, box.size, residual_ghost) + Field::bytes(quantities, box.size, 0);
   }
 
@@ -128,9 +125,8 @@ struct Cell : Box {
 template <class Action>
 void for_points(const Extents& begin, const Extents& end, Action&& action) {
   for (int k = begin[2]; k < end[2]; ++k) {
-    for (int j = begin[1]; j < end[1]; ++j) {
+    for (int j = begin[1]; j < end[1]; ++j)
       for (int i = begin[0]; i < end[0]; ++i) action(i, j, k);
-    }
   }
 }
 
@@ -173,11 +169,10 @@ template <class Action>
 void for_face(Cell& cell, int axis, int step, bool ghosts, Action&& action) {
   Extents from{cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)};
   Extents to{cell.inner_end(0), cell.inner_end(1), cell.inner_end(2)};
-  if (step < 0) {
+  if (step < 0)
     from[axis] = ghosts ? -Cell::u_ghost : 0;
-  } else {
+  else
     from[axis] = ghosts ? cell.size[axis] : cell.size[axis] - Cell::u_ghost;
-  }
   to[axis] = from[axis] + Cell::u_ghost;
   for (int k = from[2]; k < to[2]; ++k) {
     for (int j = from[1]; j < to[1]; ++j) {

@@ -65,8 +65,7 @@ std::string nearest_counts(int processes, const std::function<bool(int)>& fits) 
 Decomposition::Decomposition(const std::string& benchmark, const Extents& points, int processes, int rank,
                              int least)
     : processes_(chosen(benchmark, points, processes, least)),
-      place_{rank % processes_[0], rank / processes_[0] % processes_[1],
-             rank / processes_[0] / processes_[1]} {
+      place_{rank % processes_[0], rank / processes_[0] % processes_[1], rank / processes_[0] / processes_[1]} {
   for (int d = 0; d < 3; ++d) {
     const Partition parts(points[d], processes_[d]);
     begin_[d] = static_cast<int>(parts.begin(place_[d]));

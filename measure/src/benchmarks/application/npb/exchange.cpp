@@ -19,11 +19,10 @@ void Exchange::begin(Phases* phases) {
 void Exchange::swap(std::span<const Side> sides, const Partners& partners) {
   meet(Phase::exchange, partners);
   requests_.clear();
-  for (const Side& side : sides) {
+  for (const Side& side : sides)
     if (side.from != MPI_PROC_NULL)
       MPI_Irecv(side.received.data(), count(side.received), MPI_DOUBLE, side.from, side.tag, handle(),
                 &requests_.emplace_back());
-  }
   waits_ += requests_.empty() ? 0 : 1;
   for (const Side& side : sides) {
     if (side.to == MPI_PROC_NULL) continue;
@@ -85,8 +84,8 @@ Parcels Exchange::in_units(Parcels parcels, int width) {
 void Exchange::swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in,
                             MPI_Datatype type) {
   meet(Phase::exchange, everyone_);
-  MPI_Alltoallv(sent, out.counts.data(), out.begins.data(), type, received, in.counts.data(),
-                in.begins.data(), type, handle());
+  MPI_Alltoallv(sent, out.counts.data(), out.begins.data(), type, received, in.counts.data(), in.begins.data(),
+                type, handle());
   waits_ += communicator_.size() > 1 ? 1 : 0;
   compute();
 }

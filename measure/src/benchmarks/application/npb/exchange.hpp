@@ -4,14 +4,6 @@
 
 #include <mpi.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "benchmark.hpp"
 #include "faults/faults.hpp"
 #include "sampling/phases.hpp"
@@ -75,10 +67,9 @@ class Exchange {
     const auto [type, width] = type_of<Item>();
     swap_parcels(sent, in_units(out, width), received, in_units(in, width), type);
     const int rank = communicator_.rank();
-    for (int to = 0; to < communicator_.size(); ++to) {
+    for (int to = 0; to < communicator_.size(); ++to)
       if (to != rank && out.counts[to] > 0)
         add(exchanged_, 1, static_cast<std::size_t>(out.counts[to]) * sizeof(Item));
-    }
     // Data from another process; of integers one low byte, so that they remain valid indices.
     const int from = rank == 0 ? communicator_.size() - 1 : 0;
     const auto bytes = std::as_writable_bytes(std::span(received + in.begins[from], in.counts[from]));
@@ -93,7 +84,6 @@ class Exchange {
   void largest(std::span<double> values) { reduce<double>(values, MPI_MAX); }
 
   // Messages that belong to another pattern: the kernel counts them itself.
-  void count_exchanged(std::int64_t messages, std::size_t bytes) { add(exchanged_, messages, bytes); }
   void meet(Phase phase, const Partners& partners) {
     if (phases_ != nullptr) phases_->meet(phase, partners);
   }
@@ -137,8 +127,7 @@ class Exchange {
 
   static Parcels in_units(Parcels parcels, int width);
 
-  void swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in,
-                    MPI_Datatype type);
+  void swap_parcels(const void* sent, const Parcels& out, void* received, const Parcels& in, MPI_Datatype type);
 
   template <class Item>
   void reduce(std::span<Item> values, MPI_Op operation) {

@@ -21,9 +21,7 @@ constexpr double k5 = 1.4;
 constexpr double viscosity = k3 * k4;
 constexpr double conductivity = k1 * k3 * k4 * k5;
 // A velocity diffuses faster along its own direction.
-constexpr double stretching(int axis, int component) {
-  return axis == component ? 4.0 / 3.0 : 1.0;
-}
+constexpr double stretching(int axis, int component) { return axis == component ? 4.0 / 3.0 : 1.0; }
 // d of the second derivative of all quantities, along x, y and z.
 constexpr std::array<double, 3> diffusion = {0.75, 0.75, 1.0};
 // Of the fourth differences: a quarter of the largest diffusion.

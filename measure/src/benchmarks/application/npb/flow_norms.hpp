@@ -1,14 +1,8 @@
 // Sums over the grid that show whether a flow was computed correctly (RNR-94-007, section 3.3.5).
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "benchmarks/application/npb/cell.hpp"
 #include "benchmarks/application/npb/kernel.hpp"
-#include "text/words.hpp"
 
 namespace scope::npb {
 
@@ -24,12 +18,8 @@ struct FlowProblem {
 
 inline std::vector<Published> published_norms(const FlowProblem& problem) {
   std::vector<Published> published;
-  for (int m = 0; m < quantities; ++m) {
-    published.push_back({sentence({"residual ", m + 1}), problem.residual[m]});
-  }
-  for (int m = 0; m < quantities; ++m) {
-    published.push_back({sentence({"error ", m + 1}), problem.error[m]});
-  }
+  for (int m = 0; m < quantities; ++m) published.push_back({sentence({"residual ", m + 1}), problem.residual[m]});
+  for (int m = 0; m < quantities; ++m) published.push_back({sentence({"error ", m + 1}), problem.error[m]});
   return published;
 }
 
@@ -42,8 +32,7 @@ class SquareSums {
     const Stride mr = cell.residual.component();
     for_points({cell.inner_begin(0), cell.inner_begin(1), cell.inner_begin(2)},
                {cell.inner_end(0), cell.inner_end(1), cell.inner_end(2)}, [&](int i, int j, int k) {
-                 const Quantities exact =
-                     exact_solution(cell.place(0, i), cell.place(1, j), cell.place(2, k));
+                 const Quantities exact = exact_solution(cell.place(0, i), cell.place(1, j), cell.place(2, k));
                  for (int m = 0; m < quantities; ++m) {
                    const double residual = cell.residual.at(i, j, k)[m * mr] / flow.dt;
                    const double error = cell.u.at(i, j, k)[m * mu] - exact[m];

@@ -4,10 +4,6 @@
 // halo where its process has points on the next finer grid, which are interpolated from it.
 #pragma once
 
-#include <array>
-#include <utility>
-#include <vector>
-
 #include "benchmarks/application/npb/exchange.hpp"
 #include "benchmarks/application/npb/multigrid.hpp"
 
@@ -24,12 +20,10 @@ class Halo {
     for (int d = 0; d < 3; ++d) takes_part[d] = part(bounds[d], finer[d], decomposition.place()[d]);
     for (int d = 0; d < 3; ++d) {
       split_[d] = decomposition.processes()[d] > 1;
-      if (takes_part[0] && takes_part[1] && takes_part[2])
-        connect(d, decomposition, points, bounds[d], finer[d]);
+      if (takes_part[0] && takes_part[1] && takes_part[2]) connect(d, decomposition, points, bounds[d], finer[d]);
       std::vector<int> from;
-      for (const Source& source : {lines_[d].below, lines_[d].above}) {
+      for (const Source& source : {lines_[d].below, lines_[d].above})
         if (source.rank >= 0 && !source.itself) from.push_back(source.rank);
-      }
       partners_[d] = Partners::these(from);
     }
   }
@@ -65,8 +59,7 @@ class Halo {
     return bounds[place].first < bounds[place].second || finer[place].first < finer[place].second;
   }
 
-  void connect(int d, const Decomposition& decomposition, int points, const Bounds& bounds,
-               const Bounds& finer) {
+  void connect(int d, const Decomposition& decomposition, int points, const Bounds& bounds, const Bounds& finer) {
     const int here = decomposition.place()[d];
     const auto rank_of = [&](int place) { return decomposition.around(d, place - here); };
     const auto owner = [&](int point) {
@@ -117,8 +110,7 @@ class Halo {
     const bool from_below = line.below.rank >= 0 && !line.below.itself;
     const bool from_above = line.above.rank >= 0 && !line.above.itself;
     if (from_below) sides_.push_back({MPI_PROC_NULL, none, line.below.rank, place(-1, below_), below_tag});
-    if (from_above)
-      sides_.push_back({MPI_PROC_NULL, none, line.above.rank, place(last + 1, above_), above_tag});
+    if (from_above) sides_.push_back({MPI_PROC_NULL, none, line.above.rank, place(last + 1, above_), above_tag});
     exchange.swap(sides_, partners_[d]);
     if (d == 2) return;
     const auto unpack = [&](int index, const std::vector<double>& buffer) {

@@ -61,9 +61,7 @@ SCOPE_INLINE inline Real convection_jacobian(const Thermodynamics<Real>& at) {
 }
 
 // Whether the Jacobian of viscosity may be non-zero at a position.
-constexpr bool viscous(int row, int column) {
-  return row == 4 || (row > 0 && (column == 0 || column == row));
-}
+constexpr bool viscous(int row, int column) { return row == 4 || (row > 0 && (column == 0 || column == row)); }
 
 // d(viscosity along axis)/d(quantities), at a position.
 template <int axis, int row, int column, class Real>

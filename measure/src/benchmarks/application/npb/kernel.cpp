@@ -1,9 +1,6 @@
 #include "benchmarks/application/npb/kernel.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "benchmarks/algorithm/phase_metrics.hpp"
 #include "memory/available.hpp"
@@ -55,9 +52,8 @@ void Kernel::run(Repetition& repetition) {
 Check Kernel::verify(std::uint64_t /*seed*/) {
   const auto wanted = published();
   Check check{static_cast<std::int64_t>(wanted.size()), ""};
-  for (std::size_t i = 0; i < wanted.size() && check.problem.empty(); ++i) {
+  for (std::size_t i = 0; i < wanted.size() && check.problem.empty(); ++i)
     check.problem = problem(wanted[i], found_.at(i));
-  }
   const Check more = verify_further();
   check.checks += more.checks;
   if (check.problem.empty()) check.problem = more.problem;
@@ -92,9 +88,7 @@ std::string Kernel::problem(const Published& wanted, double found) const {
 }
 
 void Kernel::observe(Repetition& repetition) {
-  double slowest_s = repetition.times().elapsed_s;
-  MPI_Allreduce(MPI_IN_PLACE, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, communicator().handle());
-  const double rate = operations() / 1e6 / slowest_s;
+  const double rate = operations() / 1e6 / communicator().largest(repetition.times().elapsed_s);
   repetition.observe("mops_per_s", rate);
   repetition.observe("mops_per_process_per_s", rate / ranks());
   const Sent& exchanged = exchange_.exchanged();
@@ -106,9 +100,8 @@ void Kernel::observe(Repetition& repetition) {
   repetition.observe("collect_bytes", static_cast<double>(collected.bytes));
   repetition.observe("waits", static_cast<double>(exchange_.waits()));
   repetition.observe("memory_bytes", static_cast<double>(memory_bytes_));
-  std::int64_t sums[2] = {exchanged.messages + collected.messages, exchanged.bytes + collected.bytes};
-  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, communicator().handle());
-  everyones_ = {sums[0], sums[1]};
+  everyones_ = {communicator().sum(exchanged.messages + collected.messages),
+                communicator().sum(exchanged.bytes + collected.bytes)};
 }
 
 Declaration declaration(const KernelDeclaration& kernel,
@@ -117,18 +110,17 @@ Declaration declaration(const KernelDeclaration& kernel,
                                   [](const Parameter& parameter) { return parameter.name == "variant"; });
   std::vector<Rung> rungs{communication()};
   if (kernel.operations == Operations::floating_point) rungs.push_back(arithmetic("mops_per_s"));
-  return {
-      .name = kernel.name,
-      .title = kernel.title,
-      .summary = kernel.summary,
-      .rungs = std::move(rungs),
-      .parameters = together({{kernel.problem_class}, kernel.further}),
-      .definition = Definition::max_rank,
-      .metrics = kernel_metrics(),
-      .sweeps = {{"standard", "ranks=1,2,4 class=S"},
-                 {"advanced", varied ? "ranks=powers class=W variant=plain,tuned" : "ranks=powers class=W"},
-                 {"advanced", varied ? "ranks=powers class=A variant=plain,tuned" : "ranks=powers class=A"}},
-      .make = make};
+  return {.name = kernel.name,
+          .title = kernel.title,
+          .summary = kernel.summary,
+          .rungs = std::move(rungs),
+          .parameters = together({{kernel.problem_class}, kernel.further}),
+          .definition = Definition::max_rank,
+          .metrics = kernel_metrics(),
+          .sweeps = {{"standard", "ranks=1,2,4 class=S"},
+                     {"advanced", varied ? "ranks=powers class=W variant=plain,tuned" : "ranks=powers class=W"},
+                     {"advanced", varied ? "ranks=powers class=A variant=plain,tuned" : "ranks=powers class=A"}},
+          .make = make};
 }
 
 }  // namespace scope::npb

@@ -2,11 +2,6 @@
 // messages and memory.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "benchmark.hpp"
 #include "benchmarks/application/npb/exchange.hpp"
 #include "benchmarks/application/npb/problem_class.hpp"
 

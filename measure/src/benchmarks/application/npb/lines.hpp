@@ -34,12 +34,11 @@ struct Lines {
     Extents at;
     at[axis] = cell.inner_begin(axis);
     for (at[outer] = cell.inner_begin(outer); at[outer] < cell.inner_end(outer); ++at[outer]) {
-      in_runs<widest>(cell.inner_begin(inner), cell.inner_end(inner),
-                      [&](auto lanes, int first) SCOPE_INLINE {
-                        at[inner] = first;
-                        action(lanes, line, at[0], at[1], at[2]);
-                        line += lanes.count;
-                      });
+      in_runs<widest>(cell.inner_begin(inner), cell.inner_end(inner), [&](auto lanes, int first) SCOPE_INLINE {
+        at[inner] = first;
+        action(lanes, line, at[0], at[1], at[2]);
+        line += lanes.count;
+      });
     }
   }
 

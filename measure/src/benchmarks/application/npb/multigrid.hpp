@@ -26,9 +26,7 @@ class HaloField {
   HaloField(const Extents& begin, const Extents& size)
       : begin_(begin), size_(size), values_(static_cast<std::size_t>(count(size)) * sizeof(double)) {}
 
-  static std::int64_t count(const Extents& size) {
-    return (size[0] + 2LL) * (size[1] + 2LL) * (size[2] + 2LL);
-  }
+  static std::int64_t count(const Extents& size) { return (size[0] + 2LL) * (size[1] + 2LL) * (size[2] + 2LL); }
 
   const Extents& begin() const { return begin_; }
   const Extents& size() const { return size_; }
@@ -101,8 +99,7 @@ SCOPE_INLINE inline void residual(const HaloField& u, const HaloField& v, HaloFi
       double* const result = r.at(y, z);
       sums.add_up<lanes>(here, u.row(), u.plane(), nx);
       along<lanes>(result, 0, nx, [=](auto at) SCOPE_INLINE {
-        return at(source) - laplacian[0] * at(here) -
-               laplacian[2] * (at(far) + (at(near - 1) + at(near + 1))) -
+        return at(source) - laplacian[0] * at(here) - laplacian[2] * (at(far) + (at(near - 1) + at(near + 1))) -
                laplacian[3] * (at(far - 1) + at(far + 1));
       });
     }
@@ -122,8 +119,7 @@ SCOPE_INLINE inline void smooth(const HaloField& r, HaloField& u, const Weights&
       double* const result = u.at(y, z);
       sums.add_up<lanes>(here, r.row(), r.plane(), nx);
       along<lanes>(result, 0, nx, [=](auto at) SCOPE_INLINE {
-        return at(result) + smoother[0] * at(here) +
-               smoother[1] * (at(near) + (at(here - 1) + at(here + 1))) +
+        return at(result) + smoother[0] * at(here) + smoother[1] * (at(near) + (at(here - 1) + at(here + 1))) +
                smoother[2] * (at(far) + (at(near - 1) + at(near + 1)));
       });
     }
@@ -207,9 +203,8 @@ inline double sum_of_squares(const HaloField& field) {
     for (int y = 0; y < ny; ++y) {
       const double* const here = field.at(y, z);
       int x = 0;
-      for (; x + 4 <= nx; x += 4) {
+      for (; x + 4 <= nx; x += 4)
         for (int lane = 0; lane < 4; ++lane) sums[lane] += here[x + lane] * here[x + lane];
-      }
       for (; x < nx; ++x) sums[0] += here[x] * here[x];
     }
   }

@@ -28,10 +28,10 @@ class Multipartition {
       : n_(n), processes_(processes), rank_(rank), slabs_(slabs_of(processes)) {
     const auto fits = [&](int count) { return n / slabs_of(count)[0] >= fewest_points; };
     if (!fits(processes)) {
-      throw Unavailable(sentence({benchmark, " needs cells of at least ", fewest_points,
-                                  " points along each axis, on q*q processes q cells along an axis of its ",
-                                  n, " points, on p others p; ", processes,
-                                  " were given: ", nearest_counts(processes, fits)}));
+      throw Unavailable(
+          sentence({benchmark, " needs cells of at least ", fewest_points,
+                    " points along each axis, on q*q processes q cells along an axis of its ", n,
+                    " points, on p others p; ", processes, " were given: ", nearest_counts(processes, fits)}));
     }
   }
 

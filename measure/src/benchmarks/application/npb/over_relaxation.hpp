@@ -35,11 +35,11 @@ SCOPE_INLINE inline void add_outer_block(Real (&sum)[quantities], const Thermody
   each<3>([&](auto m) SCOPE_INLINE {
     Real convection = v[axis] * moved[m] + v[m] * mass;
     if constexpr (m == axis) convection += pressure;
-    sum[m + 1] += first * convection - (second * stretching(axis, m) * viscosity) * at.volume * moved[m] -
-                  spread * x[m + 1];
+    sum[m + 1] +=
+        first * convection - (second * stretching(axis, m) * viscosity) * at.volume * moved[m] - spread * x[m + 1];
   });
-  sum[4] += first * (v[axis] * (pressure + x[4] - enthalpy * x[0]) + enthalpy * mass) -
-            second * at.volume * work - spread * x[4];
+  sum[4] += first * (v[axis] * (pressure + x[4] - enthalpy * x[0]) + enthalpy * mass) - second * at.volume * work -
+            spread * x[4];
 }
 
 // x becomes (diagonal block)^-1 x. Summed over the three axes, all velocities diffuse alike.
@@ -73,11 +73,10 @@ class OverRelaxation {
   // cell must be present.
   template <int side, int lanes>
   SCOPE_INLINE void sweep(int k) {
-    if constexpr (side < 0) {
+    if constexpr (side < 0)
       for (int j = cell_.inner_begin(1); j < cell_.inner_end(1); ++j) sweep_row<side, lanes>(j, k);
-    } else {
+    else
       for (int j = cell_.inner_end(1) - 1; j >= cell_.inner_begin(1); --j) sweep_row<side, lanes>(j, k);
-    }
   }
 
  private:

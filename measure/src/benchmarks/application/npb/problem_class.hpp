@@ -1,10 +1,6 @@
 // NPB's problem classes, and tables with an entry for each.
 #pragma once
 
-#include <array>
-#include <string>
-#include <vector>
-
 #include "benchmark.hpp"
 
 namespace scope::npb {

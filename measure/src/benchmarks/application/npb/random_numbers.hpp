@@ -12,16 +12,13 @@ namespace scope::npb {
 constexpr std::uint64_t random_modulus = std::uint64_t{1} << 46;
 constexpr std::uint64_t random_multiplier = 1220703125;  // 5^13
 
-constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) {
-  return a * b & (random_modulus - 1);
-}
+constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) { return a * b & (random_modulus - 1); }
 
 // a^exponent mod 2^46.
 constexpr std::uint64_t power(std::uint64_t a, std::uint64_t exponent) {
   std::uint64_t result = 1;
-  for (; exponent != 0; exponent >>= 1, a = product(a, a)) {
+  for (; exponent != 0; exponent >>= 1, a = product(a, a))
     if (exponent & 1) result = product(result, a);
-  }
   return result;
 }
 

@@ -60,15 +60,13 @@ struct State {
 // Adds the differences along one axis: convection (E, F, G of the report) and viscosity (T, V, W).
 template <int axis, class Real>
 SCOPE_INLINE inline void add_differences(Real (&sum)[quantities], const State<Real>& behind,
-                                         const State<Real>& here, const State<Real>& ahead,
-                                         const Flow& flow) {
+                                         const State<Real>& here, const State<Real>& ahead, const Flow& flow) {
   const double first = flow.first_difference();
   const double second = flow.second_difference();
   const auto curvature = [](const Real& low, const Real& middle, const Real& high)
                              SCOPE_INLINE { return low - 2.0 * middle + high; };
   each<quantities>([&](auto m) SCOPE_INLINE {
-    sum[m] +=
-        second * diffusion[axis] * curvature(behind.conserved[m], here.conserved[m], ahead.conserved[m]);
+    sum[m] += second * diffusion[axis] * curvature(behind.conserved[m], here.conserved[m], ahead.conserved[m]);
   });
   const Real& back = behind.velocity[axis];
   const Real& middle = here.velocity[axis];
@@ -83,12 +81,12 @@ SCOPE_INLINE inline void add_differences(Real (&sum)[quantities], const State<Re
                       curvature(behind.velocity[m], here.velocity[m], ahead.velocity[m]) -
                   first * convection;
   });
-  sum[4] += second * viscosity *
-                ((1 - k1 * k5) * curvature(behind.kinetic, here.kinetic, ahead.kinetic) +
-                 1.0 / 6.0 * curvature(back * back, middle * middle, front * front) +
-                 k1 * k5 * curvature(behind.energy, here.energy, ahead.energy)) -
-            first * ((ahead.conserved[4] + pressure_ahead) * front -
-                     (behind.conserved[4] + pressure_behind) * back);
+  sum[4] +=
+      second * viscosity *
+          ((1 - k1 * k5) * curvature(behind.kinetic, here.kinetic, ahead.kinetic) +
+           1.0 / 6.0 * curvature(back * back, middle * middle, front * front) +
+           k1 * k5 * curvature(behind.energy, here.energy, ahead.energy)) -
+      first * ((ahead.conserved[4] + pressure_ahead) * front - (behind.conserved[4] + pressure_behind) * back);
 }
 
 // Writes `scale` times the right-hand side at the inner points of the cell into `to`; ghosts are left alone.
@@ -112,16 +110,15 @@ SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double sc
       each<3>([&](auto axis) SCOPE_INLINE {
         const Stride su = cell.u.along(axis);
         const Stride sd = cell.derived.along(axis);
-        add_differences<axis>(sum, State<Real>(u - su, mu, d - sd, md), here,
-                              State<Real>(u + su, mu, d + sd, md), flow);
+        add_differences<axis>(sum, State<Real>(u - su, mu, d - sd, md), here, State<Real>(u + su, mu, d + sd, md),
+                              flow);
         Real weight[5];
         each<5>([&](auto w) SCOPE_INLINE {
           const double* const weights = cell.fourth[axis].weights[w].data();
-          if constexpr (axis == 0) {
+          if constexpr (axis == 0)
             weight[w] = dissipation * load<Real>(weights + i);
-          } else {
+          else
             weight[w] = dissipation * weights[axis == 1 ? j : k] + Real{};
-          }
         });
         each<quantities>([&](auto m) SCOPE_INLINE {
           const double* const um = u + m * mu;
@@ -140,9 +137,8 @@ SCOPE_INLINE inline void right_hand_side(Cell& cell, const Flow& flow, double sc
   constexpr int rows = 16;
   for (int first = cell.inner_begin(1); first < cell.inner_end(1); first += rows) {
     const int end = std::min(first + rows, cell.inner_end(1));
-    for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k) {
+    for (int k = cell.inner_begin(2); k < cell.inner_end(2); ++k)
       for (int j = first; j < end; ++j) row(j, k);
-    }
   }
 }
 

@@ -104,11 +104,10 @@ class ScalarPentadiagonal {
   template <int lanes>
   SCOPE_INLINE void solve(const Passage& passage) {
     Lines<axis>::template each_run<lanes>(cell_, [&](auto run, int line, int i, int j, int k) SCOPE_INLINE {
-      if constexpr (run.count == 1) {
+      if constexpr (run.count == 1)
         solve_one(passage, line, i, j, k);
-      } else {
+      else
         solve_run<typename decltype(run)::Real>(passage, line, i, j, k);
-      }
     });
   }
 
@@ -149,9 +148,7 @@ class ScalarPentadiagonal {
     }
     if (passage.back) {
       Real ahead[2][quantities]{};
-      if (passage.received != nullptr) {
-        std::memcpy(&ahead, passage.received + line * backward, sizeof ahead);
-      }
+      if (passage.received != nullptr) std::memcpy(&ahead, passage.received + line * backward, sizeof ahead);
       substitute(ahead, factors, i, j, k);
       if (passage.sent != nullptr) std::memcpy(passage.sent + line * backward, &ahead, sizeof ahead);
     }
@@ -199,9 +196,8 @@ class ScalarPentadiagonal {
       each<5>([&](auto w)
                   SCOPE_INLINE { weight[w] = flow_.dt * dissipation * cell_.fourth[axis].weights[w][at]; });
       Row<Real> row;
-      each<quantities>([&](auto m) SCOPE_INLINE {
-        row.value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart);
-      });
+      each<quantities>(
+          [&](auto m) SCOPE_INLINE { row.value[m] = Lines<axis>::template get<Real>(residual + m * mr, apart); });
       if constexpr (axis == 0) characteristic::into_x(row.value, motion_at<Real>(d));
 
       const Real low = weight[1] - first * behind.along - second * behind.diffusion;
@@ -221,16 +217,13 @@ class ScalarPentadiagonal {
         row.next[s] = (right - left * before[1].far[s]) * scale;
         row.far[s] = weight[4] * scale;
         each<quantities>([&](auto m) SCOPE_INLINE {
-          if constexpr (system_of(m) == s) {
-            row.value[m] =
-                (row.value[m] - weight[0] * before[0].value[m] - left * before[1].value[m]) * scale;
-          }
+          if constexpr (system_of(m) == s)
+            row.value[m] = (row.value[m] - weight[0] * before[0].value[m] - left * before[1].value[m]) * scale;
         });
         store(factors + s * lanes_of<Real>, row.next[s]);
         store(factors + (systems + s) * lanes_of<Real>, row.far[s]);
       });
-      each<quantities>([&](auto m)
-                           SCOPE_INLINE { Lines<axis>::put(residual + m * mr, apart, row.value[m]); });
+      each<quantities>([&](auto m) SCOPE_INLINE { Lines<axis>::put(residual + m * mr, apart, row.value[m]); });
       before[0] = before[1];
       before[1] = row;
       behind = here;

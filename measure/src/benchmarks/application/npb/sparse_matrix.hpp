@@ -108,13 +108,12 @@ class RandomMatrix {
 
   // The element at `place` becomes 1/2.
   static void set_diagonal(SparseVector& vector, int place) {
-    const auto there = std::find_if(vector.begin(), vector.end(),
-                                    [&](const Element& element) { return element.place == place; });
-    if (there == vector.end()) {
+    const auto there =
+        std::find_if(vector.begin(), vector.end(), [&](const Element& element) { return element.place == place; });
+    if (there == vector.end())
       vector.push_back({place, 0.5});
-    } else {
+    else
       there->value = 0.5;
-    }
   }
 
   double shift_;

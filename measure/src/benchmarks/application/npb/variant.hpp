@@ -14,9 +14,8 @@ inline Parameter vector_variant() {
 
 // The same on every process, because messages contain numbers in lane order. Collective.
 inline Width width_of(const Parameters& parameters, const Communicator& communicator) {
-  int width = static_cast<int>(parameters.choice("variant") == "tuned" ? widest_vectors() : Width::bits_128);
-  MPI_Allreduce(MPI_IN_PLACE, &width, 1, MPI_INT, MPI_MIN, communicator.handle());
-  return static_cast<Width>(width);
+  const Width here = parameters.choice("variant") == "tuned" ? widest_vectors() : Width::bits_128;
+  return static_cast<Width>(communicator.smallest(static_cast<int>(here)));
 }
 
 }  // namespace scope::npb

@@ -77,11 +77,10 @@ SCOPE_INLINE inline Real gather(const double* from, Stride apart) {
 }
 template <class Real>
 SCOPE_INLINE inline void scatter(double* to, Stride apart, const Real& value) {
-  if constexpr (lanes_of<Real> == 1) {
+  if constexpr (lanes_of<Real> == 1)
     *to = value;
-  } else {
+  else
     each<lanes_of<Real>>([&](auto lane) SCOPE_INLINE { to[lane * apart] = value[int{lane}]; });
-  }
 }
 
 template <class Real>

@@ -1,10 +1,8 @@
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 
-#include <algorithm>
 #include <bit>
 
 #include "benchmarks/algorithm/partition.hpp"
-#include "text/words.hpp"
 
 namespace scope::shallow_water {
 namespace {
@@ -63,17 +61,11 @@ Decomposition::Decomposition(const Resolution& resolution, const Communicator& w
   }
 }
 
-Range Decomposition::pairs(int row) const {
-  return part(resolution_.pairs(), grid_.rows(), row);
-}
+Range Decomposition::pairs(int row) const { return part(resolution_.pairs(), grid_.rows(), row); }
 
-Range Decomposition::transposed_pairs(int column) const {
-  return part(pairs().size(), grid_.columns(), column);
-}
+Range Decomposition::transposed_pairs(int column) const { return part(pairs().size(), grid_.columns(), column); }
 
-Range Decomposition::longitudes(int column) const {
-  return part(resolution_.longitudes, grid_.columns(), column);
-}
+Range Decomposition::longitudes(int column) const { return part(resolution_.longitudes, grid_.columns(), column); }
 
 int Decomposition::mirrored_column() const {
   const int wanted = (grid_.columns() - residue(row_.place())) % grid_.columns();
@@ -98,8 +90,7 @@ void Decomposition::refuse_what_does_not_fit() const {
   };
   const auto share = [&](int items, const char* what, int processes) {
     if (items < processes)
-      refuse({resolution_.name, " has ", items, " ", what, ": too few to share among ", processes,
-              " processes"});
+      refuse({resolution_.name, " has ", items, " ", what, ": too few to share among ", processes, " processes"});
   };
   share(resolution_.pairs(), "pairs of latitudes", rows);
   share(resolution_.longitudes, "longitudes", columns);
@@ -111,8 +102,8 @@ void Decomposition::refuse_what_does_not_fit() const {
       refuse({"fft=transposition: the ", pairs, " pairs of latitudes of a grid row are too few for ", columns,
               " grid columns"});
   } else if (!std::has_single_bit(static_cast<unsigned>(columns)) || resolution_.longitudes % columns != 0) {
-    refuse({"fft=distributed: the grid columns must be a power of two that divides the ",
-            resolution_.longitudes, " longitudes"});
+    refuse({"fft=distributed: the grid columns must be a power of two that divides the ", resolution_.longitudes,
+            " longitudes"});
   }
 }
 

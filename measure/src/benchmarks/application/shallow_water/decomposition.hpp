@@ -1,12 +1,9 @@
 // The distribution of latitudes, longitudes and wave numbers over a grid of processes (Worley & Foster 1994).
 #pragma once
 
-#include <vector>
-
 #include "benchmark.hpp"
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"
 #include "benchmarks/application/shallow_water/resolution.hpp"
-#include "mpi/communicator.hpp"
 #include "mpi/process_grid.hpp"
 #include "sampling/phases.hpp"
 

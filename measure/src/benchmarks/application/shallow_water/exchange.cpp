@@ -1,6 +1,5 @@
 #include "benchmarks/application/shallow_water/exchange.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -9,9 +8,7 @@ namespace {
 
 constexpr int tag = 31;
 
-int as_count(std::ptrdiff_t size) {
-  return static_cast<int>(size);
-}
+int as_count(std::ptrdiff_t size) { return static_cast<int>(size); }
 
 std::vector<std::ptrdiff_t> begins_of(const std::vector<std::ptrdiff_t>& sizes) {
   std::vector<std::ptrdiff_t> begins(sizes.size() + 1);
@@ -37,8 +34,8 @@ struct Parcels {
 void Exchange::swap(const Line& line, const double* sent, std::ptrdiff_t sent_size, int to, double* received,
                     std::ptrdiff_t received_size, int from) {
   meet(line.at(from));
-  MPI_Sendrecv(sent, as_count(sent_size), MPI_DOUBLE, to, tag, received, as_count(received_size), MPI_DOUBLE,
-               from, tag, line.handle(), MPI_STATUS_IGNORE);
+  MPI_Sendrecv(sent, as_count(sent_size), MPI_DOUBLE, to, tag, received, as_count(received_size), MPI_DOUBLE, from,
+               tag, line.handle(), MPI_STATUS_IGNORE);
   count(1, sent_size);
   compute();
 }
@@ -130,11 +127,10 @@ void Transposition::load(Exchange& exchange, double* received, int from) {
 }
 
 void Transposition::finish_receive(Exchange& exchange, int from, bool first) {
-  if (first) {
+  if (first)
     exchange.meet(line_.others());
-  } else {
+  else
     exchange.communicate();
-  }
   MPI_Wait(&receives_[from], MPI_STATUS_IGNORE);
   if (shares_with(from)) shared_->synchronise();
   exchange.compute();

@@ -3,11 +3,6 @@
 
 #include <mpi.h>
 
-#include <cstdint>
-#include <optional>
-#include <type_traits>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "mpi/shared_slots.hpp"
 #include "sampling/phases.hpp"
@@ -118,11 +113,10 @@ class Transposition {
     if (!at_once) start_receives(exchange, received);
     for (int step = 1; step <= size; ++step) {
       const int to = (own + step) % size;
-      if constexpr (!std::is_same_v<Make, Made>) {
+      if constexpr (!std::is_same_v<Make, Made>)
         make(to, shares_with(to) ? shared_->own(to).data() : sent + sent_begin(to));
-      } else if (shares_with(to)) {
+      else if (shares_with(to))
         store(exchange, sent, to);
-      }
       if (!at_once && to != own) start_send(exchange, sent, to);
     }
     if (!at_once) exchange.offer();
@@ -131,11 +125,10 @@ class Transposition {
     for (int step = 1; step < size; ++step) {
       const int from = (own + size - step) % size;
       if (!at_once) finish_receive(exchange, from, step == 1);
-      if constexpr (!std::is_same_v<Take, Kept>) {
+      if constexpr (!std::is_same_v<Take, Kept>)
         take(from, shares_with(from) ? shared_->of(from, own) : received + received_begin(from));
-      } else if (shares_with(from)) {
+      else if (shares_with(from))
         load(exchange, received, from);
-      }
     }
     if (!at_once && size > 1) finish_sends(exchange);
   }

@@ -1,6 +1,5 @@
 #include "benchmarks/application/shallow_water/fourier_transform.hpp"
 
-#include <cmath>
 #include <numbers>
 #include <stdexcept>
 
@@ -149,8 +148,7 @@ struct Pass {
           using Real = typename decltype(run)::Real;
           Complex<Real> x[radix];
           npb::each<radix>([&](auto k) SCOPE_INLINE {
-            x[k] = {npb::load<Real>(in + k * in_step + re + line),
-                    npb::load<Real>(in + k * in_step + im + line)};
+            x[k] = {npb::load<Real>(in + k * in_step + re + line), npb::load<Real>(in + k * in_step + im + line)};
           });
           Butterfly<radix>::apply(x);
           npb::each<radix>([&](auto k) SCOPE_INLINE {
@@ -170,16 +168,11 @@ struct Pass {
 
 int butterfly_flops(int radix) {
   switch (radix) {
-    case 2:
-      return Butterfly<2>::flops;
-    case 3:
-      return Butterfly<3>::flops;
-    case 4:
-      return Butterfly<4>::flops;
-    case 5:
-      return Butterfly<5>::flops;
-    default:
-      return Butterfly<8>::flops;
+    case 2: return Butterfly<2>::flops;
+    case 3: return Butterfly<3>::flops;
+    case 4: return Butterfly<4>::flops;
+    case 5: return Butterfly<5>::flops;
+    default: return Butterfly<8>::flops;
   }
 }
 
@@ -193,12 +186,10 @@ FourierTransform::FourierTransform(int points, int lines, npb::Width width)
       one_(2 * static_cast<std::size_t>(points) * lines),
       other_(one_.size()) {
   int left = points;
-  for (const int radix : {8, 4, 2, 3, 5}) {
+  for (const int radix : {8, 4, 2, 3, 5})
     for (; left % radix == 0; left /= radix) radices_.push_back(radix);
-  }
   if (points < 1 || left != 1)
-    throw std::invalid_argument(
-        sentence({points, " points: must have no other prime factors than 2, 3 and 5"}));
+    throw std::invalid_argument(sentence({points, " points: must have no other prime factors than 2, 3 and 5"}));
   for (int k = 0; k < points; ++k) {
     const double angle = -2 * std::numbers::pi * k / points;
     roots_[k] = {std::cos(angle), std::sin(angle)};

@@ -1,8 +1,5 @@
 #include "benchmarks/application/shallow_water/latitude_transform.hpp"
 
-#include <algorithm>
-#include <functional>
-
 namespace scope::shallow_water {
 
 LatitudeTransform::LatitudeTransform(const Decomposition& decomposition, const LegendreTransform& table,
@@ -69,12 +66,9 @@ void LatitudeTransform::analyse(const double* fourier, double* spectral) {
     return table_.analyse(all, pairs_, fourier, spectral, width_);
   }
   switch (decomposition_.methods().legendre) {
-    case LegendreMethod::transposition:
-      return analyse_transposed(fourier, spectral);
-    case LegendreMethod::allreduce:
-      return analyse_at_once(fourier, spectral);
-    case LegendreMethod::ring:
-      return analyse_round_ring(fourier, spectral);
+    case LegendreMethod::transposition: return analyse_transposed(fourier, spectral);
+    case LegendreMethod::allreduce: return analyse_at_once(fourier, spectral);
+    case LegendreMethod::ring: return analyse_round_ring(fourier, spectral);
   }
 }
 
@@ -154,8 +148,7 @@ void LatitudeTransform::analyse_round_ring(const double* fourier, double* spectr
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       exchange_.compute();
     } else {
-      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming,
-                     column.before());
+      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
       contribute(block, share_.data());
     }
     double* const sums = step + 1 < size ? travelling_.data() : spectral;
@@ -193,8 +186,7 @@ void LatitudeTransform::synthesise_round_ring(const double* spectral, double* fo
       exchange_.compute();
     } else {
       evaluate(block, travelling_.data());
-      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming,
-                     column.before());
+      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
     }
     std::swap(travelling_, arriving_);
   }

@@ -4,9 +4,6 @@
 // 806-837).
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"

@@ -1,7 +1,6 @@
 #include "benchmarks/application/shallow_water/legendre_transform.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "benchmarks/application/shallow_water/legendre.hpp"
 
@@ -26,8 +25,7 @@ constexpr int vectors_together = lanes > 2 ? 3 : 2;
 template <class Job>
 SCOPE_INLINE inline void in_groups(int count, Job&& job) {
   int pair = 0;
-  for (; pair + pairs_together <= count; pair += pairs_together)
-    job.template operator()<pairs_together>(pair);
+  for (; pair + pairs_together <= count; pair += pairs_together) job.template operator()<pairs_together>(pair);
   for (; pair + 2 <= count; pair += 2) job.template operator()<2>(pair);
   for (; pair < count; ++pair) job.template operator()<1>(pair);
 }
@@ -113,9 +111,8 @@ struct Band {
 
 }  // namespace
 
-LegendreTransform::LegendreTransform(const Quadrature& quadrature, int truncation,
-                                     std::vector<int> wavenumbers, const std::vector<Range>& bands,
-                                     npb::Width width)
+LegendreTransform::LegendreTransform(const Quadrature& quadrature, int truncation, std::vector<int> wavenumbers,
+                                     const std::vector<Range>& bands, npb::Width width)
     : truncation_(truncation),
       wavenumbers_(std::move(wavenumbers)),
       pairs_{bands.front().begin, bands.back().end},
@@ -135,8 +132,8 @@ LegendreTransform::LegendreTransform(const Quadrature& quadrature, int truncatio
     for (const Range& band : bands) {
       in_groups(band.size(), [&]<int pairs>(int first) {
         for (int pair = 0; pair < pairs; ++pair)
-          tabulate(static_cast<int>(index), quadrature.nodes[band.begin + first + pair], pairs,
-                   band.begin + first, pair);
+          tabulate(static_cast<int>(index), quadrature.nodes[band.begin + first + pair], pairs, band.begin + first,
+                   pair);
       });
     }
   }

@@ -1,7 +1,5 @@
 #include "benchmarks/application/shallow_water/longitude_transform.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 namespace scope::shallow_water {
@@ -11,9 +9,7 @@ namespace {
 // hemispheres, of split also four multiplications.
 constexpr double flops_of_split = 12;
 
-void copy(const double* from, std::ptrdiff_t size, double* to) {
-  std::copy(from, from + size, to);
-}
+void copy(const double* from, std::ptrdiff_t size, double* to) { std::copy(from, from + size, to); }
 
 constexpr Transposition::Made made;
 constexpr Transposition::Kept kept;
@@ -29,11 +25,10 @@ LongitudeTransform::LongitudeTransform(const Decomposition& decomposition, const
       values_(values),
       pairs_(decomposition.pairs()),
       longitudes_(decomposition.longitudes()),
-      transform_(
-          decomposition.row().size() == 1 || decomposition.methods().fourier == FourierMethod::transposition
-              ? decomposition.resolution().longitudes
-              : longitudes_.size(),
-          values, width),
+      transform_(decomposition.row().size() == 1 || decomposition.methods().fourier == FourierMethod::transposition
+                     ? decomposition.resolution().longitudes
+                     : longitudes_.size(),
+                 values, width),
       spectrum_(transform_.points() * element()) {
   const Line& row = decomposition_.row();
   if (row.size() == 1) return;
@@ -99,8 +94,8 @@ double LongitudeTransform::weight(int pair) const {
 }
 
 template <int lanes>
-SCOPE_INLINE inline void LongitudeTransform::split(const double* positive, const double* negative,
-                                                   double weight, double* even, double* odd) const {
+SCOPE_INLINE inline void LongitudeTransform::split(const double* positive, const double* negative, double weight,
+                                                   double* even, double* odd) const {
   npb::in_runs<lanes>(0, values_, [&](auto run, int at) SCOPE_INLINE {
     using Real = typename decltype(run)::Real;
     const double half = weight / 2;
@@ -144,8 +139,7 @@ void LongitudeTransform::split(const double* line, const std::vector<int>& waven
   const int points = transform_.points();
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
     for (const int m : wavenumbers) {
-      split<lanes>(line + m * element(), line + (points - m) % points * element(), weight, even,
-                   even + apart);
+      split<lanes>(line + m * element(), line + (points - m) % points * element(), weight, even, even + apart);
       even += 2 * apart;
     }
   });
@@ -196,14 +190,13 @@ void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
             own ? to_odd() : mine.size() * element());
     }
   }
-  coefficients_out_->run(
-      exchange_, packed_.data(), received_.data(), made, [&](int column, const double* slab) {
-        if (column == row.place()) return;
-        const Range theirs = decomposition_.transposed_pairs(column);
-        const std::ptrdiff_t size = theirs.size() * element();
-        for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
-          copy(slab + part * size, size, fourier + (part * pairs_.size() + theirs.begin) * element());
-      });
+  coefficients_out_->run(exchange_, packed_.data(), received_.data(), made, [&](int column, const double* slab) {
+    if (column == row.place()) return;
+    const Range theirs = decomposition_.transposed_pairs(column);
+    const std::ptrdiff_t size = theirs.size() * element();
+    for (std::size_t part = 0; part < 2 * decomposition_.wavenumbers().size(); ++part)
+      copy(slab + part * size, size, fourier + (part * pairs_.size() + theirs.begin) * element());
+  });
 }
 
 void LongitudeTransform::synthesise_transposed(const double* fourier, double* grid) {
@@ -226,8 +219,7 @@ void LongitudeTransform::synthesise_transposed(const double* fourier, double* gr
       const double* const even =
           own ? even_of(fourier, 0, mine.begin + pair)
               : packed_.data() + coefficients_in_->received_begin(column) + pair * element();
-      join(even, own ? to_odd() : mine.size() * element(), decomposition_.wavenumbers(column),
-           spectrum_.data());
+      join(even, own ? to_odd() : mine.size() * element(), decomposition_.wavenumbers(column), spectrum_.data());
     }
     const double* const found = transform_.backward(spectrum_.data());
     for (int column = 0; column < row.size(); ++column) {
@@ -299,8 +291,8 @@ void LongitudeTransform::synthesise_distributed(const double* fourier, double* g
   const int partner = decomposition_.mirrored_column();
   const double* negative = negative_.data();
   if (partner != decomposition_.row().place()) {
-    exchange_.swap(decomposition_.row(), negative_.data(), static_cast<std::ptrdiff_t>(own.size()) * each,
-                   partner, mirrored_.data(), static_cast<std::ptrdiff_t>(theirs.size()) * each, partner);
+    exchange_.swap(decomposition_.row(), negative_.data(), static_cast<std::ptrdiff_t>(own.size()) * each, partner,
+                   mirrored_.data(), static_cast<std::ptrdiff_t>(theirs.size()) * each, partner);
     negative = mirrored_.data();
   } else {
     exchange_.pass();

@@ -3,9 +3,6 @@
 // Worley 1997, SIAM J. Sci. Comput. 18, 806-837).
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/fourier_transform.hpp"
@@ -41,8 +38,7 @@ class LongitudeTransform {
   // ones, from and to a complex transform of northern latitude + i southern latitude.
   void split(const double* line, const std::vector<int>& wavenumbers, double weight, double* even,
              std::ptrdiff_t apart) const;
-  void join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers,
-            double* line) const;
+  void join(const double* even, std::ptrdiff_t apart, const std::vector<int>& wavenumbers, double* line) const;
   // Those of one wave number m, from and to those of m and -m.
   template <int lanes>
   void split(const double* positive, const double* negative, double weight, double* even, double* odd) const;

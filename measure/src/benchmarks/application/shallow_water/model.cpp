@@ -1,10 +1,6 @@
 #include "benchmarks/application/shallow_water/model.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "benchmarks/application/shallow_water/legendre.hpp"
 
@@ -29,9 +25,7 @@ constexpr int vorticity = 0;
 constexpr int divergence = 1;
 constexpr int depth = 2;
 
-double square(double x) {
-  return x * x;
-}
+double square(double x) { return x * x; }
 
 }  // namespace
 
@@ -156,10 +150,8 @@ void Model::start() {
     const bool kept = harmonics_[k].n <= decomposition_.resolution().truncation;
     for (const int part : {0, 1}) {
       for (int level = 0; level < levels_; ++level) {
-        state[(2 * vorticity + part) * levels_ + level] =
-            kept ? fields.flux<double>(1, 1, 2, part, level) : 0;
-        state[(2 * divergence + part) * levels_ + level] =
-            kept ? fields.flux<double>(-1, 2, 1, part, level) : 0;
+        state[(2 * vorticity + part) * levels_ + level] = kept ? fields.flux<double>(1, 1, 2, part, level) : 0;
+        state[(2 * divergence + part) * levels_ + level] = kept ? fields.flux<double>(-1, 2, 1, part, level) : 0;
         state[(2 * depth + part) * levels_ + level] = kept ? fields.field<double>(0, part, level) : 0;
       }
     }
@@ -173,7 +165,7 @@ void Model::start() {
       mean = constant[0] / std::numbers::sqrt2;  // P_0 is the root of 1/2
       std::fill_n(constant, levels_, 0.0);
     }
-    MPI_Allreduce(&mean, &mean_, 1, MPI_DOUBLE, MPI_MAX, decomposition_.world().handle());
+    mean_ = decomposition_.world().largest(mean);
   }
   before_ = now_;
   steps_ = 0;
@@ -220,8 +212,8 @@ void Model::synthesise_latitudes() {
           npb::store<Real>(to + levels_ + level, at(here + phi));
           npb::store<Real>(to + 2 * levels_ + level,
                            turn * at(here + other_delta) + up * at(above + zeta) - h.down * at(below + zeta));
-          npb::store<Real>(to + 3 * levels_ + level, turn * at(here + other_zeta) - up * at(above + delta) +
-                                                         h.down * at(below + delta));
+          npb::store<Real>(to + 3 * levels_ + level,
+                           turn * at(here + other_zeta) - up * at(above + delta) + h.down * at(below + delta));
         });
         to += read_fields * levels_;
       }
@@ -231,9 +223,8 @@ void Model::synthesise_latitudes() {
 }
 
 void Model::analyse_latitudes() {
-  latitude_written_.analyse(
-      fourier_written_.data(),
-      spectral_written_.data() + 2 * written_fields * static_cast<std::ptrdiff_t>(levels_));
+  latitude_written_.analyse(fourier_written_.data(),
+                            spectral_written_.data() + 2 * written_fields * static_cast<std::ptrdiff_t>(levels_));
 }
 
 // E, A, B, C and D; the last four over a (1 - mu^2).
@@ -275,18 +266,16 @@ void Model::add_sources(Range band) {
   for (int pair = band.begin; pair < band.end; ++pair) {
     const double factor = 1 / (a * (1 - square(quadrature_.nodes[pairs_.begin + pair])));
     for (const int hemisphere : {0, 1}) {
-      test_case_.sources(latitude(pair, hemisphere), longitude(0), spacing, longitudes_.size(), time_s(),
-                         mean_, of_latitude.data());
+      test_case_.sources(latitude(pair, hemisphere), longitude(0), spacing, longitudes_.size(), time_s(), mean_,
+                         of_latitude.data());
       for (int point = 0; point < longitudes_.size(); ++point) {
         const Sources& from = of_latitude[point];
-        const double added[] = {from.energy, factor * from.a, factor * from.b, factor * from.c,
-                                factor * from.d};
-        double* to = written_.data() + (number_of_first_point(pair) - number_of_first_point(band.begin) +
-                                        2 * point + hemisphere) *
-                                           written_fields * levels_;
-        for (const double value : added) {
+        const double added[] = {from.energy, factor * from.a, factor * from.b, factor * from.c, factor * from.d};
+        double* to = written_.data() +
+                     (number_of_first_point(pair) - number_of_first_point(band.begin) + 2 * point + hemisphere) *
+                         written_fields * levels_;
+        for (const double value : added)
           for (int level = 0; level < levels_; ++level) *to++ += value;
-        }
       }
     }
   }
@@ -326,8 +315,8 @@ void Model::advance(double span_s, bool first) {
             const Real explicit_delta =
                 delta_before + two * (flux(-1, 2, 1) + h.laplacian * fields.field<Real>(0, part, level));
             delta_after =
-                implicit * (explicit_delta +
-                            span_s * h.laplacian * (phi_before + phi_after - span_s * mean_ * delta_before));
+                implicit *
+                (explicit_delta + span_s * h.laplacian * (phi_before + phi_after - span_s * mean_ * delta_before));
             phi_after -= span_s * mean_ * (delta_before + delta_after);
           }
           const auto shift = [&](std::ptrdiff_t field, const Real& after) SCOPE_INLINE {
@@ -410,8 +399,7 @@ std::int64_t Model::bytes(const Decomposition& decomposition, int levels, const 
 }
 
 std::int64_t Model::bytes_alone(const Resolution& resolution, int levels) {
-  return bytes_of(resolution, static_cast<std::int64_t>(resolution.latitudes) * resolution.longitudes,
-                  levels);
+  return bytes_of(resolution, static_cast<std::int64_t>(resolution.latitudes) * resolution.longitudes, levels);
 }
 
 std::int64_t Model::bytes_of(const Resolution& resolution, std::int64_t points, int levels) {

@@ -10,9 +10,6 @@
 //   d Phi/dt   = T(C, D) - mean delta                       C = U Phi, D = V Phi
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "benchmarks/application/shallow_water/decomposition.hpp"
 #include "benchmarks/application/shallow_water/exchange.hpp"
 #include "benchmarks/application/shallow_water/latitude_transform.hpp"
@@ -45,7 +42,6 @@ class Model {
   Diagnosis diagnose();
 
   double time_s() const { return steps_ * time_step_s_; }
-  double time_step_s() const { return time_step_s_; }
 
   // zeta, delta and Phi of the own wave numbers, each degree m ... truncation + 1, of which the last is 0:
   // for each of the fields, the real parts in all levels, then the imaginary parts.
@@ -100,8 +96,7 @@ class Model {
     SCOPE_INLINE Real flux(double sign, int x, int y, int part, int level) const {
       const double turn = part == 0 ? harmonic.m : -harmonic.m;  // -i m times the other part
       const double* const of_y = here + place(y, part, level);
-      return sign * turn * field<Real>(x, 1 - part, level) +
-             harmonic.flux_down * npb::load<Real>(of_y - width) -
+      return sign * turn * field<Real>(x, 1 - part, level) + harmonic.flux_down * npb::load<Real>(of_y - width) -
              harmonic.flux_up * npb::load<Real>(of_y + width);
     }
 
@@ -112,8 +107,8 @@ class Model {
   };
   Written written(std::size_t harmonic) const {
     const std::ptrdiff_t width = 2 * written_fields * static_cast<std::ptrdiff_t>(levels_);
-    return {harmonics_[harmonic],
-            spectral_written_.data() + (static_cast<std::ptrdiff_t>(harmonic) + 1) * width, width, levels_};
+    return {harmonics_[harmonic], spectral_written_.data() + (static_cast<std::ptrdiff_t>(harmonic) + 1) * width,
+            width, levels_};
   }
 
   static std::int64_t bytes_of(const Resolution& resolution, std::int64_t points, int levels);

@@ -53,8 +53,8 @@ class TurnedFlow : public TestCase {
   }
   // The wind where the flow turns round its axis with this speed at its equator.
   Flow turning(double speed, double longitude, double latitude) const {
-    return {speed * (cos(latitude) * cos_ + cos(longitude) * sin(latitude) * sin_),
-            -speed * sin(longitude) * sin_, 0};
+    return {speed * (cos(latitude) * cos_ + cos(longitude) * sin(latitude) * sin_), -speed * sin(longitude) * sin_,
+            0};
   }
 
   double sin_;
@@ -201,9 +201,7 @@ class TranslatingLow final : public TestCase {
   }
 
   static double jet(double latitude) { return speed * pow(sin(2 * latitude), 14); }
-  static double jet_slope(double latitude) {
-    return 28 * speed * pow(sin(2 * latitude), 13) * cos(2 * latitude);
-  }
+  static double jet_slope(double latitude) { return 28 * speed * pow(sin(2 * latitude), 13) * cos(2 * latitude); }
   // The geopotential in balance with the jet.
   static double balanced(double latitude) {
     return depth - integral(-pi / 2, latitude, [](double at) {

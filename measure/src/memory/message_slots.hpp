@@ -1,5 +1,5 @@
-// Places for messages: one for each operation of a repetition, so that none overwrites what another one received, or
-// some that operations use in turn.
+// Slots for messages: one for each operation of a repetition, so that none overwrites what another one received, or
+// a ring of them.
 #pragma once
 
 #include <algorithm>
@@ -12,81 +12,79 @@
 
 namespace scope {
 
-// Where each place begins, and how many are used in turn at least.
-struct PlaceLayout {
-  std::int64_t alignment = cache_line;  // no two places share a cache line
-  std::int64_t offset = 0;              // bytes behind the boundary
+// Where each slot begins, and the least number of slots in the ring.
+struct SlotLayout {
+  std::int64_t alignment = cache_line;  // no two slots share a cache line
+  std::int64_t offset = 0;              // bytes after the boundary
   std::int64_t rotation = 1;
 
-  PlaceLayout at_least(std::int64_t places) const { return {alignment, offset, std::max(rotation, places)}; }
+  SlotLayout at_least(std::int64_t slots) const { return {alignment, offset, std::max(rotation, slots)}; }
 };
 
-class Places {
+class MessageSlots {
  public:
-  explicit Places(std::int64_t bytes, const PlaceLayout& layout = {})
+  explicit MessageSlots(std::int64_t bytes, const SlotLayout& layout = {})
       : bytes_(bytes), layout_(layout), stride_(rounded(bytes, layout)) {
     reserve(layout_.rotation);
   }
 
-  // Places of so many bytes that may be asked for.
-  static std::int64_t most(std::int64_t bytes, const PlaceLayout& layout = {}) {
+  // The most slots of this size that may be used.
+  static std::int64_t most(std::int64_t bytes, const SlotLayout& layout = {}) {
     return std::max<std::int64_t>(1, room / std::max(rounded(bytes, layout), cache_line));
   }
   std::int64_t most() const { return most(bytes_, layout_); }
 
-  // The share of `messages` that is still in memory after the last one arrived. `many`: each has its own place, as far as
-  // there is room. The same on every rank.
+  // The share of `messages` that is still in memory after the last one arrived. `many`: each has its own slot, as far
+  // as there is room. The same on every rank.
   double kept_share(std::int64_t messages, bool many) const {
-    const std::int64_t places = many ? most() : layout_.rotation;
-    return static_cast<double>(std::min(places, messages)) / static_cast<double>(messages);
+    const std::int64_t slots = many ? most() : layout_.rotation;
+    return static_cast<double>(std::min(slots, messages)) / static_cast<double>(messages);
   }
 
-  // So many are used from now on: where they are fewer than those in turn, the next ones. Where there were fewer before,
-  // they move and are clear.
+  // Uses `count` slots from now on, continuing the ring while they fit into it. Memory that must grow for them moves
+  // and is cleared.
   void use(std::int64_t count) {
     const std::int64_t next = first_ + count_;
     first_ = next + count > layout_.rotation ? 0 : next;
     count_ = count;
     reserve(count);
   }
-  // Of sources: as many as there are in turn suffice.
+  // Sources need no more slots than the ring has.
   void use_in_turn(std::int64_t operations) { use(std::min(operations, layout_.rotation)); }
-  // One is used from now on, the next one.
+  // Uses the next slot of the ring from now on.
   void turn() { first_ = first_ + 1 == layout_.rotation ? 0 : first_ + 1; }
 
   std::int64_t count() const { return count_; }
   std::ptrdiff_t stride() const { return stride_; }
-  // Of those that are used.
+  // The slots in use.
   std::byte* operator[](std::int64_t number) { return begin_of(first_ + number); }
   std::byte* in_turn(std::int64_t number) { return (*this)[count_ == 1 ? 0 : number % count_]; }
-  // The one that `turn` comes to.
+  // The slot that `turn` comes to.
   std::byte* next() { return begin_of(first_ + 1 == layout_.rotation ? 0 : first_ + 1); }
-  std::span<std::byte> place(std::int64_t number) {
-    return {(*this)[number], static_cast<std::size_t>(bytes_)};
-  }
-  // All that are used, with what lies behind each.
+  std::span<std::byte> slot(std::int64_t number) { return {(*this)[number], static_cast<std::size_t>(bytes_)}; }
+  // All slots in use, each with the bytes after its message.
   std::span<std::byte> bytes() { return {(*this)[0], static_cast<std::size_t>(count_ * stride_)}; }
-  // All that there are.
+  // All slots, in use or not.
   std::span<std::byte> memory() { return memory_.bytes(); }
   void clear() { memory_.clear(); }
-  // All that are used in turn: visit(place).
+  // Calls visit(slot) for each slot of the ring.
   template <class Visit>
   void each_in_turn(Visit visit) {
     for (std::int64_t number = 0; number < layout_.rotation; ++number)
       visit(std::span{begin_of(number), static_cast<std::size_t>(bytes_)});
   }
   void write_pattern(std::uint64_t seed) {
-    each_in_turn([=](std::span<std::byte> place) { scope::write_pattern(place, seed); });
+    each_in_turn([=](std::span<std::byte> slot) { scope::write_pattern(slot, seed); });
   }
 
-  // Empty, or the first place that does not hold the pattern of `seed`.
+  // Names the first slot in use that does not hold the pattern of `seed`; empty if all do.
   std::string pattern_problem(std::uint64_t seed);
-  // Empty, or which byte after a place was written.
+  // Names the byte after a slot's message that was written; empty if none was.
   std::string overrun(std::int64_t number);
 
  private:
   static constexpr std::int64_t room = std::int64_t{256} << 20;
-  static std::int64_t rounded(std::int64_t bytes, const PlaceLayout& layout) {
+  static std::int64_t rounded(std::int64_t bytes, const SlotLayout& layout) {
     return (layout.offset + bytes + layout.alignment - 1) / layout.alignment * layout.alignment;
   }
 
@@ -99,7 +97,7 @@ class Places {
   }
 
   std::int64_t bytes_;
-  PlaceLayout layout_;
+  SlotLayout layout_;
   std::int64_t stride_;
   std::int64_t first_ = 0;
   std::int64_t count_ = 1;
