@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 600
-"""Ends only what would never end: no test judges time, and a busy machine needs a minute for seconds of work."""
+PATIENCE_S = 1800
+"""Ends only what would never end: no test judges time, and a busy machine takes minutes for seconds of work."""
 
 
 def until(condition: Callable[[], bool], what: str) -> None:

@@ -17,6 +17,8 @@ LIMIT = "limit"
 """The layer that bounds all others on a ladder."""
 PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
 """Levels of whole parallel programs, which have speed-ups and phases."""
+BEYOND_CACHES = 1 << 62
+"""The array size of a memory case that chooses its arrays itself: larger than all caches."""
 GRID_UNIT = "ranks"
 """Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""
 
@@ -141,6 +143,11 @@ class Catalog:
         """Return the extent of a problem as one number; None where it has none, as an NPB class."""
         numbers = map(extent, self.of_role(benchmark, settings, "size").values())
         return next((number for number in numbers if number is not None), None)
+
+    def array_bytes(self, benchmark: str, settings: Settings) -> int:
+        """Return the size of the arrays of a memory case; one without a size takes arrays beyond all caches."""
+        size = self.size(benchmark, settings)
+        return BEYOND_CACHES if size is None else size
 
     def size_key(self, benchmark: str, settings: Settings) -> tuple[int, ...]:
         """Return a sort key for the sizes of a benchmark: choices in their declared order, numbers by value."""

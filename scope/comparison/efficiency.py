@@ -208,7 +208,7 @@ def _arithmetic_peak(limits: list[Summary], of: Summary) -> Summary | None:
 
 def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
     def size(one: Summary) -> int:
-        return catalog.size(one.benchmark, one.parameters) or 0
+        return catalog.array_bytes(one.benchmark, one.parameters)
 
     limits = list(_standing("memory", True, summaries, catalog))
     held = list(_standing("memory", False, summaries, catalog))

@@ -326,7 +326,7 @@ def _inside_a_node(
     pattern: Literal["arithmetic", "memory"], unit: str, quantity: Quantity, measurements: Measurements
 ) -> Ladder | None:
     limits = _fastest(measurements, pattern, LIMIT, unit)
-    limit = max(limits.values(), key=lambda s: s.estimate.value, default=None)
+    limit = max(limits.values(), key=lambda s: _in_memory(pattern, s, measurements), default=None)
     # What programs compute in one process has ladders of its own.
     layers = [one for one in LAYERS if one != LIMIT and (pattern == "memory" or one not in PROGRAM_LEVELS)]
     rungs = [
@@ -356,19 +356,21 @@ def _fastest(measurements: Measurements, pattern: Pattern, layer: str, unit: str
         if parameter.role == "problem"
     )
     best: dict[str, Summary] = {}
-    sizes: dict[str, int] = {}
     for on in measurements.standing(pattern, layer, unit):
         s = on.summary
         defaults = catalog.defaults(s.benchmark)
         shared = {name: value for name, value in s.parameters.items() if declaring[name] > 1}
         if s.ranks != 1 or any(defaults[name] != value for name, value in shared.items()):
             continue
-        # Arrays in a cache are no memory.
-        size = measurements.size(s) if pattern == "memory" else 0
-        known = best.get(s.benchmark)
-        if known is None or (size, s.estimate.value) > (sizes[s.benchmark], known.estimate.value):
-            best[s.benchmark], sizes[s.benchmark] = s, size
+        known = best.setdefault(s.benchmark, s)
+        best[s.benchmark] = max(known, s, key=lambda s: _in_memory(pattern, s, measurements))
     return best
+
+
+def _in_memory(pattern: Pattern, s: Summary, measurements: Measurements) -> tuple[int, float]:
+    """Sort rates of memory by the size of the arrays first: small ones may stay in a cache."""
+    size = measurements.catalog.array_bytes(s.benchmark, s.parameters) if pattern == "memory" else 0
+    return size, s.estimate.value
 
 
 def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Rung]:

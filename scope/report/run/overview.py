@@ -52,13 +52,13 @@ class Fact:
 
 
 def tiles(run: Run) -> list[Tile]:
-    """Return latency, peak bandwidth, memory bandwidth and arithmetic rate; one that was not measured says so.
+    """Return latency, bandwidth of long messages, memory bandwidth and arithmetic rate, or that they were not measured.
 
     A run of other things, such as storage alone, has none.
     """
     found = {
         "Latency": _latency(run),
-        "Peak bandwidth": _bandwidth(run),
+        "Bandwidth": _bandwidth(run),
         "Memory bandwidth": _memory(run),
         "Arithmetic": _arithmetic(run),
     }
@@ -129,15 +129,22 @@ def _latency(run: Run) -> Summary | None:
 
 
 def _bandwidth(run: Run) -> Summary | None:
+    """Return the library's rung on the first ladder of the main path: the page has one bandwidth.
+
+    Without a ladder: the longest messages of a stream, or of a ping-pong.
+    """
     found = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
-    return max(found, key=lambda one: one.median or 0.0, default=None)
+    ladder = next(iter(main_ladders(run, "bandwidth_bytes_per_s")), None)
+    rungs = {rung.name for rung in ladder.rungs if rung.layer == "mpi"} if ladder else set()
+    longest = sorted(found, key=lambda one: -(run.benchmarks.size(one.benchmark, one.parameters) or 0))
+    return next((one for one in longest if one.label in rungs), next(iter(longest), None))
 
 
 def _memory(run: Run) -> Summary | None:
     """Return the fastest access to memory: of arrays beyond the caches, or else of the largest."""
     caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
     found = [one for _, one in _standing(run, "memory", "B/s")]
-    sizes = {id(one): run.benchmarks.size(one.benchmark, one.parameters) or 0 for one in found}
+    sizes = {id(one): run.benchmarks.array_bytes(one.benchmark, one.parameters) for one in found}
     beyond = _BEYOND_CACHES * max(caches, default=0)
     least = min(beyond, max(sizes.values(), default=0))
     return max((one for one in found if sizes[id(one)] >= least), key=lambda one: one.median or 0.0, default=None)

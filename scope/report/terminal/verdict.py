@@ -81,7 +81,7 @@ def _compares(ladder: Ladder) -> bool:
 
 def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
     yield _sides(Text(caption(ladder), style="bold"), Text(direction(_better(ladder)), style="dim"))
-    for rung in best_rungs(ladder):
+    for rung in reversed(best_rungs(ladder)):
         yield _rung(ladder, rung, blocks)
         if rung.value is not None:
             room = WIDTH - 2 - _LAYER_COLUMNS

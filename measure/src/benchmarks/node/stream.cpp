@@ -188,6 +188,7 @@ const Registration from_memory{{
     .name = "node.stream_memory",
     .title = "STREAM from memory",
     .summary = "memory bandwidth with arrays of four times the last-level caches, as STREAM demands",
+    .rungs = {{Pattern::memory, "bandwidth_bytes_per_s", "*", "limit"}},
     .parameters = {kernel_parameter()},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), flops_per_second(), seconds("time_s"),
