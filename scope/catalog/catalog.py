@@ -144,6 +144,11 @@ class Catalog:
         numbers = map(extent, self.of_role(benchmark, settings, "size").values())
         return next((number for number in numbers if number is not None), None)
 
+    def routine(self, benchmark: str) -> str:
+        """Return the MPI routine that a benchmark represents first; empty where there is none."""
+        routines = self[benchmark].routines if benchmark in self else []
+        return routines[0].routine if routines else ""
+
     def array_bytes(self, benchmark: str, settings: Settings) -> int:
         """Return the size of the arrays of a memory case; one without a size takes arrays beyond all caches."""
         size = self.size(benchmark, settings)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Topic = Literal[
-    "eager limit", "memory copies", "collective algorithm", "waiting", "network stack", "collective buffering"
-]
+Topic = Literal["eager limit", "memory copies", "waiting", "network stack", "collective buffering"]
 
 _SETTINGS: dict[str, dict[Topic, str]] = {
     "openmpi": {
@@ -18,11 +16,6 @@ _SETTINGS: dict[str, dict[Topic, str]] = {
         "memory copies": (
             "with Open MPI compare one copy with two: `--mca smsc ^cma` "
             "(4.x: `--mca btl_vader_single_copy_mechanism none`)"
-        ),
-        "collective algorithm": (
-            "with Open MPI select the algorithm: `--mca coll ^han,adapt --mca coll_tuned_use_dynamic_rules 1` and "
-            "`--mca coll_tuned_bcast_algorithm N` or `coll_tuned_barrier_algorithm N` "
-            "(`ompi_info --param coll tuned --level 9` lists them)"
         ),
         "waiting": "with Open MPI, waiting processes yield with `--mca mpi_yield_when_idle 1`",
         "network stack": "with Open MPI select only what is needed: `--mca pml ob1 --mca btl tcp,self`",
@@ -36,7 +29,6 @@ _SETTINGS: dict[str, dict[Topic, str]] = {
             "with MPICH it is set by `UCX_RNDV_THRESH` (UCX) or `MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD` (libfabric)"
         ),
         "memory copies": "with MPICH over UCX compare the default with `UCX_TLS=posix,self`, which copies twice",
-        "collective algorithm": "with MPICH select the algorithm: `MPIR_CVAR_BCAST_INTRA_ALGORITHM` and similar",
         "waiting": "MPICH polls continuously: use no more ranks than processors, or Open MPI, which can yield",
         "network stack": "with MPICH compare the network modules: `MPIR_CVAR_CH4_NETMOD=ucx` or `ofi`",
         "collective buffering": (
@@ -49,11 +41,42 @@ _SETTINGS: dict[str, dict[Topic, str]] = {
 _ANY: dict[Topic, str] = {
     "eager limit": "the manual of the library names the setting of its eager limit",
     "memory copies": "the manual of the library names the setting for copies in shared memory",
-    "collective algorithm": "the manual of the library names the setting that selects the algorithm",
     "waiting": "use no more ranks than processors, or let waiting processes yield",
     "network stack": "the manual of the library names the setting that selects its network module",
     "collective buffering": "the manual of the library names the hints for collective buffering",
 }
+
+_TUNED = (
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan", "gather"),
+    *("reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter"),
+)
+"""Routines whose algorithm Open MPI 4 and 5 let one choose (`ompi_info --param coll tuned --level 9`)."""
+_CHOSEN = (*_TUNED, "alltoallw", "gatherv", "scatterv")
+"""Routines whose algorithm MPICH 4 lets one choose."""
+
+
+def variables_of(mpi: str, routine: str) -> list[str]:
+    """Return the control variables that choose the algorithm of `MPI_Scan`, `MPI_Bcast`, ...; none if unknown."""
+    name = routine.removeprefix("MPI_").lower()
+    if mpi == "openmpi" and name in _TUNED:
+        return [f"coll_tuned_{name}_algorithm"]
+    if mpi == "mpich" and name in _CHOSEN:
+        return [f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM"]
+    return []
+
+
+def another_algorithm(mpi: str, routine: str) -> str:
+    """Return how to try other algorithms of a collective routine; which one is best, a measurement decides."""
+    names = variables_of(mpi, routine)
+    if not names:
+        return f"try another MPI{f' for {routine}' if routine else ''} (`scope compare --measure` decides)"
+    if mpi == "openmpi":
+        before = "--mca coll ^han,adapt --mca coll_tuned_use_dynamic_rules 1"
+        return (
+            f"try other algorithms: `{before} --mca {names[0]} N` (`ompi_info --param coll tuned --level 9` lists"
+            " them; `scope compare --measure` decides)"
+        )
+    return f"try other algorithms: `{names[0]}` in the environment (`scope compare --measure` decides)"
 
 
 _HOW_TO_SET = {"openmpi": "`--mca {name} BYTES`", "mpich": "`{name}=BYTES` in the environment"}

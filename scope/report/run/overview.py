@@ -52,7 +52,7 @@ class Fact:
 
 
 def tiles(run: Run) -> list[Tile]:
-    """Return latency, bandwidth of long messages, memory bandwidth and arithmetic rate, or that they were not measured.
+    """Return latency, bandwidth of messages and of memory, and arithmetic rate, or say what was not measured.
 
     A run of other things, such as storage alone, has none.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from scope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
-_FINDING_LINES = 14
+_FINDING_LINES = 18
 _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
@@ -128,9 +127,8 @@ def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[T
         kinds.setdefault((finding.severity, finding.code), []).append(finding)
     shown = 0
     for alike in kinds.values():
-        advice_lines = 0 if not with_advice else _FINDING_LINES if shown == 0 else 1
-        lines = list(_finding(alike[0], len(alike) - 1, advice_lines))
-        if len(lines) > left:
+        lines = list(_finding(alike[0], len(alike) - 1, with_advice))
+        if shown and len(lines) > left:
             yield Text(f"  and {count(len(findings) - shown, 'more finding')} in the report", style="dim")
             return
         shown += len(alike)
@@ -146,8 +144,8 @@ def _severities(findings: list[Finding]) -> str:
     return sentence([*words, *([count(notes, "note")] if notes else [])])
 
 
-def _finding(finding: Finding, others: int, advice_lines: int) -> Iterator[Text]:
-    """Yield the worst finding of its kind with the number of others, and so many lines of its advice."""
+def _finding(finding: Finding, others: int, with_advice: bool) -> Iterator[Text]:
+    """Yield the worst finding of its kind with the number of others, and its whole advice."""
     indent = " " * (2 + _LAYER_COLUMNS)
     causes = f" (and {len(finding.also)} more with this cause)" if finding.also else ""
     title = finding.title + (causes or (f" (and {others} more of this kind)" if others else ""))
@@ -155,17 +153,9 @@ def _finding(finding: Finding, others: int, advice_lines: int) -> Iterator[Text]
     for index, line in enumerate(lines):
         lead = (f"  {finding.severity:<{_LAYER_COLUMNS}}", _STYLES[finding.severity]) if index == 0 else indent
         yield Text.assemble(lead, line)
-    advice = textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   ")
-    if len(advice) > advice_lines > 0:
-        advice = [_first_clauses("-> " + finding.advice, WIDTH - len(indent))]
-    for line in advice[:advice_lines]:
-        yield Text(indent + line, style="dim")
-
-
-def _first_clauses(text: str, width: int) -> str:
-    """Return as many whole clauses as fit on a line, part of one where none fits."""
-    fitting = re.match(rf".{{10,{width - 1}}}(?=[.;:]\s)", text)
-    return f"{fitting[0]}." if fitting else _shorten(text, width)
+    if with_advice:
+        wrapped = textwrap.wrap("-> " + finding.advice, WIDTH - len(indent), subsequent_indent="   ")
+        yield from (Text(indent + line, style="dim") for line in wrapped)
 
 
 def _better(ladder: Ladder) -> str:

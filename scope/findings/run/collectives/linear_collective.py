@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
-from scope.findings.settings import setting
+from scope.findings.settings import another_algorithm
 from scope.models.fitting.fit import Fit
 
 IN_STEPS = ("MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce")
@@ -44,6 +44,7 @@ def _lost(fit: Fit) -> float:
 
 
 def _finding(run: Run, lost: float, fit: Fit) -> Finding:
+    routine = run.benchmarks.routine(fit.subject.benchmark)
     last = max(fit.points, key=lambda point: point.x)
     per_process = next((p for p in fit.parameters if p.name == "t_p_s"), None)
     return Finding(
@@ -60,7 +61,7 @@ def _finding(run: Run, lost: float, fit: Fit) -> Finding:
         ],
         advice=(
             "Where a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
-            f"{setting(run.mpi, 'collective algorithm')}. On a hub or a shared cable this is expected."
+            f"{another_algorithm(run.mpi, routine)}. On a hub or a shared cable this is expected."
         ),
         lost=lost,
     )

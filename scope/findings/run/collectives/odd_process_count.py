@@ -11,7 +11,7 @@ from scope.findings.finding import Finding
 from scope.findings.results import Run
 from scope.findings.run.collectives.collective_guidelines import but_for_the_ranks
 from scope.findings.run.evidence import certainly_longer, excess_of, how_compared
-from scope.findings.settings import setting
+from scope.findings.settings import another_algorithm
 from scope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.1
@@ -54,6 +54,7 @@ def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
 
 def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
     excess = excess_of(odd, power)
+    routine = run.benchmarks.routine(odd.benchmark)
     return Finding(
         code="odd-process-count",
         severity="warning" if excess > LARGE_EXCESS else "advice",
@@ -67,7 +68,7 @@ def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
         evidence=[*run.evidence(odd, power), how_compared(odd, power)],
         advice=(
             f"The library's algorithm favors powers of two: run such programs on {power.ranks} or "
-            f"{power.ranks // 2} processes, or {setting(run.mpi, 'collective algorithm')}."
+            f"{power.ranks // 2} processes, or {another_algorithm(run.mpi, routine)}."
         ),
         lost=excess / (1 + excess),
     )

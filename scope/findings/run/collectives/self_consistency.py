@@ -19,7 +19,7 @@ from scope.findings.results import Run
 from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
 from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
 from scope.findings.run.evidence import how_compared
-from scope.findings.settings import setting
+from scope.findings.settings import another_algorithm, setting
 from scope.statistics.false_discoveries import adjusted
 from scope.statistics.ratio import chance
 from scope.statistics.summary import Summary
@@ -202,7 +202,7 @@ def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding
             "layer": "mpi",
         },
         evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
-        advice=_advice(run, guideline),
+        advice=_advice(run, guideline, run.benchmarks.routine(worst.left.benchmark)),
         lost=worst.excess / (1 + worst.excess),
     )
 
@@ -223,9 +223,9 @@ def _evidence(violation: Violation) -> list[Evidence]:
     ]
 
 
-def _advice(run: Run, guideline: Guideline) -> str:
+def _advice(run: Run, guideline: Guideline, routine: str) -> str:
     if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier", "scan by rounds"):
-        return f"The composition is faster in a program; {setting(run.mpi, 'collective algorithm')}."
+        return f"The composition is faster in a program; {another_algorithm(run.mpi, routine)}."
     if guideline.name == "monotony":
         return f"Padding the message would be faster; {setting(run.mpi, 'eager limit')}."
     return f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`)."

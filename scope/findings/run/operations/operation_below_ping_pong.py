@@ -9,7 +9,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.operations import fresh_buffers
 from scope.findings.run.rungs import Loss, losses
-from scope.findings.settings import setting
+from scope.findings.settings import another_algorithm
 from scope.models.ladder.rung import Rung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
 from scope.plan.case import Key, key
@@ -111,7 +111,7 @@ def _finding(run: Run, found: Loss) -> Finding:
     elif used is not None:
         advice = (
             "Used buffers do not help: the library's algorithm or the copies take the time; "
-            f"{setting(run.mpi, 'collective algorithm')}."
+            f"{another_algorithm(run.mpi, run.benchmarks.routine(_benchmark(run, rung)))}."
         )
     else:
         advice = (
