@@ -16,6 +16,7 @@ OPEN_MPI = {
     "btl_sm_rndv_eager_limit": 32768,
     "btl_sm_max_send_size": 32768,
     "btl_sm_segment_size": 4096,
+    "btl_vader_memcpy_limit": 32768,
     "btl_tcp_eager_limit": 65536,
     "btl_tcp_rndv_eager_limit": 65536,
     "coll_tuned_alltoall_intermediate_msg": 3000,
