@@ -10,6 +10,7 @@ from typing import Any
 
 from scope.build import installations
 from scope.engine.builds import native_program
+from scope.engine.progress import ignore
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import UsageError
 from scope.findings import load as load_kinds
@@ -97,7 +98,7 @@ def _probing(
     build = native_program(mpi)
     cluster = probe_cluster(site)
     oversubscribed = active() is not None or max(cluster.place.slots) < 2
-    telling = progress() if progress else nullcontext(_ignore)
+    telling = progress() if progress else nullcontext(ignore)
     with as_interrupt(*STOP_RUN), started(cluster, build.program, oversubscribed) as probe, telling as tell:
         yield cluster, probe, tell
 
@@ -126,7 +127,3 @@ def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) ->
         if len(wired) == 1:
             rates[facts.name] = wired[0]
     return rates, "the link speed that the kernel reports"
-
-
-def _ignore(_stage: str) -> None:
-    """Report no progress."""
