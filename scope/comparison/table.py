@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
+from scope.comparison.comparison import DIFFERENT, ComparedCase, ComparedMetric, Comparison, Verdict
 from scope.statistics.course import State
 
 LARGEST_SHOWN = 10.0
@@ -90,12 +90,7 @@ def _common(comparison: Comparison) -> Iterator[Text]:
 
 
 def _cases(cases: list[ComparedCase]) -> Table:
-    """Return the table; columns of fixed width come first, so that labels have the rest of the line."""
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    grid.add_column("verdict", no_wrap=True)
-    for name in ("change [95 % interval]", "detectable", "A", "B", "q"):
-        grid.add_column(name, no_wrap=True, justify="right")
-    grid.add_column("case")
+    grid = grid_of_cases("change [95 % interval]", "detectable", "A", "B", "q")
     for case in cases:
         grid.add_row(
             Text(case.verdict, style=STYLES[case.verdict]),
@@ -104,11 +99,24 @@ def _cases(cases: list[ComparedCase]) -> Table:
             case.shown(case.a_median),
             case.shown(case.b_median),
             "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
-            Text.assemble(
-                f"{case.label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim")
-            ),
+            named(case.label, case),
         )
     return grid
+
+
+def grid_of_cases(*numbers: str) -> Table:
+    """Return an empty table; columns of fixed width come first, so that labels have the rest of the line."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
+    grid.add_column("verdict", no_wrap=True)
+    for name in numbers:
+        grid.add_column(Text(name), no_wrap=True, justify="right")
+    grid.add_column("case")
+    return grid
+
+
+def named(label: str, case: ComparedMetric) -> Text:
+    """Return a case with its metric, and the reason of its verdict."""
+    return Text.assemble(f"{label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim"))
 
 
 def detectable(share: float | None) -> str:
@@ -118,7 +126,7 @@ def detectable(share: float | None) -> str:
     return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
 
 
-def change(case: ComparedCase) -> str:
+def change(case: ComparedMetric) -> str:
     """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
     if case.ratio is None:
         return "–"
@@ -147,8 +155,3 @@ def _reasons(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"  incomparable: {number} × {reason}")
     if len(reasons) > 8:
         yield Text(f"  and {len(reasons) - 8} more reasons; --all shows them")
-
-
-def _named(case: ComparedCase) -> Text:
-    reason = f" ({case.reason})" if case.reason else ""
-    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))
