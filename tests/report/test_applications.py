@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,9 +54,8 @@ def lu(size: str, *counts: int) -> Application:
 @pytest.fixture
 def run(golden_run: Path) -> Run:
     read = Run(golden_run)
-    return replace(
-        read,
-        catalog=catalog(),
+    return read.replaced(
+        benchmarks=catalog(),
         models=read.models.model_copy(update={"applications": [lu("S", 1), lu("A", 1, 2, 4)]}),
     )
 

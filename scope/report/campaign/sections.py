@@ -21,7 +21,7 @@ from scope.campaign.trend import Trend
 from scope.plan.case import transport_words
 from scope.report.campaign.charts import Chart, charts
 from scope.report.figure import Mark, Table
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
 """Units of the features whose names do not end in one."""
@@ -153,7 +153,7 @@ def _bounds(found: Estimate) -> tuple[float, float, float]:
 
 
 def _ratio(found: Estimate) -> str:
-    return units.interval(found.value, found.low, found.high, "")
+    return in_unit(found)
 
 
 def _change(each: Effect) -> str:
@@ -275,7 +275,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
             _time(each.wall_s),
             _time(each.cpu_s),
             _time(each.difference_s),
-            units.interval(each.ratio.value, each.ratio.low, each.ratio.high, ""),
+            in_unit(each.ratio),
             units.quantity(each.system_s.value, "s"),
             units.quantity(each.mpi_s.value if each.mpi_s else None, "s"),
         ]
@@ -299,9 +299,7 @@ def _speedups(analysis: Analysis, head: Head) -> Section:
             [
                 _held(each.held, head),
                 _part(law.serial_share) if law else "–",
-                units.interval(law.critical_ranks.value, law.critical_ranks.low, law.critical_ranks.high, "")
-                if law and law.critical_ranks
-                else "–",
+                in_unit(law.critical_ranks) if law and law.critical_ranks else "–",
                 units.share(law.relative_error) if law and law.relative_error is not None else "–",
                 law.reason if law else each.reason,
             ]
@@ -475,7 +473,7 @@ def _endurance(found: Endurance) -> Section:
     rows += [_trend(each) for each in (found.drift, found.memory) if each is not None]
     if found.growth:
         growth = found.growth
-        rate = units.interval(growth.bytes_per_s.value, growth.bytes_per_s.low, growth.bytes_per_s.high, "B/s")
+        rate = in_unit(growth.bytes_per_s, "B/s")
         rows.append(
             ["memory growth of a process within a run", rate, f"second half of each of {growth.runs} runs"]
         )
@@ -499,7 +497,7 @@ def _trend(each: Trend) -> list[str]:
     certain = "certain" if each.certain else "may be zero"
     return [
         f"{each.what}, change {span}",
-        units.interval(change.value, change.low, change.high, each.unit),
+        in_unit(change, each.unit),
         f"{certain}; typical {units.quantity(each.typical, each.unit)}",
     ]
 
@@ -569,7 +567,7 @@ def _spread(spread: Spread, unit: str) -> str:
 
 
 def _time(bounds: Estimate) -> str:
-    return units.interval(bounds.value, bounds.low, bounds.high, "s")
+    return in_unit(bounds, "s")
 
 
 def _share(value: float | None) -> str:
@@ -577,4 +575,4 @@ def _share(value: float | None) -> str:
 
 
 def _part(bounds: Estimate) -> str:
-    return units.share(bounds.value, bounds.low, bounds.high)
+    return in_percent(bounds)

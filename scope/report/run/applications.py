@@ -16,7 +16,7 @@ from scope.models.scaling.amdahl import WORST_ERROR
 from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.figure import Table
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent, in_unit
 
 STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
 STATIC += ["memory per process", "messages", "sent", "per message"]
@@ -108,7 +108,7 @@ def _shares(one: Application, point: ApplicationPoint, gained: SpeedupPoint | No
         f"{point.ranks}{OVERSUBSCRIBED if point.oversubscribed else ''}",
         _quantity(point.time_s),
         _figure(gained.speedup if gained else None),
-        units.share(efficiency.value, efficiency.low, efficiency.high) if efficiency else "–",
+        in_percent(efficiency),
         _quantity(point.compute_s),
         units.share(point.compute_s.value / law_s) if law_s else "–",
         _quantity(point.communicate_s) if point.ranks > 1 else "–",
@@ -135,8 +135,8 @@ def _words(one: Application, catalog: Catalog) -> str:
 
 
 def _quantity(bounds: Estimate) -> str:
-    return units.interval(bounds.value, bounds.low, bounds.high, "s")
+    return in_unit(bounds, "s")
 
 
 def _figure(bounds: Estimate | None) -> str:
-    return units.interval(bounds.value, bounds.low, bounds.high, "") if bounds else "–"
+    return in_unit(bounds)

@@ -20,6 +20,7 @@ from scope.report.run import (
     overview,
     readers,
     simulation,
+    simulation_tables,
     storage_tuning,
     tuning,
 )
@@ -118,7 +119,9 @@ class Drawn:
 
     simulated: Simulated | None
     first: list[Figure | Comparison]
-    speedups: list[Figure]
+    speedups: list[Figure | Comparison]
+    more_speedups: list[Figure | Comparison]
+    """Folded: beyond the first few, or with too few numbers of processes for a curve."""
     collectives: list[Figure | Comparison]
     roofline: list[Figure | Comparison]
     levels: list[Level]
@@ -134,6 +137,7 @@ class Drawn:
             *(self.simulated.figures if self.simulated else ()),
             *self.first,
             *self.speedups,
+            *self.more_speedups,
             *self.collectives,
             *self.roofline,
             *sections,
@@ -156,8 +160,6 @@ def write(run: Run, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """Return the report of a run as HTML."""
     drawn = _drawn(run)
-    curved = [one for one in drawn.speedups if _counts(one) >= _CURVE][:_SPEEDUPS]
-    compared = list(speedup.compared(run))
     tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
     trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []
     frame = environment()
@@ -166,21 +168,13 @@ def render(run: Run) -> str:
         length=ladders.length,
         retained_share=ladders.retained_share,
         exceeds=ladders.exceeds,
+        simulation=simulation_tables,
     )
     return frame.get_template("report.html").render(
         **_head(run),
-        simulated=drawn.simulated,
-        first=drawn.first,
+        **vars(drawn),
         tuned=tuned,
-        speedups=filled([*compared, *curved]),
-        more_speedups=filled([one for one in drawn.speedups if one not in curved]),
-        collectives=drawn.collectives,
-        roofline=drawn.roofline,
-        levels=drawn.levels,
-        strip=drawn.strip,
         changed=run.course.changes > 0,
-        distributions=drawn.distributions,
-        models=drawn.models,
         figures=as_json({figure.key: plot(figure) for figure in [*trials, *drawn.plots]}),
     )
 
@@ -191,10 +185,13 @@ def figures(run: Run) -> list[Figure]:
 
 
 def _drawn(run: Run) -> Drawn:
+    speedups = list(_speedups(run))
+    curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
     return Drawn(
         simulated=simulation.section(run),
         first=filled(list(messages.figures(run))),
-        speedups=list(_speedups(run)),
+        speedups=filled([*speedup.compared(run), *curved]),
+        more_speedups=filled([figure for figure in speedups if figure not in curved]),
         collectives=filled(list(collectives.figures(run))),
         roofline=filled(list(roofline.figures(run))),
         levels=_levels(run),

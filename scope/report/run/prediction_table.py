@@ -9,7 +9,7 @@ from scope.catalog.benchmark import Value
 from scope.models.prediction.best_grid import grid_of
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_unit
 
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
 
@@ -47,7 +47,7 @@ def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | Non
         _time(point.communicate_s),
         _time(point.total_s),
         *([_time(_each(point.total_s, steps))] if steps else []),
-        units.interval(point.speedup.value, point.speedup.low, point.speedup.high, ""),
+        in_unit(point.speedup),
         units.share(point.speedup.value / point.ranks),
     ]
 
@@ -93,4 +93,4 @@ def _each(total_s: Estimate, steps: int) -> Estimate:
 
 
 def _time(time_s: Estimate) -> str:
-    return units.interval(time_s.value, time_s.low, time_s.high, "s")
+    return in_unit(time_s, "s")

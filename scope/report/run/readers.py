@@ -13,7 +13,7 @@ from scope.catalog.mix import ALONE, JOB, MIX
 from scope.findings.results import Run
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.order import level
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent, in_unit
 from scope.statistics.summary import Summary
 
 _MOST = 4
@@ -195,11 +195,11 @@ def _of(one: Summary) -> str:
 
 
 def _written(one: Estimate, unit: str) -> str:
-    return units.interval(one.value, one.low, one.high, unit)
+    return in_unit(one, unit)
 
 
 def _share(one: Estimate | None) -> str:
-    return units.share(one.value, one.low, one.high) if one else "–"
+    return in_percent(one)
 
 
 def _ranks(count: int) -> str:

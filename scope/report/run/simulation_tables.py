@@ -12,6 +12,7 @@ from scope import units
 from scope.report.figure import Table
 from scope.simulation.gains import cost_of_a_percent, gained
 from scope.simulation.record import Beside, ErrorOf, OfferGain, Simulation
+from scope.statistics.estimate import in_unit
 from scope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
@@ -67,7 +68,7 @@ def cases(record: Simulation) -> Table:
     rows = [
         [
             one.label,
-            units.interval(one.measured.value, one.measured.low, one.measured.high, one.unit),
+            in_unit(one.measured, one.unit),
             units.quantity(one.simulated, one.unit),
             units.change(one.error),
             units.quantity(one.formula.value, one.unit) if one.formula else "",

@@ -6,7 +6,7 @@ from scope import units
 from scope.report.figure import Comparison, Mark, Panel, Table
 from scope.report.run.tuning import Chosen, signed
 from scope.rundirectory import RunDirectory, read_json
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_unit
 from scope.tune.storage.record import FILE, StorageTuning, Trial
 
 
@@ -57,4 +57,4 @@ def _row(one: Trial, rate: Estimate) -> list[str]:
 
 
 def _rate(rate: Estimate) -> str:
-    return units.interval(rate.value, rate.low, rate.high, "B/s")
+    return in_unit(rate, "B/s")

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from scope import units
 from scope.report.wording import count
+from scope.statistics.estimate import in_percent, in_unit
 from scope.tune.storage.record import StorageTuning, Trial
 
 DONE = {"write": "Writing", "read": "Reading"}
@@ -22,7 +23,7 @@ def page(tuning: StorageTuning) -> RenderableType:
     parts: list[RenderableType] = [Text(head, style="bold")]
     if tuning.conclusion is not None:
         reached = tuning.conclusion.bytes_per_s
-        rate = units.interval(reached.value, reached.low, reached.high, "B/s")
+        rate = in_unit(reached, "B/s")
         parts += [Text(f"Chosen: {tuning.conclusion.chosen.label}: {rate}", style="bold")]
         parts += [Text(f"  {words}") for words in tuning.conclusion.words]
     caption = (
@@ -52,8 +53,8 @@ def _row(trial: Trial) -> list[str]:
     return [
         trial.candidate.label,
         units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
-        units.interval(measured.value, measured.low, measured.high, "B/s") if measured else "–",
+        in_unit(measured, "B/s"),
         "–" if trial.error is None else units.change(trial.error),
-        units.share(share.value, share.low, share.high) if share else "–",
+        in_percent(share),
         trial.verdict,
     ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.models.communication.congestion import Congestion
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_unit
 
 AT_LEAST = 1.5
 """Impact factor: below, ordinary queues explain it."""
@@ -70,4 +69,4 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
 
 
 def _bounds(one: Estimate) -> str:
-    return units.interval(one.value, one.low, one.high, "")
+    return in_unit(one)

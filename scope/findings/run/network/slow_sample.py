@@ -9,6 +9,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.models.communication.pair_matrix import Slow
 from scope.models.communication.random_pairs import RandomPairs
+from scope.statistics.estimate import in_percent
 
 NAMED = 8
 """Members that are named; `models.json` names all."""
@@ -82,9 +83,7 @@ def _finding(kind: Kind, name: str, slow: list[Slow], of: int, sample: RandomPai
     words = (kind.one if len(slow) == 1 else kind.many).format(names=names, number=len(slow), of=of, kind=name)
     worst = slow[0].excess
     # Of several the largest excess, for whose interval there is no room.
-    excess = (
-        units.share(worst.value, worst.low, worst.high) if len(slow) == 1 else f"up to {units.share(worst.value)}"
-    )
+    excess = in_percent(worst) if len(slow) == 1 else f"up to {units.share(worst.value)}"
     chance = [one.chance for one in sample.attributes if kind is PATHS and one.name == name]
     return Finding(
         code=kind.code,

@@ -13,6 +13,7 @@ from scope.findings.settings import setting
 from scope.models.ladder.rung import Rung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
 from scope.plan.case import Key, key
+from scope.statistics.estimate import in_percent
 from scope.statistics.summary import Summary
 
 TOLERATED = 0.7
@@ -59,7 +60,7 @@ def _separated(one: OperationParts) -> bool:
 
 
 def _of_parts(run: Run, one: OperationParts) -> Finding:
-    retained = units.share(one.retained.value, one.retained.low, one.retained.high)
+    retained = in_percent(one.retained)
     parts = {
         MESSAGES: one.messages_s.value,
         FIRST_TOUCH: one.first_touch_s,

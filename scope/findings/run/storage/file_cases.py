@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.findings.results import Run
 from scope.findings.run.evidence import certainly_longer
+from scope.statistics.estimate import in_percent
 from scope.statistics.ratio import Ratio, ratio
 from scope.statistics.summary import Summary
 
@@ -35,7 +35,7 @@ class Loss:
     @property
     def kept(self) -> str:
         """The share in words: `44 % [43, 46]`."""
-        return units.share(self.share.value, self.share.low, self.share.high)
+        return in_percent(self.share)
 
 
 def rates(run: Run, metric: str = RATE) -> list[Summary]:

@@ -8,7 +8,7 @@ from scope import units
 from scope.catalog.catalog import Catalog
 from scope.findings.results import Run
 from scope.models.fitting.fit import Fit, NotFitted, Point, Variable
-from scope.report.figure import Figure, Plot, Table, count_axis, number, place, size_axis
+from scope.report.figure import Figure, Plot, Table, count_axis, place, scatter, size_axis
 from scope.report.wording import model
 
 _MOST = 8
@@ -71,16 +71,15 @@ def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[Point
 
 
 def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": [number(place(point.x, xs)) if sizes else point.x for point in points],
-        "y": [number(point.measured / point.fitted - 1) for point in points],
-        "text": [f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}" for p in points],
-        "hovertemplate": "%{text}: %{y:.1%}",
-        "name": name,
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return scatter(
+        [place(point.x, xs) if sizes else point.x for point in points],
+        [point.measured / point.fitted - 1 for point in points],
+        name,
+        slot=slot,
+        mode="lines+markers",
+        text=[f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}" for p in points],
+        hover="%{text}: %{y:.1%}",
+    )
 
 
 def _row(fit: Fit, point: Point, sizes: bool, catalog: Catalog) -> list[str]:
