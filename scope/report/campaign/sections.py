@@ -19,8 +19,8 @@ from scope.campaign.scaling import Law, Term
 from scope.campaign.study import Point, Value
 from scope.campaign.trend import Trend
 from scope.plan.case import transport_words
-from scope.report.campaign.charts import Chart, charts
-from scope.report.figure import Mark, Table
+from scope.report.campaign.charts import charts
+from scope.report.figure import Figure, Mark, Table
 from scope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
@@ -65,7 +65,7 @@ class Section:
     marks: list[Mark] = field(default_factory=list)
     """Ratios on one logarithmic axis with 1 at `unity` percent."""
     unity: float = 0.0
-    charts: list[Chart] = field(default_factory=list)
+    charts: list[Figure] = field(default_factory=list)
 
 
 def sections(head: Head, analysis: Analysis) -> list[Section]:
@@ -152,10 +152,6 @@ def _bounds(found: Estimate) -> tuple[float, float, float]:
     return found.value if low is None else low, found.value, found.value if high is None else high
 
 
-def _ratio(found: Estimate) -> str:
-    return in_unit(found)
-
-
 def _change(each: Effect) -> str:
     """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
     ratio = each.ratio
@@ -167,8 +163,8 @@ def _change(each: Effect) -> str:
             low=1 / ratio.high if ratio.high is not None else None,
             high=1 / ratio.low if ratio.low is not None else None,
         )
-        return f"{_ratio(turned)} times as fast"
-    return f"{_ratio(ratio)} times as long"
+        return f"{in_unit(turned)} times as fast"
+    return f"{in_unit(ratio)} times as long"
 
 
 def _minus_one(ratio: Estimate) -> Estimate:
@@ -186,7 +182,7 @@ def answers(analysis: Analysis) -> list[str]:
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
         rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
-        found.append(f"Fastest point: {words}, {_time(best.time_s)}{rivals}.")
+        found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speed-up: {_ranks(each.value)} instead of {_ranks(each.first)}, {_change(each)}"
         f"{', oversubscribed' if each.oversubscribed else ''}."
@@ -272,9 +268,9 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
     rows = [
         [
             *_chosen(each.point, varying),
-            _time(each.wall_s),
-            _time(each.cpu_s),
-            _time(each.difference_s),
+            in_unit(each.wall_s, "s"),
+            in_unit(each.cpu_s, "s"),
+            in_unit(each.difference_s, "s"),
             in_unit(each.ratio),
             units.quantity(each.system_s.value, "s"),
             units.quantity(each.mpi_s.value if each.mpi_s else None, "s"),
@@ -327,7 +323,7 @@ def _laws(analysis: Analysis, head: Head) -> Section:
                 " + ".join(_term(term) for term in law.terms),
                 _error(law),
                 units.share(law.chosen_share),
-                f"{_time(alone)} / {letter}, error {units.share(law.inverse_alone_error)}" if alone else "",
+                f"{in_unit(alone, 's')} / {letter}, error {units.share(law.inverse_alone_error)}" if alone else "",
             ]
         )
     return Section(
@@ -337,12 +333,19 @@ def _laws(analysis: Analysis, head: Head) -> Section:
         "Support is the share of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone, the law that the NetFinity study fits to computation.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
-        charts=charts(analysis.laws, lambda law: _held(law.held, head), NAMES),
+        charts=list(
+            charts(
+                analysis.laws,
+                lambda law: _held(law.held, head),
+                NAMES,
+                "emulated" if head.lab else "measured",
+            )
+        ),
     )
 
 
 def _term(term: Term) -> str:
-    seconds = _time(term.seconds)
+    seconds = in_unit(term.seconds, "s")
     if term.name == "1":
         return seconds
     return f"{seconds} / {term.name[2:]}" if term.name.startswith("1/") else f"{seconds} {term.name}"
@@ -416,8 +419,8 @@ def _comparisons(found: Sequence[Comparison]) -> Section:
             each.fixed,
             each.packed.words,
             each.spread.words,
-            _time(each.packed.wall_s),
-            _time(each.spread.wall_s),
+            in_unit(each.packed.wall_s, "s"),
+            in_unit(each.spread.wall_s, "s"),
             *map(_part, (each.slowdown, each.by_computation, each.by_communication)),
             *map(_part, (each.off_processor, each.inflation)),
         ]
@@ -564,10 +567,6 @@ def _quantity(mean: float, deviation: float, name: str) -> str:
 
 def _spread(spread: Spread, unit: str) -> str:
     return units.interval(spread.median, spread.low, spread.high, unit)
-
-
-def _time(bounds: Estimate) -> str:
-    return in_unit(bounds, "s")
 
 
 def _share(value: float | None) -> str:

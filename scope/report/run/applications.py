@@ -16,7 +16,7 @@ from scope.models.scaling.amdahl import WORST_ERROR
 from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.figure import Table
-from scope.statistics.estimate import Estimate, in_percent, in_unit
+from scope.statistics.estimate import in_percent, in_unit
 
 STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
 STATIC += ["memory per process", "messages", "sent", "per message"]
@@ -65,7 +65,7 @@ def law(one: Application) -> str:
     """Return the law of computation in words, or why there is none."""
     if one.computation_s is None:
         return f"no law of computation: {one.reason}"
-    a0, off = f"a0 = {_quantity(one.computation_s)}", units.share(one.deviation)
+    a0, off = f"a0 = {in_unit(one.computation_s, 's')}", units.share(one.deviation)
     if (one.deviation or 0.0) > WORST_ERROR:
         return f"{a0}, which does not describe the measurements: computation deviates by up to {off} from a0/p"
     return f"{a0}; computation deviates by at most {off} from a0/p"
@@ -106,13 +106,13 @@ def _shares(one: Application, point: ApplicationPoint, gained: SpeedupPoint | No
     efficiency = gained.efficiency if gained else None
     return [
         f"{point.ranks}{OVERSUBSCRIBED if point.oversubscribed else ''}",
-        _quantity(point.time_s),
-        _figure(gained.speedup if gained else None),
+        in_unit(point.time_s, "s"),
+        in_unit(gained.speedup if gained else None),
         in_percent(efficiency),
-        _quantity(point.compute_s),
+        in_unit(point.compute_s, "s"),
         units.share(point.compute_s.value / law_s) if law_s else "–",
-        _quantity(point.communicate_s) if point.ranks > 1 else "–",
-        _quantity(point.idle_s) if point.ranks > 1 and point.idle_s else "–",
+        in_unit(point.communicate_s, "s") if point.ranks > 1 else "–",
+        in_unit(point.idle_s, "s") if point.ranks > 1 and point.idle_s else "–",
     ]
 
 
@@ -132,11 +132,3 @@ def _words(one: Application, catalog: Catalog) -> str:
     words += [subject.transport] if subject.transport != "default" else []
     words += [one.origin] if one.origin != "measured" else []
     return ", ".join(words)
-
-
-def _quantity(bounds: Estimate) -> str:
-    return in_unit(bounds, "s")
-
-
-def _figure(bounds: Estimate | None) -> str:
-    return in_unit(bounds)

@@ -13,7 +13,7 @@ from scope.catalog.mix import ALONE, JOB, MIX
 from scope.findings.results import Run
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.order import level
-from scope.statistics.estimate import Estimate, in_percent, in_unit
+from scope.statistics.estimate import in_percent, in_unit
 from scope.statistics.summary import Summary
 
 _MOST = 4
@@ -110,7 +110,7 @@ def _time(one: Speedup, run: Run) -> Answer:
     slower = f"; the fastest of up to {_last(one).ranks}" if len(_fair(one)) > 1 else ""
     return Answer(
         _name(one, run),
-        _written(fastest.time_s, "s"),
+        in_unit(fastest.time_s, "s"),
         f"on {_ranks(fastest.ranks)}{slower}",
         fastest.time_s.mixes_states,
     )
@@ -120,11 +120,11 @@ def _scaling(one: Speedup, run: Run) -> Answer:
     last, law = _last(one), one.amdahl
     words = [f"on {_ranks(last.ranks)}"]
     if law is not None:
-        words.append(f"{_share(law.serial_share)} serial")
+        words.append(f"{in_percent(law.serial_share)} serial")
         words += [f"no gain beyond {law.critical_ranks.value:.0f} ranks"] if law.critical_ranks else []
     elif one.reason:
         words.append(f"no law: {one.reason}")
-    figure = f"{_written(last.speedup, '')}" if last.speedup else "–"
+    figure = in_unit(last.speedup)
     return Answer(_name(one, run), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
 
 
@@ -135,7 +135,7 @@ def _cost(one: Speedup, run: Run) -> Answer:
         costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
         note += "; a result costs {} of processors × time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
-    return Answer(_name(one, run), _share(last.efficiency), note, states)
+    return Answer(_name(one, run), in_percent(last.efficiency), note, states)
 
 
 def _jobs(run: Run) -> Iterator[Answer]:
@@ -192,14 +192,6 @@ def _of(one: Summary) -> str:
     if units.is_share(one.metric):
         return units.share(one.median, one.ci_low, one.ci_high)
     return units.interval(one.median, one.ci_low, one.ci_high, one.unit)
-
-
-def _written(one: Estimate, unit: str) -> str:
-    return in_unit(one, unit)
-
-
-def _share(one: Estimate | None) -> str:
-    return in_percent(one)
 
 
 def _ranks(count: int) -> str:

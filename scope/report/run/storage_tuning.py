@@ -17,7 +17,7 @@ def chosen(directory: RunDirectory) -> Chosen | None:
     tuning = read_json(directory.path / FILE, StorageTuning)
     if tuning.conclusion is None:
         return None
-    words = [_rate(tuning.conclusion.bytes_per_s), *tuning.conclusion.words]
+    words = [in_unit(tuning.conclusion.bytes_per_s, "B/s"), *tuning.conclusion.words]
     return Chosen(
         tuning.conclusion.chosen.label, [word[:1].upper() + word[1:] for word in words], _figure(tuning.trials)
     )
@@ -50,11 +50,7 @@ def _row(one: Trial, rate: Estimate) -> list[str]:
     return [
         one.candidate.label,
         units.quantity(predicted, "B/s") if predicted is not None else "–",
-        _rate(rate),
+        in_unit(rate, "B/s"),
         signed(one.error),
         one.verdict,
     ]
-
-
-def _rate(rate: Estimate) -> str:
-    return in_unit(rate, "B/s")

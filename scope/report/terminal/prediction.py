@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product
-from string import ascii_lowercase
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -24,6 +22,7 @@ from scope.report.run.prediction_table import (
     validated_row,
 )
 from scope.report.terminal.bar import bar
+from scope.report.wording import letters
 
 BAR = 24
 """Columns of the longest bar of a speed-up."""
@@ -45,7 +44,7 @@ def predicted(
     columns = predicted_columns(gridded, bool(steps))
     most = max(point.speedup.value for point in points)
     notes = list(dict.fromkeys(note for point in points for note in point.beyond))
-    letters = dict(zip(notes, _letters(), strict=False))
+    marks = dict(zip(notes, letters(), strict=False))
     return Group(
         Text(f"{kind(validation)}, size {size}: predicted ({validation.origin})", style="bold"),
         Text(f"such predictions against measurements of this run: {summary(validation)}"),
@@ -56,12 +55,12 @@ def predicted(
                 [
                     *predicted_row(point, gridded, steps),
                     bar(point.speedup.value / most, BAR, blocks),
-                    " ".join(sorted(letters[note] for note in point.beyond)),
+                    " ".join(sorted(marks[note] for note in point.beyond)),
                 ]
                 for point in points
             ],
         ),
-        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in letters.items()),
+        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in marks.items()),
         Text("parameters from " + "; ".join(validation.parameters_from)),
         Text(f"formulas: {validation.source}"),
         Text(""),
@@ -87,10 +86,6 @@ def validated(validation: Prediction) -> RenderableType:
         Text("predicted and measured; compute and communicate as predicted / measured"),
         _table(VALIDATED, [validated_row(point) for point in validation.points]),
     )
-
-
-def _letters() -> Iterator[str]:
-    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

@@ -12,7 +12,7 @@ from scope.findings.results import Run
 from scope.models.scaling.saturation import Saturation
 from scope.report.figure import Figure, Plot, Table, estimates, log_axis, scatter
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
-from scope.statistics.estimate import Estimate, in_unit
+from scope.statistics.estimate import in_unit
 
 COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
 
@@ -70,14 +70,10 @@ def _row(one: Saturation) -> list[str]:
     enough = one.enough_ranks
     return [
         one.subject.label,
-        _rate(one.alone_bytes_per_s),
-        _rate(one.saturated_bytes_per_s),
+        in_unit(one.alone_bytes_per_s, "B/s"),
+        in_unit(one.saturated_bytes_per_s, "B/s"),
         f"{enough.value:.0f} [{enough.low:.0f}, {enough.high:.0f}]"
         if enough and enough.low and enough.high
         else "–",
         one.reason,
     ]
-
-
-def _rate(found: Estimate | None) -> str:
-    return in_unit(found, "B/s")
