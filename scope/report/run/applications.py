@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.table import Table as Grid
-from rich.text import Text
-
 from scope import units
 from scope.catalog.benchmark import Benchmark
 from scope.catalog.catalog import Catalog
@@ -49,16 +46,6 @@ def times(models: Models, catalog: Catalog) -> Table:
 def laws(found: Sequence[Application], catalog: Catalog) -> list[str]:
     """Return the law of computation of each application in words."""
     return [f"{_words(one, catalog)}: {law(one)}." for one in found]
-
-
-def drawn(table: Table) -> Grid:
-    """Return a table for the terminal: names on the left, numbers on the right."""
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in table.columns:
-        grid.add_column(name, no_wrap=True, justify="left" if name in WORDS else "right")
-    for row in table.rows:
-        grid.add_row(*map(Text, row))
-    return grid
 
 
 def law(one: Application) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from scope import units
@@ -22,10 +21,12 @@ from scope.report.run.prediction_table import (
     validated_row,
 )
 from scope.report.terminal.bar import bar
+from scope.report.terminal.console import grid
 from scope.report.wording import letters
 
 BAR = 24
 """Columns of the longest bar of a speed-up."""
+WORDS = ("beyond", "remarks", "")
 
 
 def predicted(
@@ -49,7 +50,7 @@ def predicted(
         Text(f"{kind(validation)}, size {size}: predicted ({validation.origin})", style="bold"),
         Text(f"such predictions against measurements of this run: {summary(validation)}"),
         Text(""),
-        _table(
+        grid(
             columns,
             [
                 [
@@ -59,6 +60,7 @@ def predicted(
                 ]
                 for point in points
             ],
+            WORDS,
         ),
         *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in marks.items()),
         Text("parameters from " + "; ".join(validation.parameters_from)),
@@ -84,15 +86,5 @@ def validated(validation: Prediction) -> RenderableType:
     """Return the table of predicted and measured times."""
     return Group(
         Text("predicted and measured; compute and communicate as predicted / measured"),
-        _table(VALIDATED, [validated_row(point) for point in validation.points]),
+        grid(VALIDATED, map(validated_row, validation.points), WORDS),
     )
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in columns:
-        words = name in ("beyond", "remarks", "")
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from scope import units
+from scope.report.terminal.console import grid
 from scope.report.wording import count
 from scope.statistics.estimate import in_percent, in_unit
 from scope.tune.storage.record import StorageTuning, Trial
@@ -29,19 +29,10 @@ def page(tuning: StorageTuning) -> RenderableType:
     caption = (
         f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
     )
-    parts += [Text(""), Text(caption), _table(tuning), Text(""), Text(LEGEND, style="dim")]
+    columns = ["way", "predicted", "measured [95 %]", "error", "of the fastest", ""]
+    table = grid(columns, map(_row, sorted(tuning.trials, key=_rate, reverse=True)), words=("way", ""))
+    parts += [Text(""), Text(caption), table, Text(""), Text(LEGEND, style="dim")]
     return Group(*parts)
-
-
-def _table(tuning: StorageTuning) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("way")
-    for column in ("predicted", "measured [95 %]", "error", "of the fastest"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("")
-    for trial in sorted(tuning.trials, key=_rate, reverse=True):
-        table.add_row(*map(Text, _row(trial)))
-    return table
 
 
 def _rate(trial: Trial) -> float:
