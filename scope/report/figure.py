@@ -80,7 +80,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DotPlot:
     """Cases side by side as plain HTML, one panel for each size."""
 
     key: str

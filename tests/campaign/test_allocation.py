@@ -14,7 +14,7 @@ from scope.campaign.record import RunRecord
 from scope.campaign.study import Value, made
 from scope.errors import UsageError
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding
 from tests.campaign.records import study
 from tests.findings.evidence import evident
@@ -54,7 +54,7 @@ def found(records: list[RunRecord], pairing: Pairing = PAIRS[0]) -> Comparison:
 def findings(records: list[RunRecord], lab: str = "") -> list[Finding]:
     plain = head_of("placement", made({"program": "./app"}, "here"), ["scope"])
     head: Head = plain.model_copy(update={"pairings": PAIRS, "lab": lab})
-    return find_all(Facts(head, analyse(head, records)))
+    return find_all(CampaignFacts(head, analyse(head, records)))
 
 
 def test_contention_for_memory_is_computation() -> None:

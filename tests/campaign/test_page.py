@@ -13,7 +13,7 @@ from scope.campaign.folder import Head, head_of
 from scope.campaign.record import RunRecord
 from scope.campaign.study import Value, made
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.report.campaign import page as campaign_page
 from scope.report.campaign.sections import sections
 from tests.campaign.records import study
@@ -68,7 +68,7 @@ class Balance(HTMLParser):
 
 def page(made: list[RunRecord]) -> str:
     analysis = analyse(head(), made)
-    return campaign_page.render(head(), analysis, find_all(Facts(head(), analysis)))
+    return campaign_page.render(head(), analysis, find_all(CampaignFacts(head(), analysis)))
 
 
 def test_the_page_is_whole_and_holds_every_table_and_drawing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.campaign.endurance import Endurance, Growth
 from scope.campaign.trend import Trend
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 
 LEAST_BYTES = 1e6
@@ -14,7 +14,7 @@ LEAST_SHARE = 0.01
 """Of the memory of a process."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find growth whose interval excludes constant memory and that is worth a line."""
     endurance = facts.analysis.endurance
     if endurance is None:

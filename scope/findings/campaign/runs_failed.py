@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope.campaign.endurance import exact_share
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 from scope.statistics.estimate import in_percent
 
@@ -15,7 +15,7 @@ WORDS = {
 MOST_NAMED = 5
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find runs with wrong results, failures or time-outs; one finding per kind, with its share."""
     found = []
     for status, (words, severity) in WORDS.items():

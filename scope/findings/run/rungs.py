@@ -9,15 +9,15 @@ from scope.findings.finding import Evidence
 from scope.findings.results import Run
 from scope.findings.settings import setting
 from scope.models.ladder.ladder import layer_below
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 
 
 class Loss(NamedTuple):
     """A rung, the best one of the layer below it, and their ladder."""
 
     ladder: Ladder
-    below: Rung
-    rung: Rung
+    below: LadderRung
+    rung: LadderRung
 
     @property
     def retained(self) -> float:
@@ -59,7 +59,7 @@ def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -
                 yield Loss(ladder, below, rung)
 
 
-def _below(ladder: Ladder, rung: Rung) -> Rung | None:
+def _below(ladder: Ladder, rung: LadderRung) -> LadderRung | None:
     """Return the best rung of the layer below: the one that `retained` refers to."""
     below = layer_below(rung.layer, [one.layer for one in ladder.rungs])
     known = [one for one in ladder.rungs if one.layer == below and one.value]

@@ -6,27 +6,27 @@ message after another.
 
 from __future__ import annotations
 
-from scope.models.fitting.terms import CostModel, Term, ones, steps
+from scope.models.fitting.terms import CostModel, CostTerm, ones, steps
 from scope.samples.samples import Floats
 
 
-def _call(p: Floats) -> Term:
-    return Term("t_oc_s", "s", ones(p), essential=False)
+def _call(p: Floats) -> CostTerm:
+    return CostTerm("t_oc_s", "s", ones(p), essential=False)
 
 
-def _each_process(p: Floats) -> Term:
-    return Term("t_init_s", "s", p, essential=False)
+def _each_process(p: Floats) -> CostTerm:
+    return CostTerm("t_init_s", "s", p, essential=False)
 
 
-def _messages(n: Floats, count: Floats) -> list[Term]:
+def _messages(n: Floats, count: Floats) -> list[CostTerm]:
     """Return the costs of messages of n bytes, one after another."""
     return [
-        Term("t_s_s", "s", count, essential=True),
-        Term("t_w_s_per_byte", "s/byte", n * count, essential=True),
+        CostTerm("t_s_s", "s", count, essential=True),
+        CostTerm("t_w_s_per_byte", "s/byte", n * count, essential=True),
     ]
 
 
-def _tree(n: Floats, p: Floats) -> list[Term]:
+def _tree(n: Floats, p: Floats) -> list[CostTerm]:
     return [_call(p), _each_process(p), *_messages(n, steps(p))]
 
 
@@ -39,7 +39,7 @@ MODELS = (
         variable="message_bytes_and_ranks",
         terms=lambda n, p: [
             *_tree(n, p)[:3],
-            Term("t_w_s_per_byte", "s/byte", n * (p - 1), essential=True),
+            CostTerm("t_w_s_per_byte", "s/byte", n * (p - 1), essential=True),
         ],
     ),
     # Data that one process sends to or gets from all others in turn.
@@ -56,7 +56,7 @@ MODELS = (
         equation="t(p) = t_oc_s + t_p_s (p - 1)",
         source="Melas 2000, sec. 7.3: collectives on shared Ethernet grow linearly with the processes",
         variable="ranks",
-        terms=lambda _n, p: [_call(p), Term("t_p_s", "s", p - 1, essential=True)],
+        terms=lambda _n, p: [_call(p), CostTerm("t_p_s", "s", p - 1, essential=True)],
     ),
     # Data that a tree spreads: each step carries the whole message.
     CostModel(
@@ -80,7 +80,7 @@ MODELS = (
         equation="t(n, p) = t_oc_s + t_init_s p + (t_s_s + t_w_s_per_byte n + t_op_s_per_byte n) ceil(log2 p)",
         source="Melas 2000, eq. 6.17",
         variable="message_bytes_and_ranks",
-        terms=lambda n, p: [*_tree(n, p), Term("t_op_s_per_byte", "s/byte", n * steps(p), essential=False)],
+        terms=lambda n, p: [*_tree(n, p), CostTerm("t_op_s_per_byte", "s/byte", n * steps(p), essential=False)],
         combines=True,
     ),
     # All processes exchange blocks over one medium, or through one memory.

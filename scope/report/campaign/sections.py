@@ -41,7 +41,7 @@ OVERSUBSCRIBED = "oversubscribed"
 
 
 @dataclass(frozen=True)
-class Bar:
+class TimeBar:
     """A bar of a chart: its parts in percent of the longest bar."""
 
     name: str
@@ -54,24 +54,24 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Section:
+class TableSection:
     """One table with its title, caption and charts."""
 
     key: str
     title: str
     caption: str
     table: Table
-    bars: list[Bar] = field(default_factory=list)
+    bars: list[TimeBar] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     """Ratios on one logarithmic axis with 1 at `unity` percent."""
     unity: float = 0.0
     charts: list[Figure] = field(default_factory=list)
 
 
-def sections(head: Head, analysis: Analysis) -> list[Section]:
+def sections(head: Head, analysis: Analysis) -> list[TableSection]:
     """Return the tables of a campaign, placement or soak in reading order."""
     varying = _varying([each.point for each in analysis.configurations])
-    made: list[Section | None] = [
+    made: list[TableSection | None] = [
         _endurance(analysis.endurance) if analysis.endurance else None,
         _comparisons(analysis.comparisons) if analysis.comparisons else None,
         _effects(analysis.effects) if analysis.effects else None,
@@ -99,7 +99,7 @@ def lead(head: Head, analysis: Analysis) -> str:
     return f"{text}."
 
 
-def _effects(found: Sequence[Effect]) -> Section:
+def _effects(found: Sequence[Effect]) -> TableSection:
     rows = [
         [
             _head(each.factor),
@@ -113,7 +113,7 @@ def _effects(found: Sequence[Effect]) -> Section:
     remarks = any(row[-1] for row in rows)
     columns = ["factor", "value", "time [95 %]", "pairs of points", "remark"]
     marks, unity = _ratios(found)
-    return Section(
+    return TableSection(
         "effects",
         "Effect of each factor",
         "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
@@ -196,7 +196,7 @@ def _ranks(count: Value) -> str:
     return f"{count} rank{'' if count == 1 else 's'}"
 
 
-def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
+def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSection:
     names = [
         name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
     ]
@@ -230,7 +230,7 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
             ]
         )
     what = "from MPI_Init to MPI_Finalize, per process" if time == "wall_s" else "of the whole command"
-    return Section(
+    return TableSection(
         "runs",
         "Runs",
         f"Medians over the runs of each point; the time is that {what}. The 95 % interval of the median is"
@@ -241,14 +241,14 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
     )
 
 
-def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[Bar]:
+def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBar]:
     known = [each for each in found if "compute_s" in each.features]
     walls = [each.features["wall_s"] for each in known]
     longest = max((wall.median if wall.high is None else wall.high for wall in walls), default=0.0)
     if not longest:
         return []
     return [
-        Bar(
+        TimeBar(
             ", ".join(
                 f"{_head(name)} {value}" for name, value in zip(varying, _chosen(each.point, varying), strict=True)
             ),
@@ -263,7 +263,7 @@ def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[Bar]:
     ]
 
 
-def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
+def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     columns = [*map(_head, varying), "wall (a)", "CPU (b)", "(a) - (b)", "(a) / (b)", "in the kernel", "in MPI"]
     rows = [
         [
@@ -277,7 +277,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
         ]
         for each in analysis.overheads
     ]
-    return Section(
+    return TableSection(
         "overhead",
         "Wall-clock and processor time",
         "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
@@ -287,7 +287,7 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
     )
 
 
-def _speedups(analysis: Analysis, head: Head) -> Section:
+def _speedups(analysis: Analysis, head: Head) -> TableSection:
     rows = []
     for each in analysis.speedups:
         law = each.law
@@ -300,7 +300,7 @@ def _speedups(analysis: Analysis, head: Head) -> Section:
                 law.reason if law else each.reason,
             ]
         )
-    return Section(
+    return TableSection(
         "amdahl",
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
@@ -309,7 +309,7 @@ def _speedups(analysis: Analysis, head: Head) -> Section:
     )
 
 
-def _laws(analysis: Analysis, head: Head) -> Section:
+def _laws(analysis: Analysis, head: Head) -> TableSection:
     rows = []
     for law in analysis.laws:
         letter = "p" if law.variable == "ranks" else "n"
@@ -326,7 +326,7 @@ def _laws(analysis: Analysis, head: Head) -> Section:
                 f"{in_unit(alone, 's')} / {letter}, error {units.share(law.inverse_alone_error)}" if alone else "",
             ]
         )
-    return Section(
+    return TableSection(
         "scaling",
         "Scaling of times",
         "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
@@ -357,7 +357,7 @@ def _error(law: Law) -> str:
     return units.share(law.relative_error) + (f": {law.reason}" if law.reason else "")
 
 
-def _groups(found: Clusters) -> Iterator[Section]:
+def _groups(found: Clusters) -> Iterator[TableSection]:
     count = len(found.groups)
     per = f" and divided by {found.per}" if found.per else ""
     heads = [f"group {number} of {count}" for number in range(1, count + 1)]
@@ -380,7 +380,7 @@ def _groups(found: Clusters) -> Iterator[Section]:
         verdict = f"The {what} form one group; {chance}"
     else:
         verdict = f"One group: too few distinct {what} to divide"
-    yield Section(
+    yield TableSection(
         "groups",
         "Groups of runs",
         f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids are"
@@ -388,7 +388,7 @@ def _groups(found: Clusters) -> Iterator[Section]:
         Table(["", *heads], rows),
     )
     if count > 1:
-        yield Section(
+        yield TableSection(
             "apart",
             "What distinguishes the groups",
             "For measured features, the share of the variance that lies between the groups; for chosen parameters,"
@@ -411,7 +411,7 @@ def _second_opinion(found: Clusters) -> str:
     )
 
 
-def _comparisons(found: Sequence[Comparison]) -> Section:
+def _comparisons(found: Sequence[Comparison]) -> TableSection:
     columns = ["fixed", "packed", "spread", "time packed", "time spread", "slowdown of packed"]
     columns += ["due to computation", "due to MPI", "off the processor", "total computation"]
     rows = [
@@ -426,7 +426,7 @@ def _comparisons(found: Sequence[Comparison]) -> Section:
         ]
         for each in found
     ]
-    return Section(
+    return TableSection(
         "placement",
         "Packed against spread",
         "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
@@ -460,7 +460,7 @@ def _size(change: Estimate) -> str:
     return units.share(-change.value, -change.high, -change.low)
 
 
-def _endurance(found: Endurance) -> Section:
+def _endurance(found: Endurance) -> TableSection:
     rows = [
         ["runs", str(found.runs), ""],
         ["failed", str(found.failed), ""],
@@ -486,7 +486,7 @@ def _endurance(found: Endurance) -> Section:
         [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
         for reason, count in found.reasons.items()
     ]
-    return Section(
+    return TableSection(
         "endurance",
         "Endurance",
         "Slopes are medians over all pairs of runs (Theil and Sen); the 95 % interval takes the correlation of"
@@ -505,13 +505,13 @@ def _trend(each: Trend) -> list[str]:
     ]
 
 
-def _disturbances(analysis: Analysis, varying: Sequence[str]) -> Section:
+def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     rows = [
         [str(each.number), *_chosen(each.point, varying), each.status, each.reason]
         for each in analysis.disturbances[:MOST_DISTURBANCES]
     ]
     left = len(analysis.disturbances) - len(rows)
-    return Section(
+    return TableSection(
         "failed",
         "Runs without a valid result",
         f"{left} more are in runs.jsonl." if left > 0 else "No other table includes them.",

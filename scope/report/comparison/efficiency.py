@@ -6,14 +6,14 @@ from scope import units
 from scope.comparison.efficiency import Efficiencies, EfficiencyRow
 from scope.comparison.efficiency_table import share
 from scope.comparison.letters import letter
-from scope.report.figure import Comparison, Mark, Panel, Table
+from scope.report.figure import DotPlot, Mark, Panel, Table
 
 
-def figure(shares: Efficiencies) -> Comparison:
+def figure(shares: Efficiencies) -> DotPlot:
     """Return the efficiencies of all runs, benchmark by benchmark; the axis ends at the peak or beyond it."""
     end = max([1.0, *(one.high or one.share for row in shares.rows for one in row.known)])
     letters = [letter(number) for number in range(len(shares.runs))]
-    return Comparison(
+    return DotPlot(
         key="efficiency-compared",
         title="Efficiency of each benchmark in all runs",
         caption=f"Shares of the peak, with 95 % intervals; the right end is {units.percent(end)} of the peak.",

@@ -13,7 +13,7 @@ from scope.statistics.estimate import in_unit
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ListedFit:
     """One fit, chosen or not."""
 
     case: str
@@ -33,13 +33,13 @@ class Outcome:
     reason: str
 
 
-def outcomes(fits: Sequence[Fit]) -> list[Outcome]:
+def outcomes(fits: Sequence[Fit]) -> list[ListedFit]:
     """Return the fits in the order of the models file."""
     return [_outcome(fit) for fit in fits]
 
 
-def _outcome(fit: Fit) -> Outcome:
-    return Outcome(
+def _outcome(fit: Fit) -> ListedFit:
+    return ListedFit(
         case=subject(fit),
         metric=fit.metric,
         model=model(fit.model),

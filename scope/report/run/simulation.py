@@ -15,7 +15,7 @@ from scope.simulation.record import Beside, Simulation, times
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulationSection:
     """What the page says of a simulation."""
 
     record: Simulation
@@ -25,14 +25,14 @@ class Simulated:
     """What a change gains each benchmark; without rows where nothing was changed."""
 
 
-def section(run: Run) -> Simulated | None:
+def section(run: Run) -> SimulationSection | None:
     """Return the section; None where the run was not simulated."""
     record = run.simulation
     if record is None:
         return None
     summaries = times(run.statistics, run.benchmarks)
     unchanged = times(run.unchanged, run.benchmarks)
-    return Simulated(
+    return SimulationSection(
         record,
         figures=list(_figures(record)),
         new=tables.new(record, summaries, unchanged),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.report.figure import Comparison, Mark, Panel, Table
+from scope.report.figure import DotPlot, Mark, Panel, Table
 from scope.report.run.tuning import Chosen, signed
 from scope.rundirectory import RunDirectory, read_json
 from scope.statistics.estimate import Estimate, in_unit
@@ -23,11 +23,11 @@ def chosen(directory: RunDirectory) -> Chosen | None:
     )
 
 
-def _figure(trials: list[Trial]) -> Comparison:
+def _figure(trials: list[Trial]) -> DotPlot:
     measured = [(one, rate) for one in trials if (rate := one.measured_bytes_per_s) is not None]
     ordered = sorted(measured, key=lambda each: -each[1].value)
     most = max(rate.high or rate.value for _, rate in measured)
-    return Comparison(
+    return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
         caption="All processes together, with 95 % intervals.",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.models import Models
-from scope.report.figure import Comparison, Figure, Plot, Table, estimates, log_axis
+from scope.report.figure import DotPlot, Figure, Plot, Table, estimates, log_axis
 from scope.report.run.figures.predictions import equal
 from scope.rundirectory import RunDirectory, read_json
 from scope.statistics.estimate import in_percent, in_unit
@@ -29,7 +29,7 @@ class Chosen:
     title: str
     words: list[str]
     """Sentences without a full stop."""
-    figure: Figure | Comparison | None
+    figure: Figure | DotPlot | None
     """Predicted and measured times; None where nothing was measured."""
 
 

@@ -10,7 +10,7 @@ from scope.findings.results import Run
 from scope.findings.run.operations import fresh_buffers
 from scope.findings.run.rungs import Loss, losses
 from scope.findings.settings import setting
-from scope.models.ladder.rung import Rung
+from scope.models.ladder.rung import LadderRung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
 from scope.plan.case import Key, key
 from scope.statistics.estimate import in_percent
@@ -134,11 +134,11 @@ def _finding(run: Run, found: Loss) -> Finding:
     )
 
 
-def _benchmark(run: Run, rung: Rung) -> str:
+def _benchmark(run: Run, rung: LadderRung) -> str:
     return next((one.benchmark for one in run.measurements.headlines if one.label == rung.name), rung.layer)
 
 
-def _with_used_buffers(run: Run, rung: Rung) -> float | None:
+def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
     """Return the rate of the same operation with used buffers, which separates memory from messages.
 
     Where that was not measured on the same path, the cost of a fresh byte on another path tells it.

@@ -11,7 +11,7 @@ from scope.findings.results import Run
 from scope.models.scaling.amdahl import Amdahl
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.plan.case import transport_words
-from scope.report.figure import Comparison, Figure, Mark, Panel, Plot, Table, estimates, scatter
+from scope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, scatter
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from scope.report.run.prediction_table import grid_words
 from scope.report.validity import MIXED
@@ -35,7 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         yield _figure(sorted(group, key=lambda one: one.size), title, f"{benchmark}-speedup-{index}")
 
 
-def compared(run: Run) -> Iterator[Comparison]:
+def compared(run: Run) -> Iterator[DotPlot]:
     """Yield the speed-ups of all programs on their largest number of processes, a panel for each number."""
     panels: dict[int, list[Mark]] = defaultdict(list)
     rows: list[list[str]] = []
@@ -54,7 +54,7 @@ def compared(run: Run) -> Iterator[Comparison]:
         )
         rows.append([one.subject.label, in_unit(speedup), in_percent(point.efficiency)])
     if panels:
-        yield Comparison(
+        yield DotPlot(
             key="speedups-compared",
             title="Speed-ups compared",
             caption="On the largest number of processes of each program, with 95 % intervals, relative to the "
