@@ -12,7 +12,7 @@ from scope.models.ladder.ladder import layer_below
 from scope.models.ladder.rung import Ladder, LadderRung
 
 
-class Loss(NamedTuple):
+class RungLoss(NamedTuple):
     """A rung, the best one of the layer below it, and their ladder."""
 
     ladder: Ladder
@@ -36,7 +36,7 @@ class Loss(NamedTuple):
         return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
 
 
-def selecting_the_network(run: Run, found: Loss) -> str:
+def selecting_the_network(run: Run, found: RungLoss) -> str:
     """Return how the library's network module is selected, unless the run did so or the path has no network."""
     case = next((one for one in run.headlines if one.label == found.rung.name), None)
     if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
@@ -44,7 +44,7 @@ def selecting_the_network(run: Run, found: Loss) -> str:
     return f"; {setting(run.mpi, 'network stack')}"
 
 
-def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[Loss]:
+def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[RungLoss]:
     """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
     seen: set[tuple[str, str]] = set()
     for ladder in run.models.ladders:
@@ -56,7 +56,7 @@ def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -
             below = _below(ladder, rung)
             if rung.layer in layers and sure and below is not None and (ladder.path, rung.layer) not in seen:
                 seen.add((ladder.path, rung.layer))
-                yield Loss(ladder, below, rung)
+                yield RungLoss(ladder, below, rung)
 
 
 def _below(ladder: Ladder, rung: LadderRung) -> LadderRung | None:

@@ -114,7 +114,7 @@ class Modeled:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigures:
     """What the page shows as figures, by its place."""
 
     simulated: SimulationSection | None
@@ -184,10 +184,10 @@ def figures(run: Run) -> list[Figure]:
     return _drawn(run).plots
 
 
-def _drawn(run: Run) -> Drawn:
+def _drawn(run: Run) -> DrawnFigures:
     speedups = list(_speedups(run))
     curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
-    return Drawn(
+    return DrawnFigures(
         simulated=simulation.section(run),
         first=filled(list(messages.figures(run))),
         speedups=filled([*speedup.compared(run), *curved]),

@@ -8,7 +8,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.operations import fresh_buffers
-from scope.findings.run.rungs import Loss, losses
+from scope.findings.run.rungs import RungLoss, losses
 from scope.findings.settings import setting
 from scope.models.ladder.rung import LadderRung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
@@ -100,7 +100,7 @@ def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
     return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
 
 
-def _finding(run: Run, found: Loss) -> Finding:
+def _finding(run: Run, found: RungLoss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     used = _with_used_buffers(run, rung)

@@ -19,7 +19,7 @@ RATE = "bandwidth_bytes_per_s"
 
 
 @dataclass(frozen=True)
-class Loss:
+class FileLoss:
     """A case that is certainly slower than another one."""
 
     slow: Summary
@@ -74,14 +74,14 @@ def certainly_slower(one: Summary, other: Summary, at_least: float) -> Ratio | N
     return ratio(one.per_launch, other.per_launch)
 
 
-def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[Loss]:
+def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[FileLoss]:
     """Return for each benchmark the first case of a pair that certainly lacks most of the second one's rate."""
-    worst: dict[str, Loss] = {}
+    worst: dict[str, FileLoss] = {}
     for slow, fast in candidates:
         share = certainly_slower(slow, fast, at_least)
         known = worst.get(slow.benchmark)
         if share is not None and (known is None or share.value < known.share.value):
-            worst[slow.benchmark] = Loss(slow, fast, share)
+            worst[slow.benchmark] = FileLoss(slow, fast, share)
     return list(worst.values())
 
 
