@@ -106,7 +106,7 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
     """Print the operations and messages of applications, their times on each number of ranks, and the scaling."""
     from scope.findings.results import Run
     from scope.report.run import applications
-    from scope.report.terminal.console import console
+    from scope.report.terminal.console import console, grid
 
     if patterns:
         raise UsageError(f"{patterns[0]}: --applications shows all applications of a run and takes no patterns")
@@ -119,7 +119,7 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
         applications.characterisation(found, known.benchmarks),
         applications.times(known.models, known.benchmarks),
     ):
-        screen.print(applications.drawn(table))
+        screen.print(grid(table.columns, table.rows, applications.WORDS))
         screen.print()
     for line in applications.laws(found, known.benchmarks):
         screen.print(line)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.normalized import Normalized, NormalizedCase
-from scope.comparison.table import grid_of_cases
+from scope.comparison.table import verdicts
 
 _STYLES = {"better": "green", "worse": "bold red", "": ""}
 
@@ -34,16 +34,19 @@ def _heading(found: Normalized) -> Iterator[Text]:
 
 
 def _cases(cases: list[NormalizedCase]) -> Table:
-    grid = grid_of_cases("of the unmodified [95 % interval]", "value", "unmodified")
-    for case in cases:
-        grid.add_row(
-            Text(case.verdict, style=_STYLES[case.verdict]),
-            ratio(case),
-            units.figure(case.median, case.unit, case.metric),
-            units.figure(case.unmodified_median, case.unit, case.metric),
-            Text(f"{case.label}: {case.metric_label or units.named(case.metric)}"),
-        )
-    return grid
+    return verdicts(
+        ("of the unmodified [95 % interval]", "value", "unmodified"),
+        [
+            (
+                Text(case.verdict, style=_STYLES[case.verdict]),
+                ratio(case),
+                units.figure(case.median, case.unit, case.metric),
+                units.figure(case.unmodified_median, case.unit, case.metric),
+                Text(f"{case.label}: {case.metric_label or units.named(case.metric)}"),
+            )
+            for case in cases
+        ],
+    )
 
 
 def ratio(case: NormalizedCase) -> Text:

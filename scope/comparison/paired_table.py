@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
-from scope.comparison.table import change, detectable, grid_of_cases, named
+from scope.comparison.table import change, detectable, named, verdicts
 
 _STYLES: dict[PairedVerdict, str] = {
     "worse": "bold red",
@@ -35,18 +35,21 @@ def _heading(comparison: PairedComparison) -> Iterator[Text]:
 
 
 def _cases(comparison: PairedComparison) -> Table:
-    grid = grid_of_cases("change [interval]", "rounds", "detectable", "A", "B")
-    for case in comparison.cases:
-        grid.add_row(
-            Text(case.verdict, style=_STYLES[case.verdict]),
-            change(case),
-            _spread(case),
-            detectable(case.detectable),
-            case.shown(case.a_median),
-            case.shown(case.b_median),
-            named(case.label, case),
-        )
-    return grid
+    return verdicts(
+        ("change [interval]", "rounds", "detectable", "A", "B"),
+        [
+            (
+                Text(case.verdict, style=_STYLES[case.verdict]),
+                change(case),
+                _spread(case),
+                detectable(case.detectable),
+                case.shown(case.a_median),
+                case.shown(case.b_median),
+                named(case),
+            )
+            for case in comparison.cases
+        ],
+    )
 
 
 def _spread(case: PairedCase) -> str:

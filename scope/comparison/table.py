@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from scope import units
-from scope.comparison.comparison import DIFFERENT, ComparedCase, ComparedMetric, Comparison, Verdict
+from scope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
+from scope.comparison.paired import PairedCase
 from scope.statistics.course import State
 
 LARGEST_SHOWN = 10.0
@@ -90,33 +91,40 @@ def _common(comparison: Comparison) -> Iterator[Text]:
 
 
 def _cases(cases: list[ComparedCase]) -> Table:
-    grid = grid_of_cases("change [95 % interval]", "detectable", "A", "B", "q")
-    for case in cases:
-        grid.add_row(
-            Text(case.verdict, style=STYLES[case.verdict]),
-            change(case),
-            detectable(case.detectable),
-            case.shown(case.a_median),
-            case.shown(case.b_median),
-            "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
-            named(case.label, case),
-        )
-    return grid
+    columns = ("change [95 % interval]", "detectable", "A", "B", "q")
+    return verdicts(
+        columns,
+        [
+            (
+                Text(case.verdict, style=STYLES[case.verdict]),
+                change(case),
+                detectable(case.detectable),
+                case.shown(case.a_median),
+                case.shown(case.b_median),
+                "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
+                named(case),
+            )
+            for case in cases
+        ],
+    )
 
 
-def grid_of_cases(*numbers: str) -> Table:
-    """Return an empty table; columns of fixed width come first, so that labels have the rest of the line."""
+def verdicts(columns: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> Table:
+    """Return a table of verdicts, values and cases; columns of fixed width come first, labels have the rest."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     grid.add_column("verdict", no_wrap=True)
-    for name in numbers:
+    for name in columns:
         grid.add_column(Text(name), no_wrap=True, justify="right")
     grid.add_column("case")
+    for row in rows:
+        grid.add_row(*row)
     return grid
 
 
-def named(label: str, case: ComparedMetric) -> Text:
-    """Return a case with its metric, and the reason of its verdict."""
-    return Text.assemble(f"{label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim"))
+def named(case: ComparedCase | PairedCase) -> Text:
+    """Return a case with its metric, and why it has no verdict."""
+    reason = f" ({case.reason})" if case.reason else ""
+    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))
 
 
 def detectable(share: float | None) -> str:
@@ -126,7 +134,7 @@ def detectable(share: float | None) -> str:
     return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
 
 
-def change(case: ComparedMetric) -> str:
+def change(case: ComparedCase | PairedCase) -> str:
     """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
     if case.ratio is None:
         return "–"

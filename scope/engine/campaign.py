@@ -13,7 +13,7 @@ from scope.engine.progress import CampaignProgress, ignore
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import ScopeError, UsageError
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding, Findings
 from scope.plan.experiment import COMMAND_LINE
 from scope.private import refuse_foreign
@@ -72,7 +72,7 @@ def results(path: Path) -> CampaignResult:
     folder = CampaignFolder(path)
     head = folders.read(folder)
     analysis = analyse(head, read(folder.records))
-    return CampaignResult(folder, head, analysis, find_all(Facts(head, analysis)))
+    return CampaignResult(folder, head, analysis, find_all(CampaignFacts(head, analysis)))
 
 
 def derive(path: Path) -> CampaignResult:

@@ -16,7 +16,7 @@ from scope.errors import UsageError
 from scope.findings import load as load_kinds
 from scope.findings import topology as kinds
 from scope.findings.finding import Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 from scope.lab.active import ActiveLab, active
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
@@ -62,7 +62,7 @@ def discover(given: Mapping[str, Any], progress: StageProgress | None = None) ->
         found = find(probe, "measured" if lab is None else "emulated", inside, given.get("seed", SEED), tell)
         hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
     declared, source = _declared(cluster, lab, cluster.site.interface)
-    return Discovered(found, kinds.find_all(Facts(found, hosts, declared, source)))
+    return Discovered(found, kinds.find_all(TopologyFacts(found, hosts, declared, source)))
 
 
 def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = None) -> Loaded:

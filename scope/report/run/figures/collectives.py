@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scope import units
 from scope.catalog.catalog import chosen
 from scope.findings.results import Run
-from scope.report.figure import Comparison, Figure, Plot, log_axis, origins, size_axis, table
+from scope.report.figure import DotPlot, Figure, Plot, log_axis, origins, size_axis, table
 from scope.report.run.figures.curves import points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
 from scope.report.run.figures.side_by_side import Rows, beside
@@ -18,7 +18,7 @@ from scope.statistics.summary import Summary
 _PANELS = 3
 
 
-def figures(run: Run) -> Iterator[Figure | Comparison]:
+def figures(run: Run) -> Iterator[Figure | DotPlot]:
     """Yield the times of all collectives on the most processes: by message size, and at a few sizes."""
     lines = _lines(run)
     if not lines:
