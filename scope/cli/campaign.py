@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output, Resume
-from scope.cli.output import grid, print_json, resumable
+from scope.cli.output import display, grid, print_json, resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.errors import UsageError
 from scope.settings.experiment import Experiment
@@ -115,10 +115,8 @@ def _print_json(result: CampaignResult) -> None:
 
 def _print_runs(head: Head) -> None:
     """Print the runs of a campaign in their order."""
-    from scope.report.terminal.console import console
-
     rows = [
         [str(run.number), str(run.repetition), *(str(value) for value in run.factors.values())]
         for run in head.runs()
     ]
-    console().print(grid(["run", "repetition", *head.runs()[0].factors], rows))
+    display(grid(["run", "repetition", *head.runs()[0].factors], rows))

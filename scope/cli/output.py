@@ -14,6 +14,7 @@ import typer
 from scope.errors import ScopeError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
 
@@ -34,6 +35,15 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collecti
     for row in rows:
         made.add_row(*map(Text, row))
     return made
+
+
+def display(*parts: RenderableType, breaks: bool = False, whole: bool = False) -> None:
+    """Print tables and texts on a console of these properties."""
+    from scope.report.terminal.console import console
+
+    screen = console(breaks=breaks, whole=whole)
+    for part in parts:
+        screen.print(part)
 
 
 def few_hosts(hosts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.output import display, few_hosts, grid, print_json
 from scope.cli.streams import one_line
 from scope.errors import UsageError
 from scope.units import interval, named, quantity
@@ -88,7 +88,6 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
     from scope.archive.index import as_json
     from scope.archive.repository import Repository
-    from scope.report.terminal.console import console
 
     one, figures = Repository(folder).with_figures(run)
     if json:
@@ -110,12 +109,12 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         ["added", f"{_time(one.notes.added_unix_s)} by {one.notes.added_by}"],
         ["file", f"{_bytes(one.size_bytes)}"],
     ]
-    console().print(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
+    display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
     table = [
         [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
         for each in _first_of_each_case(figures)
     ]
-    console().print(grid(["figure", "case", "median [95 % interval]"], table))
+    display(grid(["figure", "case", "median [95 % interval]"], table))
 
 
 def note(
@@ -249,7 +248,7 @@ def published(
             return
         rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
         heads = ["machine", "name", "network", "figures", "published in"]
-        console(breaks=True).print(grid(heads, rows, breaks=(1, 2, 4)))
+        display(grid(heads, rows, breaks=(1, 2, 4)), breaks=True)
         return
     found = named(machine)
     if json:
@@ -300,8 +299,6 @@ def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _print(runs: Sequence[Entry]) -> None:
-    from scope.report.terminal.console import console
-
     rows = [
         [
             one.id[:8],
@@ -317,7 +314,7 @@ def _print(runs: Sequence[Entry]) -> None:
         for one in runs
     ]
     heads = ["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"]
-    console(whole=True).print(grid(heads, rows))
+    display(grid(heads, rows), whole=True)
 
 
 def _time(unix_s: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output
-from scope.cli.output import grid, print_json, written
+from scope.cli.output import display, grid, print_json, written
 from scope.cli.settings import Given, takes
 from scope.errors import UsageError
 from scope.settings.comparing import ReproductionSettings
@@ -132,14 +132,13 @@ def _all(options: ReproduceOptions, json: bool) -> None:
 def _list(json: bool) -> None:
     """Print names, titles and sources."""
     from scope.models.published import reference
-    from scope.report.terminal.console import console
 
     known = [(name, reference.load(name)) for name in reference.names()]
     if json:
         print_json([{"name": name, "title": one.title, "source": one.source} for name, one in known])
     else:
         rows = [[name, one.title, one.source] for name, one in known]
-        console(breaks=True).print(grid(["name", "title", "source"], rows, breaks=(1, 2)))
+        display(grid(["name", "title", "source"], rows, breaks=(1, 2)), breaks=True)
 
 
 def _show(found: Reproduced) -> None:

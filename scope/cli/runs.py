@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.output import display, few_hosts, grid, print_json
 from scope.cli.streams import one_line
 from scope.errors import UsageError
 from scope.units import quantity
@@ -121,8 +121,6 @@ def _object(run: KeptRun) -> dict[str, Any]:
 
 
 def _print(runs: Sequence[KeptRun]) -> None:
-    from scope.report.terminal.console import console
-
     rows = [
         [
             time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started_unix_s)),
@@ -135,7 +133,7 @@ def _print(runs: Sequence[KeptRun]) -> None:
         ]
         for run in runs
     ]
-    console(whole=True).print(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows))
+    display(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows), whole=True)
 
 
 COMMANDS = {"list": list_runs, "open": open_report, "remove": remove_runs, "prune": prune}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import RunFolder
-from scope.cli.output import print_json
+from scope.cli.output import display, print_json
 from scope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,12 +81,11 @@ def show_run(
         _print_top500(run)
     else:
         from scope.report.terminal import simulation
-        from scope.report.terminal.console import console
 
         if known.simulation is not None:
-            console().print(simulation.validated(known.simulation))
-            console().print(simulation.programs(known.simulation))
-        console().print(listing(shown, known.benchmarks, verbose))
+            display(simulation.validated(known.simulation))
+            display(simulation.programs(known.simulation))
+        display(listing(shown, known.benchmarks, verbose))
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
