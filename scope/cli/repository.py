@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import display, few_hosts, grid, print_json
+from scope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
 from scope.cli.streams import one_line
 from scope.errors import UsageError
 from scope.units import interval, named, quantity
@@ -102,11 +101,11 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         ["processor", one.processor],
         ["kernel", one.kernel],
         ["mpi", one.mpi],
-        ["started", _time(one.started_unix_s)],
+        ["started", when(one.started_unix_s)],
         ["status", one.status],
         ["tags", ", ".join(one.notes.tags)],
         ["note", one.notes.note],
-        ["added", f"{_time(one.notes.added_unix_s)} by {one.notes.added_by}"],
+        ["added", f"{when(one.notes.added_unix_s)} by {one.notes.added_by}"],
         ["file", f"{_bytes(one.size_bytes)}"],
     ]
     display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
@@ -161,11 +160,7 @@ def remove(
 
     repository = Repository(folder)
     _print([repository.named(run) for run in runs])
-    if not yes:
-        try:
-            typer.confirm(f"Remove {_count(len(runs))}?", abort=True)
-        except typer.Abort as error:
-            raise UsageError("nothing was removed; --yes removes without asking") from error
+    confirm_removal(_count(len(runs)), yes)
     repository.remove(runs)
 
 
@@ -302,7 +297,7 @@ def _print(runs: Sequence[Entry]) -> None:
     rows = [
         [
             one.id[:8],
-            _time(one.started_unix_s),
+            when(one.started_unix_s),
             one_line(one.notes.cluster),
             one_line(one.name)[:40],
             few_hosts(one.hosts),
@@ -315,10 +310,6 @@ def _print(runs: Sequence[Entry]) -> None:
     ]
     heads = ["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"]
     display(grid(heads, rows), whole=True)
-
-
-def _time(unix_s: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s))
 
 
 def _day(option: str, text: str | None) -> float | None:
