@@ -23,7 +23,6 @@ from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import NativeBuild
 from scope.models.computation.linpack_rates import LinpackRates
-from scope.models.derive import read_models
 from scope.models.measurements import Measurements
 from scope.plan import experiment as asking
 from scope.plan import hpl
@@ -63,7 +62,7 @@ class Tuned:
     @property
     def rates(self) -> LinpackRates | None:
         """The rates of LINPACK; None without a valid case."""
-        return read_models(self.directory.path).linpack
+        return Run(self.directory.path).models.linpack
 
 
 def tune(
