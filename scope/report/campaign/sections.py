@@ -126,7 +126,7 @@ def _effects(found: Sequence[Effect]) -> TableSection:
 
 def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
     """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
-    ends = [math.log(bound) for each in found for bound in _bounds(each.ratio)]
+    ends = [math.log(bound) for each in found for bound in each.ratio.bounds]
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
 
@@ -137,26 +137,20 @@ def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
         Mark(
             f"{_head(each.factor)} {_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
             _change(each),
-            place(_bounds(each.ratio)[0]),
+            place(each.ratio.bounds[0]),
             place(each.ratio.value),
-            place(_bounds(each.ratio)[2]),
+            place(each.ratio.bounds[2]),
         )
         for each in found
     ]
     return marks, place(1.0)
 
 
-def _bounds(found: Estimate) -> tuple[float, float, float]:
-    """Return low bound, value and high bound; an unknown bound is the value."""
-    low, high = found.low, found.high
-    return found.value if low is None else low, found.value, found.value if high is None else high
-
-
 def _change(each: Effect) -> str:
     """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
     ratio = each.ratio
     if ratio.low is not None and not each.certain:
-        return f"no significant change, {_part(_minus_one(ratio))}"
+        return f"no significant change, {in_percent(_minus_one(ratio))}"
     if ratio.value <= 1:
         turned = Estimate(
             value=1 / ratio.value,
@@ -222,9 +216,9 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSectio
                 str(each.runs),
                 str(each.failed) if each.failed else "",
                 units.interval(spread.median, spread.low, spread.high, "s") if spread else "–",
-                _share(spread.variation) if spread else "",
+                units.share(spread.variation) if spread else "",
                 units.quantity(spread.sanitised_mean, "s") if spread else "",
-                _share(spread.sanitised_variation) if spread else "",
+                units.share(spread.sanitised_variation) if spread else "",
                 *(_median(each.features.get(name), name) for name in names),
                 *([OVERSUBSCRIBED if each.oversubscribed else ""] if oversubscribed else []),
             ]
@@ -294,7 +288,7 @@ def _speedups(analysis: Analysis, head: Head) -> TableSection:
         rows.append(
             [
                 _held(each.held, head),
-                _part(law.serial_share) if law else "–",
+                in_percent(law.serial_share) if law else "–",
                 in_unit(law.critical_ranks) if law and law.critical_ranks else "–",
                 units.share(law.relative_error) if law and law.relative_error is not None else "–",
                 law.reason if law else each.reason,
@@ -421,8 +415,8 @@ def _comparisons(found: Sequence[Comparison]) -> TableSection:
             each.spread.words,
             in_unit(each.packed.wall_s, "s"),
             in_unit(each.spread.wall_s, "s"),
-            *map(_part, (each.slowdown, each.by_computation, each.by_communication)),
-            *map(_part, (each.off_processor, each.inflation)),
+            *map(in_percent, (each.slowdown, each.by_computation, each.by_communication)),
+            *map(in_percent, (each.off_processor, each.inflation)),
         ]
         for each in found
     ]
@@ -448,9 +442,10 @@ def _verdict(each: Comparison) -> str:
     if each.slowdown.low is None:
         return f"{each.packed.words} {change}: too few runs to be sure."
     if not each.certain:
-        return f"{each.packed.words} and {each.spread.words} do not differ significantly: {_part(each.slowdown)}."
+        both = f"{each.packed.words} and {each.spread.words}"
+        return f"{both} do not differ significantly: {in_percent(each.slowdown)}."
     part = each.by_computation if each.mostly == "computation" else each.by_communication
-    return f"{each.packed.words} {change}; most of it is {each.mostly}, {_part(part)}."
+    return f"{each.packed.words} {change}; most of it is {each.mostly}, {in_percent(part)}."
 
 
 def _size(change: Estimate) -> str:
@@ -466,12 +461,12 @@ def _endurance(found: Endurance) -> TableSection:
         ["failed", str(found.failed), ""],
         ["with wrong results", str(found.wrong), ""],
         ["timed out", str(found.timeouts), ""],
-        ["share without a valid result", _part(found.failure_share), "exact 95 % interval"],
+        ["share without a valid result", in_percent(found.failure_share), "exact 95 % interval"],
         ["from the first run to the last", units.quantity(found.span_s, "s"), ""],
     ]
     if found.elapsed_s:
         rows.append(
-            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {_share(found.elapsed_s.variation)}"]
+            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {units.share(found.elapsed_s.variation)}"]
         )
     rows += [_trend(each) for each in (found.drift, found.memory) if each is not None]
     if found.growth:
@@ -567,11 +562,3 @@ def _quantity(mean: float, deviation: float, name: str) -> str:
 
 def _spread(spread: Spread, unit: str) -> str:
     return units.interval(spread.median, spread.low, spread.high, unit)
-
-
-def _share(value: float | None) -> str:
-    return units.share(value) if value is not None else "–"
-
-
-def _part(bounds: Estimate) -> str:
-    return in_percent(bounds)
