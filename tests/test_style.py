@@ -15,6 +15,11 @@ from tests.patience import PATIENCE_S
 REPOSITORY = Path(__file__).resolve().parents[1]
 TOOLS = Path(sysconfig.get_path("scripts"))
 
+PRODUCT = ("scope", "measure", "monitor", "collectives", "active-messages", "timer", "scope-timer", "json")
+SOURCES = (".py", ".cpp", ".hpp", ".c", ".h", ".js", ".css", ".html", ".f90", ".in")
+MOST_LINES = 138_472
+"""Of all sources of the product; a change that needs more says why, next to what it gives."""
+
 CHECKS = {
     "ruff finds nothing": ["ruff", "check", "."],
     "ruff would format nothing": ["ruff", "format", "--check", "."],
@@ -46,6 +51,14 @@ def test_the_tree_names_no_registry_and_no_home() -> None:
         if Path(name).name != this_file:
             text = (REPOSITORY / name).read_bytes().decode("utf-8", errors="ignore")
             assert not (found := foreign.search(text)), f"{name}: {found[0]}"
+
+
+def test_the_product_does_not_grow_unseen() -> None:
+    files = [name for name in tracked() if name.startswith(tuple(f"{folder}/" for folder in PRODUCT))]
+    sources = [name for name in files if name.endswith(SOURCES) and "tests/" not in name]
+    lines = sum((REPOSITORY / name).read_bytes().count(b"\n") for name in sources)
+    print(f"{lines} lines in {len(sources)} sources")
+    assert lines <= MOST_LINES
 
 
 def test_no_type_of_a_program_is_defined_twice() -> None:

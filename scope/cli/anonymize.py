@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scope.cli.options import RunFolder
-from scope.cli.output import grid
+from scope.cli.output import display, grid
 from scope.cli.streams import one_line
 
 
@@ -25,13 +25,12 @@ def command(
     Equal names become equal stand-ins: host3 is the same host everywhere. Figures stay as they are.
     """
     from scope.archive.anonymize import anonymize
-    from scope.report.terminal.console import console
 
     done = anonymize(run, target, word or [])
     typer.echo(f"{done.folder}: {len(done.stand_ins)} names replaced{'' if names else ' (--names shows them)'}")
     if names:
         rows = [[one_line(name), stand_in] for name, stand_in in done.stand_ins.items()]
-        console().print(grid(["name", "stand-in"], rows))
+        display(grid(["name", "stand-in"], rows))
     typer.echo("\nLeft as it is; read it before you send the copy:")
     for kind, values in done.left.items():
         typer.echo(f"  {kind}: {one_line('; '.join(values[:5]))}{' ...' if len(values) > 5 else ''}")

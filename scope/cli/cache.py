@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import grid, print_json
+from scope.cli.output import display, grid, print_json, when
 from scope.cli.streams import one_line
 from scope.units import quantity
 
@@ -54,11 +53,9 @@ def _object(entry: Cached) -> dict[str, Any]:
 
 
 def _print(entries: Sequence[Cached]) -> None:
-    from scope.report.terminal.console import console
-
     rows = [
         [
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used_unix_s)),
+            when(entry.used_unix_s),
             entry.kind,
             quantity(entry.size_bytes, "B"),
             entry.path.name[:16],
@@ -67,7 +64,7 @@ def _print(entries: Sequence[Cached]) -> None:
         for entry in entries
     ]
     if rows:
-        console().print(grid(["last used", "kind", "size", "name", "of"], rows))
+        display(grid(["last used", "kind", "size", "name", "of"], rows))
 
 
 COMMANDS = {"list": list_cache, "prune": prune}

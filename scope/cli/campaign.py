@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output, Resume
-from scope.cli.output import grid, print_json, resumable
+from scope.cli.output import display, grid, print_json, resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.errors import UsageError
 from scope.settings.experiment import Experiment
@@ -18,7 +18,7 @@ from scope.settings.table import chosen, declared
 
 if TYPE_CHECKING:
     from scope.engine.campaign import CampaignResult
-    from scope.programs.campaign.folder import Head
+    from scope.programs.campaign.folder import Head, Kind
 
 
 @takes(changes=(*declared(CampaignSettings), *chosen(Experiment, "seed", "mpi")))
@@ -38,22 +38,34 @@ def command(
     Then print the table of runs, wall-clock time beside processor time, Amdahl's law, how times grow, and groups
     of runs that behave alike. --resume on a finished campaign derives all of this again.
     """
-    from scope.cli.progress import campaign_progress
     from scope.engine import campaign
 
     if (study is None) == (resume is None):
         raise UsageError("give either a study (a .toml file) or --resume DIR")
-    with resumable("scope campaign"):
-        if resume is not None:
-            refuse_beside(resume, changes, output=output)
-            result = campaign.resume("campaign", resume, campaign_progress)
+    if resume is not None:
+        refuse_beside(resume, changes, output=output)
+        carry_out("campaign", resume, output, json)
+    elif study is not None:
+        head = campaign.head_of(study, changes, sys.argv)
+        if dry_run:
+            _print_runs(head)
         else:
-            assert study is not None
-            head = campaign.head_of(study, changes, sys.argv)
-            if dry_run:
-                _print_runs(head)
-                return
-            result = campaign.start(head, str(study), output, campaign_progress)
+            carry_out("campaign", head, output, json, study)
+
+
+def carry_out(kind: Kind, begun: Head | Path, output: Path | None, json: bool, study: Path | None = None) -> None:
+    """Do the runs of a campaign, a placement study or a soak, print the analysis, and exit.
+
+    `begun`: the head of a new one, or the folder of one that is resumed.
+    """
+    from scope.cli.progress import campaign_progress
+    from scope.engine import campaign
+
+    with resumable(f"scope {kind}"):
+        if isinstance(begun, Path):
+            result = campaign.resume(kind, begun, campaign_progress)
+        else:
+            result = campaign.start(begun, study, output, campaign_progress)
     show(result, json)
     raise typer.Exit(0 if result.well else 1)
 
@@ -103,10 +115,8 @@ def _print_json(result: CampaignResult) -> None:
 
 def _print_runs(head: Head) -> None:
     """Print the runs of a campaign in their order."""
-    from scope.report.terminal.console import console
-
     rows = [
         [str(run.number), str(run.repetition), *(str(value) for value in run.factors.values())]
         for run in head.runs()
     ]
-    console().print(grid(["run", "repetition", *head.runs()[0].factors], rows))
+    display(grid(["run", "repetition", *head.runs()[0].factors], rows))

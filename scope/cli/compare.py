@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import print_json, written
+from scope.cli.output import display, print_json, written
 from scope.cli.settings import Given, takes
 from scope.errors import UsageError
 from scope.settings.comparing import ComparisonSettings
@@ -238,7 +238,6 @@ def _measured(
     from scope.comparison import MEASURED
     from scope.comparison.paired_table import table
     from scope.engine.compare import compare as interleaved
-    from scope.report.terminal.console import console
 
     a, b = map(str, sides)
     with stage_progress() as stage:
@@ -248,7 +247,7 @@ def _measured(
     if json:
         print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})
     else:
-        console().print(table(found.comparison))
+        display(table(found.comparison))
     written(found.path / MEASURED)
     return bool(found.comparison.regressions(beyond))
 
@@ -288,9 +287,8 @@ def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
         print_json(shares.model_dump())
         return
     from scope.comparison.efficiency_table import table
-    from scope.report.terminal.console import console
 
-    console().print(table(shares))
+    display(table(shares))
 
 
 def _print_normalized(baseline: Path, run: Path, json: bool) -> None:
@@ -301,9 +299,8 @@ def _print_normalized(baseline: Path, run: Path, json: bool) -> None:
         print_json(found.model_dump())
         return
     from scope.comparison.normalized_table import table
-    from scope.report.terminal.console import console
 
-    console().print(table(found))
+    display(table(found))
 
 
 def _print(comparison: Comparison, every: bool, json: bool) -> None:
@@ -311,6 +308,5 @@ def _print(comparison: Comparison, every: bool, json: bool) -> None:
         print_json(comparison.model_dump() | {"counts": comparison.counts})
         return
     from scope.comparison.table import table
-    from scope.report.terminal.console import console
 
-    console().print(table(comparison, every))
+    display(table(comparison, every))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import print_json
+from scope.cli.output import display, print_json
 
 if TYPE_CHECKING:
     from scope.machine.checks import Check
@@ -34,8 +34,6 @@ def _print_table(found: list[Check]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from scope.report.terminal.console import console
-
     table = Table(box=None, pad_edge=False, show_header=False)
     for _ in range(3):
         table.add_column(overflow="fold")
@@ -47,4 +45,4 @@ def _print_table(found: list[Check]) -> None:
         if check.advice:
             text.append(f"\n{check.advice}", style="dim" if check.ok else "bold")
         table.add_row(mark, check.name, text)
-    console().print(table)
+    display(table)

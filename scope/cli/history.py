@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time as clock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import print_json, written
+from scope.cli.output import print_json, when, written
 from scope.cli.repository import Place
 from scope.cli.settings import Given, takes
 from scope.cli.streams import one_line
@@ -141,7 +140,7 @@ def _print(found: History) -> None:
 def _print_event(event: Event) -> None:
     worse = sum(change.worse > 0 for change in event.changes)
     typer.echo(
-        f"\n{_day(event.started_unix_s)}  {worse} worse, {len(event.changes) - worse} better"
+        f"\n{when(event.started_unix_s)}  {worse} worse, {len(event.changes) - worse} better"
         f"  (between the runs {event.before[:8]} and {event.after[:8]})"
     )
     for change in event.changes[:LISTED]:
@@ -186,7 +185,3 @@ def _object(found: History) -> dict[str, Any]:
             for event in found.events
         ],
     }
-
-
-def _day(unix_s: float) -> str:
-    return clock.strftime("%Y-%m-%d %H:%M", clock.localtime(unix_s))

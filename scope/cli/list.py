@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import print_json
+from scope.cli.output import display, print_json
 from scope.cli.settings import Given, takes
 from scope.settings.experiment import Experiment
 from scope.settings.table import chosen
@@ -50,12 +50,10 @@ def _object(benchmark: Benchmark) -> dict[str, Any]:
 def _print_table(benchmarks: Sequence[Benchmark]) -> None:
     from rich.table import Table
 
-    from scope.report.terminal.console import console
-
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("benchmark", "module", "what it measures"):
         table.add_column(title, overflow="fold")
     for benchmark in benchmarks:
         summary = benchmark.summary if benchmark.available else f"not available: {benchmark.reason}"
         table.add_row(benchmark.name, benchmark.module, summary)
-    console(breaks=True).print(table)
+    display(table, breaks=True)

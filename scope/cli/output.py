@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from scope.errors import ScopeError
+from scope.errors import ScopeError, UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
 
@@ -36,6 +38,29 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collecti
     return made
 
 
+def display(*parts: RenderableType, breaks: bool = False, whole: bool = False) -> None:
+    """Print tables and texts on a console of these properties."""
+    from scope.report.terminal.console import console
+
+    screen = console(breaks=breaks, whole=whole)
+    for part in parts:
+        screen.print(part)
+
+
+def when(unix_s: float) -> str:
+    """Return a time of this zone, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s))
+
+
+def confirm_removal(what: str, yes: bool) -> None:
+    """Ask whether something is to be removed, unless `yes`; UsageError where it is not."""
+    try:
+        if not yes:
+            typer.confirm(f"Remove {what}?", abort=True)
+    except typer.Abort as error:
+        raise UsageError("nothing was removed; --yes removes without asking") from error
+
+
 def few_hosts(hosts: Sequence[str]) -> str:
     """Return hosts in one short line: `sgi1-1024`, or the first ranges and how many more there are."""
     from scope.cli.streams import one_line
@@ -54,7 +79,6 @@ def put(content: str | bytes | Mapping[str, bytes], output: Path | None) -> None
 
     Raises UsageError for bytes that a terminal would get, for a folder without a name, and for one that is there.
     """
-    from scope.errors import UsageError
     from scope.rundirectory import write_bytes, write_text
 
     if isinstance(content, str) and output is not None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scope.cli.campaign import carry_out
 from scope.cli.options import Json, Output, Resume
-from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.experiment import Experiment
 from scope.settings.programs import PlacementSettings
@@ -33,16 +33,9 @@ def command(
     Compares the same number of processes on fewer nodes, and more processes on the same nodes; the difference is
     divided into computation (contention for memory) and communication. On a single host, sockets stand for nodes.
     """
-    from scope.cli.campaign import show
-    from scope.cli.progress import campaign_progress
-    from scope.engine import campaign, placement
+    from scope.engine import placement
 
-    with resumable("scope placement"):
-        if resume is not None:
-            refuse_beside(resume, options, given, program=program, output=output)
-            result = campaign.resume("placement", resume, campaign_progress)
-        else:
-            asked = PlacementSettings(**options)
-            result = placement.run(program or [], asked, given, output, campaign_progress, sys.argv)
-    show(result, json)
-    raise typer.Exit(0 if result.well else 1)
+    if resume is not None:
+        refuse_beside(resume, options, given, program=program, output=output)
+    asked = PlacementSettings(**options)
+    carry_out("placement", resume or placement.head_of(program or [], asked, given, sys.argv), output, json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
 from scope.cli.streams import one_line
 from scope.errors import UsageError
 from scope.units import interval, named, quantity
@@ -88,7 +87,6 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
     from scope.archive.index import as_json
     from scope.archive.repository import Repository
-    from scope.report.terminal.console import console
 
     one, figures = Repository(folder).with_figures(run)
     if json:
@@ -103,19 +101,19 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
         ["processor", one.processor],
         ["kernel", one.kernel],
         ["mpi", one.mpi],
-        ["started", _time(one.started_unix_s)],
+        ["started", when(one.started_unix_s)],
         ["status", one.status],
         ["tags", ", ".join(one.notes.tags)],
         ["note", one.notes.note],
-        ["added", f"{_time(one.notes.added_unix_s)} by {one.notes.added_by}"],
+        ["added", f"{when(one.notes.added_unix_s)} by {one.notes.added_by}"],
         ["file", f"{_bytes(one.size_bytes)}"],
     ]
-    console().print(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
+    display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
     table = [
         [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
         for each in _first_of_each_case(figures)
     ]
-    console().print(grid(["figure", "case", "median [95 % interval]"], table))
+    display(grid(["figure", "case", "median [95 % interval]"], table))
 
 
 def note(
@@ -162,11 +160,7 @@ def remove(
 
     repository = Repository(folder)
     _print([repository.named(run) for run in runs])
-    if not yes:
-        try:
-            typer.confirm(f"Remove {_count(len(runs))}?", abort=True)
-        except typer.Abort as error:
-            raise UsageError("nothing was removed; --yes removes without asking") from error
+    confirm_removal(_count(len(runs)), yes)
     repository.remove(runs)
 
 
@@ -249,7 +243,7 @@ def published(
             return
         rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
         heads = ["machine", "name", "network", "figures", "published in"]
-        console(breaks=True).print(grid(heads, rows, breaks=(1, 2, 4)))
+        display(grid(heads, rows, breaks=(1, 2, 4)), breaks=True)
         return
     found = named(machine)
     if json:
@@ -300,12 +294,10 @@ def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _print(runs: Sequence[Entry]) -> None:
-    from scope.report.terminal.console import console
-
     rows = [
         [
             one.id[:8],
-            _time(one.started_unix_s),
+            when(one.started_unix_s),
             one_line(one.notes.cluster),
             one_line(one.name)[:40],
             few_hosts(one.hosts),
@@ -317,11 +309,7 @@ def _print(runs: Sequence[Entry]) -> None:
         for one in runs
     ]
     heads = ["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"]
-    console(whole=True).print(grid(heads, rows))
-
-
-def _time(unix_s: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s))
+    display(grid(heads, rows), whole=True)
 
 
 def _day(option: str, text: str | None) -> float | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Json, Output
-from scope.cli.output import grid, print_json, written
+from scope.cli.output import display, grid, print_json, written
 from scope.cli.settings import Given, takes
 from scope.errors import UsageError
 from scope.settings.comparing import ReproductionSettings
@@ -19,8 +19,7 @@ from scope.settings.table import chosen, declared
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from scope.engine.reproduce.everything import AllOptions
-    from scope.engine.reproduce.reproduce import Reproduced
+    from scope.engine.reproduce.reproduce import Reproduced, ReproduceOptions
     from scope.models.published.overview import ComparedValue
 
 
@@ -36,7 +35,6 @@ def command(
     listed: Annotated[
         bool, typer.Option("--list", help="List the published experiments, and measure nothing.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="The published sizes, however long they take.")] = False,
     json: Json = False,
     *,
     options: Given,
@@ -53,10 +51,6 @@ def command(
     everything: Annotated[
         bool, typer.Option("--all", help="Repeat all published experiments; write one page: what holds.")
     ] = False,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="With --all: one launch of each case, for 0.05 s: shapes only."),
-    ] = False,
 ) -> None:
     """Run a published experiment at a size that fits this machine; print published figures beside ours.
 
@@ -64,23 +58,23 @@ def command(
     """
     from scope.cli.progress import run_progress
     from scope.engine.reproduce import reproduce
-    from scope.engine.reproduce.everything import AllOptions
 
     if listed:
         _list(json)
         return
-    asked = ReproductionSettings(**options)
+    asked = reproduce.ReproduceOptions(
+        **options, name=name or "", given=given, output=output, run=run, resume=resume
+    )
     if everything:
-        others = [*(key for key in given if key != "mpi"), *(key for key in options if key != "time_s")]
-        if name is not None or run is not None or others or (quick and full):
+        others = (given.keys() - {"mpi"}) | (options.keys() - {"time_s", "full", "quick"})
+        if name is not None or run is not None or others or (asked.quick and asked.full):
             raise UsageError(
                 "--all: must not be given with a name, --launches, --budget, --run, --hosts, --storage or"
                 " --oversubscribe, nor --quick together with --full"
             )
-        words = ("--mpi", given["mpi"]) if given else ()
-        _all(AllOptions(output, resume, quick, full, asked.time_s, words), json)
+        _all(asked, json)
         return
-    if quick:
+    if asked.quick:
         raise UsageError("--quick: must be given with --all; for one experiment use --launches and --budget")
     if name is None:
         raise UsageError(
@@ -88,28 +82,18 @@ def command(
         )
     if [run, output, resume].count(None) < 2:
         raise UsageError("--run, --output, --resume: only one of them must be given")
-    request = reproduce.ReproduceOptions(
-        name=name,
-        full=full,
-        launches=asked.launches,
-        budget_s=asked.budget_s,
-        given=given,
-        output=output,
-        run=run,
-        resume=resume,
-    )
-    if (lab := reproduce.lab_of(request)) is not None:
+    if (lab := reproduce.lab_of(asked)) is not None:
         from scope.cli.lab import run_within
 
         raise typer.Exit(run_within(lab, sys.argv[1:]))
-    found = reproduce.reproduce(request, run_progress, sys.argv)
+    found = reproduce.reproduce(asked, run_progress, sys.argv)
     if json:
         print_json([row.model_dump() for row in found.rows])
     else:
         _show(found)
 
 
-def _all(options: AllOptions, json: bool) -> None:
+def _all(options: ReproduceOptions, json: bool) -> None:
     """Repeat all experiments; print which relations hold, and where the page is."""
     from rich.text import Text
 
@@ -148,14 +132,13 @@ def _all(options: AllOptions, json: bool) -> None:
 def _list(json: bool) -> None:
     """Print names, titles and sources."""
     from scope.models.published import reference
-    from scope.report.terminal.console import console
 
     known = [(name, reference.load(name)) for name in reference.names()]
     if json:
         print_json([{"name": name, "title": one.title, "source": one.source} for name, one in known])
     else:
         rows = [[name, one.title, one.source] for name, one in known]
-        console(breaks=True).print(grid(["name", "title", "source"], rows, breaks=(1, 2)))
+        display(grid(["name", "title", "source"], rows, breaks=(1, 2)), breaks=True)
 
 
 def _show(found: Reproduced) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scope.cli.options import Output
-from scope.cli.output import resumable
+from scope.cli.output import display, resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.errors import UsageError
 from scope.settings.experiment import BATCH, Experiment
@@ -151,12 +151,11 @@ def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePoli
     from scope.engine.run import host_jobs
     from scope.plan.experiment import resolve
     from scope.report.run.gathered import table
-    from scope.report.terminal.console import console
 
     experiment = resolve(file, host_jobs.with_defaults(groups, file, asked))
     outcome = host_jobs.run(groups, experiment, output, policy)
     if outcome.rows:
-        console().print(table(outcome.rows))
+        display(table(outcome.rows))
     for name, problem in outcome.problems.items():
         typer.echo(f"{name}: {problem}", err=True)
     raise typer.Exit(0 if outcome.well else 1)

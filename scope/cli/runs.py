@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scope.cli.options import Json
-from scope.cli.output import few_hosts, grid, print_json
+from scope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
 from scope.cli.streams import one_line
 from scope.errors import UsageError
 from scope.units import quantity
@@ -98,12 +97,7 @@ def _remove(runs: Sequence[KeptRun], yes: bool) -> None:
 
     _print(runs)
     total = quantity(sum(run.size_bytes for run in runs), "B")
-    question = f"Remove {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {total}?"
-    if not yes:
-        try:
-            typer.confirm(question, abort=True)
-        except typer.Abort as error:
-            raise UsageError("nothing was removed; --yes removes without asking") from error
+    confirm_removal(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}, {total}", yes)
     for run in runs:
         kept_runs.remove(run)
 
@@ -121,11 +115,9 @@ def _object(run: KeptRun) -> dict[str, Any]:
 
 
 def _print(runs: Sequence[KeptRun]) -> None:
-    from scope.report.terminal.console import console
-
     rows = [
         [
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started_unix_s)),
+            when(run.started_unix_s),
             run.kind,
             one_line(run.name)[:40],
             few_hosts(run.hosts),
@@ -135,7 +127,7 @@ def _print(runs: Sequence[KeptRun]) -> None:
         ]
         for run in runs
     ]
-    console(whole=True).print(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows))
+    display(grid(["started", "kind", "name", "hosts", "status", "size", "folder"], rows), whole=True)
 
 
 COMMANDS = {"list": list_runs, "open": open_report, "remove": remove_runs, "prune": prune}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import RunFolder
-from scope.cli.output import print_json
+from scope.cli.output import display, print_json
 from scope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,12 +81,11 @@ def show_run(
         _print_top500(run)
     else:
         from scope.report.terminal import simulation
-        from scope.report.terminal.console import console
 
         if known.simulation is not None:
-            console().print(simulation.validated(known.simulation))
-            console().print(simulation.programs(known.simulation))
-        console().print(listing(shown, known.benchmarks, verbose))
+            display(simulation.validated(known.simulation))
+            display(simulation.programs(known.simulation))
+        display(listing(shown, known.benchmarks, verbose))
 
 
 def _show_monitored(run: Path, patterns: list[str], json: bool) -> None:
@@ -106,7 +105,7 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
     """Print the operations and messages of applications, their times on each number of ranks, and the scaling."""
     from scope.findings.results import Run
     from scope.report.run import applications
-    from scope.report.terminal.console import console
+    from scope.report.terminal.console import console, grid
 
     if patterns:
         raise UsageError(f"{patterns[0]}: --applications shows all applications of a run and takes no patterns")
@@ -119,7 +118,7 @@ def _show_applications(run: Path, patterns: list[str]) -> None:
         applications.characterisation(found, known.benchmarks),
         applications.times(known.models, known.benchmarks),
     ):
-        screen.print(applications.drawn(table))
+        screen.print(grid(table.columns, table.rows, applications.WORDS))
         screen.print()
     for line in applications.laws(found, known.benchmarks):
         screen.print(line)

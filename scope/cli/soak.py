@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from scope.cli.campaign import carry_out
 from scope.cli.options import Json, Output, Resume
-from scope.cli.output import resumable
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.experiment import Experiment
 from scope.settings.programs import SoakSettings
@@ -34,16 +34,9 @@ def command(
 
     Ctrl-C ends the soak early with a valid result; --resume goes on for the rest of its duration.
     """
-    from scope.cli.campaign import show
-    from scope.cli.progress import campaign_progress
-    from scope.engine import campaign, soak
+    from scope.engine import soak
 
-    with resumable("scope soak"):
-        if resume is not None:
-            refuse_beside(resume, options, given, program=program, output=output)
-            result = campaign.resume("soak", resume, campaign_progress)
-        else:
-            asked = SoakSettings(**options)
-            result = soak.run(program or [], asked, given, output, campaign_progress, sys.argv)
-    show(result, json)
-    raise typer.Exit(0 if result.well else 1)
+    if resume is not None:
+        refuse_beside(resume, options, given, program=program, output=output)
+    asked = SoakSettings(**options)
+    carry_out("soak", resume or soak.head_of(program or [], asked, given, sys.argv), output, json)

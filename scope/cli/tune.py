@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scope.cli.options import Output
-from scope.cli.output import resumable, written
+from scope.cli.output import display, resumable, written
 from scope.cli.settings import Given, refuse_beside, takes
 from scope.settings.comparing import ComparisonSettings
 from scope.settings.experiment import Experiment
@@ -70,14 +70,13 @@ def storage(
     from scope.cli.progress import run_progress
     from scope.engine.tune import storage
     from scope.report.terminal import storage_tuning
-    from scope.report.terminal.console import console
     from scope.rundirectory import spelt
 
     tuned = storage.tune(StorageSearch(**search), given, output, run_progress, sys.argv)
     if json:
         typer.echo(tuned.tuning.model_dump_json(indent=1))
     else:
-        console().print(storage_tuning.page(tuned.tuning))
+        display(storage_tuning.page(tuned.tuning))
         typer.echo(f"\nrun it again   scope run {spelt(tuned.directory.path)}/best.toml")
     raise typer.Exit(0 if tuned.well else 1)
 

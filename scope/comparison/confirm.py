@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scope.comparison.comparison import ComparedCase, Comparison
 from scope.comparison.paired import PairedCase, PairedComparison
+from scope.comparison.table import change
 from scope.plan.case import Key
 
 STEADIEST = 8
@@ -30,19 +31,12 @@ def confirmed(comparison: Comparison, again: PairedComparison) -> Comparison:
 def _in_light_of(case: ComparedCase, again: PairedCase | None) -> ComparedCase:
     if again is None or case.verdict not in ("worse", *UNDECIDED):
         return case
-    words = _words(again)
+    words = again.reason if again.ratio is None else f"{change(again)} in {len(again.rounds)} rounds"
     if again.verdict == "worse":
         return case.model_copy(update={"verdict": "worse", "reason": f"confirmed by measuring again: {words}"})
     if case.verdict == "worse":
         return case.model_copy(update={"verdict": "inconclusive", "reason": f"not confirmed: {words}"})
     return case.model_copy(update={"reason": f"not confirmed: {words}"})
-
-
-def _words(again: PairedCase) -> str:
-    if again.ratio is None or again.ratio_low is None or again.ratio_high is None:
-        return again.reason
-    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (again.ratio, again.ratio_low, again.ratio_high))
-    return f"{middle} % [{low}, {high}] in {len(again.rounds)} rounds"
 
 
 def _width(case: ComparedCase) -> float:

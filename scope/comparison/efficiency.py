@@ -18,7 +18,7 @@ from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT, Catalog
 from scope.comparison.letters import letter
 from scope.findings.results import Run
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 from scope.plan.placement import ALL
 from scope.rundirectory import FORMAT
 from scope.statistics.ratio import PerLaunch, ratio
@@ -243,7 +243,7 @@ def _messages(ladder: Ladder) -> Iterator[_Found]:
             yield _Found("messages", f"{rung.layer}{size}", 2, _of_rung(rung, limit, ladder.path))
 
 
-def _of_rung(rung: Rung, limit: Rung, path: str) -> Efficiency:
+def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
     assert rung.value is not None
     assert limit.value is not None
     return Efficiency(

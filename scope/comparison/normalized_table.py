@@ -10,6 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.normalized import Normalized, NormalizedCase
+from scope.comparison.table import verdicts
 
 _STYLES = {"better": "green", "worse": "bold red", "": ""}
 
@@ -33,20 +34,19 @@ def _heading(found: Normalized) -> Iterator[Text]:
 
 
 def _cases(cases: list[NormalizedCase]) -> Table:
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    grid.add_column("verdict", no_wrap=True)
-    for name in (Text("of the unmodified [95 % interval]"), Text("value"), Text("unmodified")):
-        grid.add_column(name, no_wrap=True, justify="right")
-    grid.add_column("case")
-    for case in cases:
-        grid.add_row(
-            Text(case.verdict, style=_STYLES[case.verdict]),
-            ratio(case),
-            units.figure(case.median, case.unit, case.metric),
-            units.figure(case.unmodified_median, case.unit, case.metric),
-            Text(f"{case.label}: {case.metric_label or units.named(case.metric)}"),
-        )
-    return grid
+    return verdicts(
+        ("of the unmodified [95 % interval]", "value", "unmodified"),
+        [
+            (
+                Text(case.verdict, style=_STYLES[case.verdict]),
+                ratio(case),
+                units.figure(case.median, case.unit, case.metric),
+                units.figure(case.unmodified_median, case.unit, case.metric),
+                Text(f"{case.label}: {case.metric_label or units.named(case.metric)}"),
+            )
+            for case in cases
+        ],
+    )
 
 
 def ratio(case: NormalizedCase) -> Text:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
-from scope.comparison.table import detectable
+from scope.comparison.table import change, detectable, named, verdicts
 
 _STYLES: dict[PairedVerdict, str] = {
     "worse": "bold red",
@@ -35,31 +35,21 @@ def _heading(comparison: PairedComparison) -> Iterator[Text]:
 
 
 def _cases(comparison: PairedComparison) -> Table:
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    grid.add_column("verdict", no_wrap=True)
-    for name in ("change [interval]", "rounds", "detectable", "A", "B"):
-        grid.add_column(Text(name), no_wrap=True, justify="right")
-    grid.add_column("case")
-    for case in comparison.cases:
-        grid.add_row(
-            Text(case.verdict, style=_STYLES[case.verdict]),
-            _change(case),
-            _spread(case),
-            detectable(case.detectable),
-            case.shown(case.a_median),
-            case.shown(case.b_median),
-            Text.assemble(
-                f"{case.label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim")
-            ),
-        )
-    return grid
-
-
-def _change(case: PairedCase) -> str:
-    if case.ratio is None or case.ratio_low is None or case.ratio_high is None:
-        return "–"
-    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
-    return f"{middle} % [{low}, {high}]"
+    return verdicts(
+        ("change [interval]", "rounds", "detectable", "A", "B"),
+        [
+            (
+                Text(case.verdict, style=_STYLES[case.verdict]),
+                change(case),
+                _spread(case),
+                detectable(case.detectable),
+                case.shown(case.a_median),
+                case.shown(case.b_median),
+                named(case),
+            )
+            for case in comparison.cases
+        ],
+    )
 
 
 def _spread(case: PairedCase) -> str:
@@ -81,8 +71,3 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
         "Rounds: the smallest and the largest ratio of B to A.",
         style="dim",
     )
-
-
-def _named(case: PairedCase) -> Text:
-    reason = f" ({case.reason})" if case.reason else ""
-    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))

@@ -60,12 +60,6 @@ class Row:
         """Return whether any run has one of these verdicts."""
         return any(one is not None and one.verdict in verdicts for one in self.runs)
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether at least two runs have a figure."""
-        known = [one.b_median for one in self.runs if one is not None]
-        return sum(value is not None for value in (self.baseline, *known)) > 1
-
 
 def compared(
     sides: Sequence[Side],

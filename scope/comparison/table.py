@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from scope import units
 from scope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
+from scope.comparison.paired import PairedCase
 from scope.statistics.course import State
 
 LARGEST_SHOWN = 10.0
@@ -90,25 +91,40 @@ def _common(comparison: Comparison) -> Iterator[Text]:
 
 
 def _cases(cases: list[ComparedCase]) -> Table:
-    """Return the table; columns of fixed width come first, so that labels have the rest of the line."""
+    columns = ("change [95 % interval]", "detectable", "A", "B", "q")
+    return verdicts(
+        columns,
+        [
+            (
+                Text(case.verdict, style=STYLES[case.verdict]),
+                change(case),
+                detectable(case.detectable),
+                case.shown(case.a_median),
+                case.shown(case.b_median),
+                "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
+                named(case),
+            )
+            for case in cases
+        ],
+    )
+
+
+def verdicts(columns: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> Table:
+    """Return a table of verdicts, values and cases; columns of fixed width come first, labels have the rest."""
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     grid.add_column("verdict", no_wrap=True)
-    for name in ("change [95 % interval]", "detectable", "A", "B", "q"):
-        grid.add_column(name, no_wrap=True, justify="right")
+    for name in columns:
+        grid.add_column(Text(name), no_wrap=True, justify="right")
     grid.add_column("case")
-    for case in cases:
-        grid.add_row(
-            Text(case.verdict, style=STYLES[case.verdict]),
-            change(case),
-            detectable(case.detectable),
-            case.shown(case.a_median),
-            case.shown(case.b_median),
-            "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
-            Text.assemble(
-                f"{case.label}: {case.metric_words}", (f" ({case.reason})" if case.reason else "", "dim")
-            ),
-        )
+    for row in rows:
+        grid.add_row(*row)
     return grid
+
+
+def named(case: ComparedCase | PairedCase) -> Text:
+    """Return a case with its metric, and why it has no verdict."""
+    reason = f" ({case.reason})" if case.reason else ""
+    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))
 
 
 def detectable(share: float | None) -> str:
@@ -118,7 +134,7 @@ def detectable(share: float | None) -> str:
     return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
 
 
-def change(case: ComparedCase) -> str:
+def change(case: ComparedCase | PairedCase) -> str:
     """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
     if case.ratio is None:
         return "–"
@@ -147,8 +163,3 @@ def _reasons(comparison: Comparison) -> Iterator[Text]:
         yield Text(f"  incomparable: {number} × {reason}")
     if len(reasons) > 8:
         yield Text(f"  and {len(reasons) - 8} more reasons; --all shows them")
-
-
-def _named(case: ComparedCase) -> Text:
-    reason = f" ({case.reason})" if case.reason else ""
-    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))

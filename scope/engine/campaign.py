@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from scope.engine.directories import locked
-from scope.engine.progress import CampaignProgress
+from scope.engine.progress import CampaignProgress, ignore
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import ScopeError, UsageError
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding, Findings
 from scope.plan.experiment import COMMAND_LINE
 from scope.private import refuse_foreign
@@ -48,10 +48,10 @@ def head_of(study: Path, changes: Mapping[str, Any], command: Sequence[str]) -> 
 
 
 def start(
-    head: Head, where: str = COMMAND_LINE, output: Path | None = None, progress: CampaignProgress | None = None
+    head: Head, study: Path | None = None, output: Path | None = None, progress: CampaignProgress | None = None
 ) -> CampaignResult:
-    """Begin a campaign, do its runs and analyse them."""
-    ready = starter(head.study, where)
+    """Begin a campaign, do its runs and analyse them; `study`: the file that it comes from."""
+    ready = starter(head.study, str(study or COMMAND_LINE))
     folder = folders.new(head.kind, head.study.name, output)
     folders.begin(folder, head)
     return _carry_out(folder, head, lambda: ready, progress)
@@ -72,7 +72,7 @@ def results(path: Path) -> CampaignResult:
     folder = CampaignFolder(path)
     head = folders.read(folder)
     analysis = analyse(head, read(folder.records))
-    return CampaignResult(folder, head, analysis, find_all(Facts(head, analysis)))
+    return CampaignResult(folder, head, analysis, find_all(CampaignFacts(head, analysis)))
 
 
 def derive(path: Path) -> CampaignResult:
@@ -96,7 +96,7 @@ def _carry_out(
 ) -> CampaignResult:
     """Do the runs that a campaign lacks, then analyse all of them."""
     if head.status != "finished":
-        listening = progress(head) if progress else nullcontext(_ignore)
+        listening = progress(head) if progress else nullcontext(ignore)
         with locked(RunDirectory(folder.path)), as_interrupt(*STOP_RUN), listening as listener:
             try:
                 campaign.run(folder, head, ready(), listener)
@@ -105,7 +105,3 @@ def _carry_out(
                 error.resumable = folder.path
                 raise
     return derive(folder.path)
-
-
-def _ignore(_record: object, _done: int, _total: int | None) -> None:
-    """Report no progress."""

@@ -13,7 +13,7 @@ from scope.engine.directories import locked, make_latest, new_directory
 from scope.errors import ScopeError, UsageError
 from scope.findings import profile as kinds
 from scope.findings.finding import Findings
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.programs.profiles import folder as folders
 from scope.programs.profiles import monitored_run, mpip, trace
 from scope.programs.profiles.folder import PROFILES
@@ -93,7 +93,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
         write_json(folder / MACHINE_COMPARISON, compared)
     else:
         (folder / MACHINE_COMPARISON).unlink(missing_ok=True)
-    found = kinds.find_all(Facts(merged, compared))
+    found = kinds.find_all(ProfileFacts(merged, compared))
     write_json(RunDirectory(folder).findings, Findings(format=FORMAT, findings=found))
     if merged.events:
         profiles = folders.job(folder).profiles

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from scope.build import installations
-from scope.engine.campaign import CampaignResult, start
-from scope.engine.progress import CampaignProgress
 from scope.errors import UsageError
 from scope.launch.cluster import probe_cluster
 from scope.launch.site import site_of
@@ -23,7 +20,10 @@ from scope.settings.programs import PlacementSettings
 def head_of(
     program: Sequence[str], options: PlacementSettings, given: Mapping[str, Any], command: Sequence[str]
 ) -> Head:
-    """Return the head of a placement study; UsageError where nothing can be compared on these hosts."""
+    """Return the head of a placement study; UsageError where nothing can be compared on these hosts.
+
+    `program`: its words, without a launcher. `given`: settings of an experiment by their keys: hosts, MPI, seed.
+    """
     if not program:
         raise UsageError("no program: must follow --, such as `scope placement -- ./app arguments`")
     if starts_ranks(program):
@@ -53,18 +53,3 @@ def head_of(
     )
     head = folders.head_of("placement", study, list(command))
     return head.model_copy(update={"pairings": pairs, "notes": [*notes, *head.notes]})
-
-
-def run(
-    program: Sequence[str],
-    options: PlacementSettings,
-    given: Mapping[str, Any],
-    output: Path | None = None,
-    progress: CampaignProgress | None = None,
-    command: Sequence[str] = (),
-) -> CampaignResult:
-    """Run a program packed on few nodes and spread over many, and analyse the difference.
-
-    `program`: its words, without a launcher. `given`: settings of an experiment by their keys: hosts, MPI, seed.
-    """
-    return start(head_of(program, options, given, command), COMMAND_LINE, output, progress)

@@ -33,6 +33,10 @@ class Silent:
         """Ignore it."""
 
 
+def ignore(*_told: object) -> None:
+    """Report no progress."""
+
+
 def silent(_catalog: Catalog, _plan: Plan, _unfinished: Plan) -> AbstractContextManager[Listener]:
     """Report no progress."""
     return nullcontext(Silent())

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from scope.engine.campaign import CampaignResult, start
-from scope.engine.progress import CampaignProgress
 from scope.errors import UsageError
 from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.programs.campaign import folder as folders
@@ -19,7 +16,11 @@ from scope.settings.programs import SoakSettings
 def head_of(
     program: Sequence[str], options: SoakSettings, given: Mapping[str, Any], command: Sequence[str]
 ) -> Head:
-    """Return the head of a soak; UsageError where the options contradict each other."""
+    """Return the head of a soak; UsageError where the options contradict each other.
+
+    `program`: the words of a program, or of a whole command that begins with mpiexec or srun. `given`: settings of
+    an experiment by their keys: hosts, MPI.
+    """
     if not program:
         raise UsageError("no program: must follow --, such as `scope soak --time 24h -- mpiexec -n 4 ./app`")
     if options.time_s is None and options.runs is None:
@@ -45,19 +46,3 @@ def head_of(
     study = made(asked, COMMAND_LINE, {"mpi": here.mpi, "check": options.check, "limit_s": options.limit_s})
     head = folders.head_of("soak", study, list(command))
     return head.model_copy(update={"soak_s": options.time_s, "soak_runs": options.runs})
-
-
-def run(
-    program: Sequence[str],
-    options: SoakSettings,
-    given: Mapping[str, Any],
-    output: Path | None = None,
-    progress: CampaignProgress | None = None,
-    command: Sequence[str] = (),
-) -> CampaignResult:
-    """Repeat a program and count its failures.
-
-    `program`: the words of a program, or of a whole command that begins with mpiexec or srun. `given`: settings of
-    an experiment by their keys: hosts, MPI.
-    """
-    return start(head_of(program, options, given, command), COMMAND_LINE, output, progress)

@@ -15,6 +15,7 @@ from scope.catalog.mix import benchmarks
 from scope.engine.analysis import explain
 from scope.engine.builds import native_program
 from scope.engine.directories import locked, make_latest, new_directory
+from scope.engine.progress import ignore
 from scope.engine.run import begun_run
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
@@ -47,16 +48,12 @@ class Throughput:
     """Whether there is a round, and no job failed."""
 
 
-def _ignore(_record: JobRecord | RoundRecord) -> None:
-    """Report no progress."""
-
-
 def run(
     file: Path,
     changes: Mapping[str, Any],
     output: Path | None = None,
     command: Sequence[str] = (),
-    listener: Listener = _ignore,
+    listener: Listener = ignore,
 ) -> Throughput:
     """Measure the throughput of the mix in a file, derive everything and draw the report.
 
@@ -77,7 +74,7 @@ def run(
     return _measure(directory, mix, place)
 
 
-def resume(folder: Path, listener: Listener = _ignore) -> Throughput:
+def resume(folder: Path, listener: Listener = ignore) -> Throughput:
     """Measure the rounds that an interrupted measurement lacks, derive everything and draw the report.
 
     UsageError for a folder of another user, which names programs, and for other hosts or another native program.

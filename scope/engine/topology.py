@@ -10,12 +10,13 @@ from typing import Any
 
 from scope.build import installations
 from scope.engine.builds import native_program
+from scope.engine.progress import ignore
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import UsageError
 from scope.findings import load as load_kinds
 from scope.findings import topology as kinds
 from scope.findings.finding import Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 from scope.lab.active import ActiveLab, active
 from scope.launch.cluster import Cluster, probe_cluster
 from scope.launch.site import site_of
@@ -61,7 +62,7 @@ def discover(given: Mapping[str, Any], progress: StageProgress | None = None) ->
         found = find(probe, "measured" if lab is None else "emulated", inside, given.get("seed", SEED), tell)
         hosts = [host for _, host in sorted((rank, host) for host, ranks in probe.ranks.items() for rank in ranks)]
     declared, source = _declared(cluster, lab, cluster.site.interface)
-    return Discovered(found, kinds.find_all(Facts(found, hosts, declared, source)))
+    return Discovered(found, kinds.find_all(TopologyFacts(found, hosts, declared, source)))
 
 
 def load(file: Path, given: Mapping[str, Any], progress: StageProgress | None = None) -> Loaded:
@@ -97,7 +98,7 @@ def _probing(
     build = native_program(mpi)
     cluster = probe_cluster(site)
     oversubscribed = active() is not None or max(cluster.place.slots) < 2
-    telling = progress() if progress else nullcontext(_ignore)
+    telling = progress() if progress else nullcontext(ignore)
     with as_interrupt(*STOP_RUN), started(cluster, build.program, oversubscribed) as probe, telling as tell:
         yield cluster, probe, tell
 
@@ -126,7 +127,3 @@ def _declared(cluster: Cluster, lab: ActiveLab | None, interface: str | None) ->
         if len(wired) == 1:
             rates[facts.name] = wired[0]
     return rates, "the link speed that the kernel reports"
-
-
-def _ignore(_stage: str) -> None:
-    """Report no progress."""

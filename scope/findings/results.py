@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scope.catalog.benchmark import Benchmark, Definition, Value
 from scope.catalog.catalog import Catalog
@@ -15,9 +15,7 @@ from scope.errors import UsageError
 from scope.findings.finding import Evidence, Finding, Findings
 from scope.launch.supervision.journal import Journal
 from scope.machine.machine import Host, Machine
-from scope.models.derive import derive, read_models
 from scope.models.measurements import Measurements, hosts_by_name, short_name, usable
-from scope.models.models import Models
 from scope.plan.case import Case
 from scope.plan.plan import Plan
 from scope.plan.plan import read as read_plan
@@ -33,6 +31,9 @@ from scope.statistics.summarise import read_statistics, summarise
 from scope.statistics.summary import Summaries, Summary, headlines
 from scope.topology.topology import Topology
 from scope.topology.topology import read as read_topology
+
+if TYPE_CHECKING:
+    from scope.models.models import Models
 
 PARTS = (
     *("record", "experiment", "machine", "benchmarks", "plan", "simulation", "topology", "unchanged"),
@@ -137,7 +138,9 @@ class Run:
     @cached_property
     def models(self) -> Models:
         """Fits, ladders, speed-ups and predictions."""
-        return read_models(self.path)
+        from scope.models.models import Models  # loads every model, which tables do without
+
+        return read_json(self.directory.models, Models)
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -249,6 +252,8 @@ class Run:
 
 def derived(path: Path) -> Run:
     """Return a run whose statistics and models are derived from its samples again, whatever its files say."""
+    from scope.models.derive import derive
+
     run = Run(path)
     course = course_of(run.raw_samples)
     run = run.replaced(course=course, statistics=summarise(run.raw_samples, run.benchmarks, course))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from scope.models.communication.congestion import congestion
 from scope.models.communication.library_settings import name_breaks
 from scope.models.communication.network_steps import name_steps
@@ -23,14 +21,9 @@ from scope.models.scaling.dealing import dealings
 from scope.models.scaling.phases_by_rank import phases_by_rank
 from scope.models.scaling.saturation import saturations
 from scope.models.scaling.speedup import speedups
-from scope.rundirectory import FORMAT, RunDirectory, read_json
+from scope.rundirectory import FORMAT
 from scope.samples.samples import Samples
 from scope.topology.topology import Topology
-
-
-def read_models(run: Path) -> Models:
-    """Return the models of a run."""
-    return read_json(RunDirectory(run).models, Models)
 
 
 def derive(measurements: Measurements, samples: Samples, topology: Topology | None = None) -> Models:

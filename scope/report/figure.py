@@ -18,6 +18,7 @@ from scope.plan.placement import Placement
 from scope.report.order import factors, varying
 from scope.report.validity import MIXED, mark
 from scope.report.wording import definition, figure_heading
+from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 
 LOWEST_SHARE = -1.0
@@ -79,7 +80,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DotPlot:
     """Cases side by side as plain HTML, one panel for each size."""
 
     key: str
@@ -96,17 +97,59 @@ def number(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def whiskers(intervals: Iterable[tuple[float, float | None, float | None]]) -> Plot:
-    """Return the error bars of (value, low, high); an unknown bound is the value itself."""
-    bars = [
-        (value, value if low is None else low, value if high is None else high) for value, low, high in intervals
-    ]
+def scatter(
+    x: Iterable[float | None],
+    y: Iterable[float | None],
+    name: str = "",
+    *,
+    role: str = "points",
+    slot: int | None = None,
+    mode: str = "markers",
+    text: Iterable[str] = (),
+    hover: str = "%{text}",
+    **further: Any,
+) -> Plot:
+    """Return points, or a line through them; None in `x` and `y` parts a line.
+
+    `text`: what each point says, where `hover` names it; without a text, and with the usual `hover`, a line says
+    nothing. A line without a name is not in the legend.
+    """
+    words = list(text)
+    silent = not words and hover == "%{text}"
     return {
+        "type": "scatter",
+        "mode": mode,
+        "x": [None if value is None else number(value) for value in x],
+        "y": [None if value is None else number(value) for value in y],
+        **({"name": name} if name else {"showlegend": False}),
+        **({"text": words} if words else {}),
+        **({"hoverinfo": "skip"} if silent else {"hovertemplate": hover}),
+        "meta": {"role": role} if slot is None else {"slot": slot, "role": role},
+        **further,
+    }
+
+
+def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: Any) -> Plot:
+    """Return points with their intervals as error bars; `further` as of `scatter`."""
+    bounds = [estimate.bounds for estimate in y]
+    whiskers = {
         "type": "data",
         "symmetric": False,
-        "array": [number(high - value) for value, _, high in bars],
-        "arrayminus": [number(value - low) for value, low, _ in bars],
+        "array": [number(high - value) for _, value, high in bounds],
+        "arrayminus": [number(value - low) for low, value, _ in bounds],
     }
+    return scatter(x, [value for _, value, _ in bounds], name, error_y=whiskers, **further)
+
+
+def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float]]], name: str, slot: int) -> Plot:
+    """Return the area of intervals behind a line; each piece has its x, its low bounds and its high bounds."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for places, low, high in pieces:
+        x += [*places, *reversed(places), places[0], None]
+        y += [*high, *reversed(low), high[0], None]
+    grouped: Plot = {"legendgroup": name, "showlegend": False}
+    return scatter(x, y, name, role="band", slot=slot, mode="lines", fill="toself", **grouped)
 
 
 def origins(summaries: Iterable[Summary]) -> list[str]:

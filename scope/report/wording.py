@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain, product
+from string import ascii_lowercase
 
 from scope.statistics.summary import Summary
 
@@ -112,3 +114,8 @@ def sentence(words: list[str]) -> str:
 def direction(better: str) -> str:
     """Return whether long or short bars are better."""
     return "longer is better" if better == "higher" else "shorter is better"
+
+
+def letters() -> Iterator[str]:
+    """Yield the letters of notes: a to z, then aa, ab and so on."""
+    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))

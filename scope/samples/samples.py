@@ -152,26 +152,19 @@ def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
     if series.extremes is None:
         return None
     given = series.extremes
-    times = {
-        name: _rows(f"extremes.{name}", [getattr(given, name)], 1, repetitions)[0]
-        for name in ("minimum_s", "maximum_s", "mean_s", "latest_exit_s")
-    }
-    entries = given.first_entry_s if given.first_entry_s is not None else [0.0] * repetitions
-    times["first_entry_s"] = _rows("extremes.first_entry_s", [entries], 1, repetitions)[0]
-    ranks = {
-        name: np.array(
-            _rows(f"extremes.{name}", [list(map(float, getattr(given, name)))], 1, repetitions)[0], np.int64
-        )
-        for name in ("minimum_rank", "maximum_rank")
-    }
+
+    def row(name: str) -> Floats:
+        values: Floats = _rows(f"extremes.{name}", [list(map(float, getattr(given, name)))], 1, repetitions)[0]
+        return values
+
     return ExtremeTimes(
-        minimum_s=times["minimum_s"],
-        minimum_rank=ranks["minimum_rank"],
-        maximum_s=times["maximum_s"],
-        maximum_rank=ranks["maximum_rank"],
-        mean_s=times["mean_s"],
-        first_entry_s=times["first_entry_s"],
-        latest_exit_s=times["latest_exit_s"],
+        minimum_s=row("minimum_s"),
+        minimum_rank=row("minimum_rank").astype(np.int64),
+        maximum_s=row("maximum_s"),
+        maximum_rank=row("maximum_rank").astype(np.int64),
+        mean_s=row("mean_s"),
+        first_entry_s=np.zeros(repetitions) if given.first_entry_s is None else row("first_entry_s"),
+        latest_exit_s=row("latest_exit_s"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scope.settings.kinds import DAY_S, HOUR_S, Duration, Share, Whole
+from scope.settings.kinds import DAY_S, HOUR_S, Duration, Flag, Share, Whole
 from scope.settings.table import Table, setting
 
 
@@ -19,6 +19,8 @@ class ReproductionSettings(Table):
     time_s: float = setting(
         HOUR_S, Duration(366 * DAY_S, least=1), "With --all: time of all experiments together."
     )
+    full: bool = setting(False, Flag(), "The published sizes, however long they take.")
+    quick: bool = setting(False, Flag(), "With --all: one launch of each case, for 0.05 s: shapes only.")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from scope.models.ladder.paths import paths
 from scope.models.measurements import Measurements, short_name
 from scope.simulation.description import FACTORS, LEAST
 from scope.simulation.platform import LIBRARY, Exchange, Platform
+from scope.statistics.estimate import in_unit
 
 EAGER_BYTES = 65536
 """Where a run does not say up to which size its library sends without waiting: the default of SMPI."""
@@ -138,7 +139,7 @@ def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
         return 0.0, {}, ["sender and receiver are busy for no time: the run cannot tell it from that on the way"]
     costs = {"smpi/os": send.value, "smpi/ois": send.value, "smpi/or": receive.value}
     words = [
-        f"{name}: {units.interval(one.value, one.low, one.high, 's')}, {busy.subject.label}"
+        f"{name}: {in_unit(one, 's')}, {busy.subject.label}"
         for name, one in (("the sender is busy", send), ("the receiver is busy", receive))
     ]
     return send.value + receive.value, {name: f"0:{value:.6g}:0" for name, value in costs.items()}, words
@@ -186,8 +187,8 @@ def _told(lines: Fit, segment: Segment) -> str:
     latency, per_byte = segment.latency_s, segment.per_byte_s
     return (
         f"{units.size(segment.low)} to {units.size(segment.high)}: "
-        f"{units.interval(latency.value, latency.low, latency.high, 's')} and "
-        f"{units.interval(per_byte.value, per_byte.low, per_byte.high, 's')} per byte, {lines.subject.label}"
+        f"{in_unit(latency, 's')} and "
+        f"{in_unit(per_byte, 's')} per byte, {lines.subject.label}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scope import units
 from scope.strict import Strict
 
 
@@ -18,6 +19,15 @@ class Estimate(Strict):
     def exact(cls, value: float) -> Estimate:
         """Return a figure that is known: its interval has no width."""
         return cls(value=value, low=value, high=value)
+
+    @property
+    def bounds(self) -> tuple[float, float, float]:
+        """Low bound, value and high bound; a bound that is not known is the value."""
+        return (
+            self.value if self.low is None else self.low,
+            self.value,
+            self.value if self.high is None else self.high,
+        )
 
     def scaled(self, factor: float) -> Estimate:
         """Return so many times the figure; the factor is positive."""
@@ -36,3 +46,13 @@ class Estimate(Strict):
             high=amount / self.low if self.low else None,
             mixes_states=self.mixes_states,
         )
+
+
+def in_unit(estimate: Estimate | None, unit: str = "") -> str:
+    """Write an estimate with its interval: `12.3 µs [12.1, 12.6]`."""
+    return "–" if estimate is None else units.interval(estimate.value, estimate.low, estimate.high, unit)
+
+
+def in_percent(estimate: Estimate | None) -> str:
+    """Write an estimated share with its interval: `91 % [89, 93]`."""
+    return "–" if estimate is None else units.share(estimate.value, estimate.low, estimate.high)

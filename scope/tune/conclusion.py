@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from scope import units
+from scope.statistics.estimate import in_percent
 from scope.tune.candidates import Candidate, untuned
 from scope.tune.judgement import chosen, seconds
 from scope.tune.record import Conclusion, Round, Try, Tuning
@@ -34,7 +35,7 @@ def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
         nearest = min(others, key=seconds)
         difference = nearest.slower
         assert difference is not None
-        behind = units.share(difference.value, difference.low, difference.high)
+        behind = in_percent(difference)
         return (
             f"{candidate.label} is significantly faster than all {len(others)} others: the next is {behind} slower"
         )

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.programs.campaign.analysis import analyse
 from scope.programs.campaign.folder import Head, head_of
 from scope.programs.campaign.record import RunRecord
@@ -68,7 +68,7 @@ class Balance(HTMLParser):
 
 def page(made: list[RunRecord]) -> str:
     analysis = analyse(head(), made)
-    return campaign_page.render(head(), analysis, find_all(Facts(head(), analysis)))
+    return campaign_page.render(head(), analysis, find_all(CampaignFacts(head(), analysis)))
 
 
 def test_the_page_is_whole_and_holds_every_table_and_drawing() -> None:
@@ -80,10 +80,10 @@ def test_the_page_is_whole_and_holds_every_table_and_drawing() -> None:
     assert sorted(keys, key=lambda key: text.index(f'id="{key}"')) == list(keys)
     assert text.index("Fastest point: grid 64") < text.index("Speed-up: 2 ranks") < text.index('id="effects"')
     assert text.count('class="whisker"') == len(POINTS)
-    assert text.count("<svg") == 4 + 3, "over processes for each grid, over grids for each count"
+    assert text.count("data-figure=") == 4 + 3, "over processes for each grid, over grids for each count"
     assert text.count('class="split"') == len(POINTS)
     assert not re.search(r"\bnan\b|\binf\b", text)
-    assert text.count("<script") == 1, "the page's own"
+    assert text.count("<script") == 2, "the page's own, and its figures"
 
 
 def test_laws_say_what_was_put_in() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding
 from scope.programs.campaign.analysis import analyse
 from scope.programs.campaign.folder import Head, head_of
@@ -54,7 +54,7 @@ def found(records: list[RunRecord], pairing: Pairing = PAIRS[0]) -> Comparison:
 def findings(records: list[RunRecord], lab: str = "") -> list[Finding]:
     plain = head_of("placement", made({"program": "./app"}, "here"), ["scope"])
     head: Head = plain.model_copy(update={"pairings": PAIRS, "lab": lab})
-    return find_all(Facts(head, analyse(head, records)))
+    return find_all(CampaignFacts(head, analyse(head, records)))
 
 
 def test_contention_for_memory_is_computation() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.findings.campaign import find_all, runs_missing
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.programs.campaign.analysis import analyse
 from scope.programs.campaign.folder import head_of
 from scope.programs.campaign.record import Journal, read
@@ -68,6 +68,6 @@ def test_records_that_an_ended_campaign_lacks_are_counted() -> None:
     records = [record(number, {}, size=1) for number in (1, 2, 3)]
     for status, codes in (("running", []), ("finished", ["runs-missing"])):
         ended = head.model_copy(update={"status": status})
-        found = find_all(Facts(ended, analyse(ended, records)))
+        found = find_all(CampaignFacts(ended, analyse(ended, records)))
         assert [one.code for one in found if one.code == "runs-missing"] == codes
-    assert not runs_missing.find(Facts(ended, analyse(ended, [*records, record(4, {}, size=2)])))
+    assert not runs_missing.find(CampaignFacts(ended, analyse(ended, [*records, record(4, {}, size=2)])))

@@ -7,7 +7,7 @@ import pytest
 
 from scope import units
 from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.programs.campaign.analysis import analyse
 from scope.programs.campaign.folder import Head, head_of
 from scope.programs.campaign.record import RunRecord
@@ -46,7 +46,7 @@ def head() -> Head:
 
 
 def codes(records: list[RunRecord]) -> list[str]:
-    return [finding.code for finding in find_all(Facts(head(), analyse(head(), records)))]
+    return [finding.code for finding in find_all(CampaignFacts(head(), analyse(head(), records)))]
 
 
 def growth_of(records: list[RunRecord]) -> Endurance:
@@ -60,7 +60,7 @@ def test_a_leak_is_found_with_its_size_and_rank() -> None:
     assert growth.bytes_per_s.high is not None
     assert growth.bytes_per_s.low <= LEAK <= growth.bytes_per_s.high
     assert growth.bytes_per_s.value == pytest.approx(LEAK, rel=0.01)
-    (finding,) = find_all(Facts(head(), analyse(head(), soak(leak=LEAK))))
+    (finding,) = find_all(CampaignFacts(head(), analyse(head(), soak(leak=LEAK))))
     assert finding.code == "memory-growth"
     assert finding.where["rank"] == 3
     evident(finding, (growth.bytes_per_s.value, "B/s"), (1.5 * LEAK + 1e4, "B/s"), (30, ""))
@@ -91,7 +91,7 @@ def test_failures_are_counted_with_an_exact_interval() -> None:
     found = endurance(records)
     assert (found.runs, found.well, found.failed, found.wrong, found.timeouts) == (30, 27, 2, 1, 0)
     assert found.reasons == {"failed it is": 2, "wrong it is": 1}
-    errors = [f for f in find_all(Facts(head(), analyse(head(), records))) if f.code.startswith("runs-")]
+    errors = [f for f in find_all(CampaignFacts(head(), analyse(head(), records))) if f.code.startswith("runs-")]
     assert [(f.code, f.severity) for f in errors] == [("runs-wrong", "error"), ("runs-failed", "warning")]
     # Of none among n the exact bound is 1 - 0.025^(1/n).
     none = exact_share(0, 1000)

@@ -13,7 +13,7 @@ from scope.plan.placement import Placement
 from scope.rundirectory import FORMAT, RunDirectory, write_json
 from scope.statistics.course import Course, Period, State
 from scope.statistics.summary import Summary
-from tests import golden_run
+from tests import golden_records, golden_run
 from tests.declared import catalog, described
 
 LIMITS = ("node.matrix_multiply", "node.peak", "node.stream")
@@ -64,7 +64,9 @@ def write(
     """Write the files that a comparison reads."""
     path.mkdir(parents=True, exist_ok=True)
     directory = RunDirectory(path)
-    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries, "course": course})
+    unknown = Course(states=[], periods=[], launch_correlation=None, launches_dependent=False)
+    write_json(directory.run, golden_records.run_record(golden_records.STARTED + 100))
+    write_json(directory.statistics, {"format": FORMAT, "summaries": summaries, "course": course or unknown})
     names = {one.benchmark for one in summaries} | {"mpi.latency", *LIMITS}
     write_json(directory.benchmarks, described(*names))
     write_json(directory.machine, Machine.model_validate(machine or golden_run.machine()))

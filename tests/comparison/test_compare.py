@@ -325,8 +325,8 @@ def test_the_page_escapes_what_comes_from_data(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (lambda run: shutil.rmtree(run), ["missing"]),
-        (lambda run: (run / "machine.json").unlink(), ["run.json"]),
+        (lambda run: shutil.rmtree(run), ["does not exist"]),
+        (lambda run: (run / "machine.json").unlink(), ["machine.json"]),
         (lambda run: (run / "statistics.json").write_text('{"format": 99}'), ["statistics.json", "format", "99"]),
         (lambda run: (run / "statistics.json").write_text("{"), ["statistics.json", "not JSON"]),
     ],

@@ -148,13 +148,12 @@ def test_messages_are_held_against_the_limit_of_their_path(golden_run: Path) -> 
     assert {round(one.share, 9) for row in rows for one in row.known} <= of_limit
 
 
-def test_the_figure_has_a_bar_for_each_run_on_one_axis(tmp_path: Path) -> None:
+def test_the_figure_has_a_mark_for_each_run_on_one_axis(tmp_path: Path) -> None:
     a, b = two_networks(tmp_path)
     page = render(compare(a, b), efficiencies([a, b]))
-    assert page.count('<rect class="s0"') == 1
-    assert page.count('<rect class="s1"') == 1
-    lengths = [float(width) for width in re.findall(r'<rect class="s[01]".* width="([\d.]+)"', page)]
-    assert lengths[1] == pytest.approx(2 * lengths[0], rel=0.01)
+    marks = page[page.index('id="efficiency-compared"') :].partition("</figure>")[0]
+    first, second = (float(place) for place in re.findall(r'<b style="left:([\d.]+)%"', marks))
+    assert second == pytest.approx(2 * first, rel=0.01)
     assert "25.0 %" in page
     assert "50.0 %" in page
     assert "Efficiency against peak" not in render(compare(a, b))

@@ -93,7 +93,7 @@ def test_memory_that_keeps_up_is_no_finding(run: Run, healthy: list[Summary]) ->
 
 def test_oversubscribed_counts_say_nothing_of_the_memory(run: Run) -> None:
     few = with_usable(run, 2)
-    assert any(launch.ranks == 16 for launch in few.samples.launches)
+    assert any(launch.ranks == 16 for launch in few.raw_samples.launches)
     assert found("memory_saturated", few, triads(saturating, [1, 16])) == []
 
 

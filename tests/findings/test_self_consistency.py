@@ -6,7 +6,7 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.findings.run.collectives.guideline import Calls
+from scope.findings.run.collectives.guideline import GuidelineCalls
 from scope.findings.run.collectives.self_consistency import Violation, violations
 from scope.statistics.summary import Summary
 from tests.declared import catalog
@@ -16,7 +16,7 @@ from tests.models.curves import noisy, summary
 
 
 def violated(summaries: list[Summary], uncertainty_s: float = 0.0) -> list[Violation]:
-    return violations(Calls(summaries, catalog()), uncertainty_s)
+    return violations(GuidelineCalls(summaries, catalog()), uncertainty_s)
 
 
 def line(n: int) -> float:

@@ -185,7 +185,7 @@ def files(run: Run, slow: Callable[[int, int], bool], hosts: int = 4) -> Run:
         update={name: getattr(case, name) for name in Case.model_fields}
     )
     samples = replace(spread.raw_samples, cases=list({one.launch: one for one in cases}.values()))
-    return with_summaries(replace(spread, samples=samples), [bandwidth])
+    return with_summaries(spread.replaced(raw_samples=samples), [bandwidth])
 
 
 def host_of(rank: int) -> int:

@@ -13,7 +13,7 @@ import pytest
 from scope.catalog.benchmark import Value
 from scope.machine.machine import NativeBuild
 from scope.models.prediction.costs.shallow_water import COSTS
-from scope.models.prediction.costs.steps import Problem, Work
+from scope.models.prediction.costs.steps import LocalWork, Problem
 from scope.samples.records import CaseRecord
 from tests.measure.conftest import Measure, start
 from tests.measure.plain_shallow_water import changes
@@ -56,12 +56,12 @@ def assert_sends_what_is_predicted(case: CaseRecord, ranks: int) -> None:
     problem = Problem(21, ranks, case.parameters)
     assert COSTS.refuses(problem) == ""
     steps = list(COSTS.steps(problem))
-    sent = [one for one in steps if not isinstance(one, Work)]
+    sent = [one for one in steps if not isinstance(one, LocalWork)]
     assert sum(one.count for one in sent) == busiest(case, "exchange_messages"), case.parameters
     assert sum(one.sent_bytes for one in sent) == pytest.approx(busiest(case, "exchange_bytes")), case.parameters
     flops = COSTS.units("compute", 21, problem)
     assert flops == pytest.approx(int(case.parameters["steps"]) * busiest(case, "flops_per_step"), rel=0.05)
-    (work,) = (one for one in steps if isinstance(one, Work))
+    (work,) = (one for one in steps if isinstance(one, LocalWork))
     assert flops / ranks * (1 - 1e-9) <= work.units <= flops
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.computation.half_performance import MODEL
+from scope.models.computation.half_performance import HalfPerformance
 from scope.models.fitting.curve import Curve, curves
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
@@ -50,7 +50,7 @@ def curve(name: str, xs: list[int], per_unit: float, random: np.random.Generator
     [("vector_length", LENGTHS, 2.0, "n_half"), ("intensity", INTENSITIES, 2048.0, "f_half")],
 )
 def test_exact_data_give_the_exact_parameters(name: str, xs: list[int], per_unit: float, half: str) -> None:
-    fit = MODEL.fit(curve(name, xs, per_unit))
+    fit = HalfPerformance().fit(curve(name, xs, per_unit))
     assert isinstance(fit, Fit)
     assert {p.name: p.value for p in fit.parameters} == pytest.approx({"r_inf_flops_per_s": R_INF, half: HALF})
     assert (fit.low, fit.high) == (xs[0], xs[-1])
@@ -61,7 +61,7 @@ def test_the_intervals_cover_the_truth() -> None:
     random = np.random.default_rng(21)
     trials, hits = 200, {"r_inf_flops_per_s": 0, "n_half": 0}
     for _ in range(trials):
-        fit = MODEL.fit(curve("vector_length", LENGTHS, 2.0, random))
+        fit = HalfPerformance().fit(curve("vector_length", LENGTHS, 2.0, random))
         assert isinstance(fit, Fit)
         for parameter in fit.parameters:
             truth = HALF if parameter.name == "n_half" else R_INF
@@ -73,19 +73,19 @@ def test_it_is_chosen_for_its_curves_and_no_others() -> None:
     lengths = [loop(x, [np.full(9, seconds(x, 2.0))] * 6, "vector_length", 2.0) for x in LENGTHS]
     messages = [summary([np.full(9, 1e-6 + n * 1e-9)] * 6, message_bytes=n) for n in LENGTHS]
     fits, _ = fit_all(measured([*lengths, *messages]))
-    assert {fit.variable for fit in fits if fit.model == MODEL.name and fit.chosen} == {"vector_length"}
+    assert {fit.variable for fit in fits if fit.model == HalfPerformance.name and fit.chosen} == {"vector_length"}
     assert {fit.variable for fit in fits if fit.model == "hockney"} == {"message_bytes"}
 
 
 def test_two_points_are_no_line() -> None:
-    result = MODEL.fit(curve("intensity", [1, 2], 2.0))
+    result = HalfPerformance().fit(curve("intensity", [1, 2], 2.0))
     assert isinstance(result, NotFitted)
     assert numbers(result.reason) == [2, 3], "points here, and points that a line needs"
 
 
 def test_a_time_that_does_not_grow_has_no_rate() -> None:
     points = [loop(x, [np.full(9, 1e-6 * (1 - x / 10))] * 6, "vector_length", 2.0) for x in (1, 2, 3, 4)]
-    result = MODEL.fit(curves(points, catalog())[0])
+    result = HalfPerformance().fit(curves(points, catalog())[0])
     assert isinstance(result, Fit)
     assert not result.chosen
     assert result.reason, "what has one is never chosen"

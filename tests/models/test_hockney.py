@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scope.models.communication.hockney import MODEL
+from scope.models.communication.hockney import Hockney
 from scope.models.fitting.curve import Curve, curves
 from scope.models.fitting.fit import Fit, NotFitted
 from tests.declared import catalog
@@ -27,7 +27,7 @@ def drawn(random: np.random.Generator, launches: int, spread: float = 0.01) -> C
 
 
 def fitted(curve: Curve) -> Fit:
-    fit = MODEL.fit(curve)
+    fit = Hockney().fit(curve)
     assert isinstance(fit, Fit)
     return fit
 
@@ -65,7 +65,7 @@ def test_intervals_are_not_needlessly_wide() -> None:
 
 def test_two_sizes_are_no_line() -> None:
     points = [summary([np.full(5, 1e-6 + n * 1e-9)] * 6, message_bytes=n) for n in (0, 1024)]
-    result = MODEL.fit(curves(points, catalog())[0])
+    result = Hockney().fit(curves(points, catalog())[0])
     assert isinstance(result, NotFitted)
     assert numbers(result.reason) == [2, 3], "sizes here, and sizes that it needs"
 

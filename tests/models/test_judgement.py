@@ -14,7 +14,7 @@ from scope.models.published.judgement import COMBINED, KnownValues, compared, ho
 from scope.models.published.observed import ObservedRun
 from scope.models.published.overview import ComparedValue, tally
 from scope.models.published.reference import Reference, load, names
-from scope.models.published.statement import Reading, Statement
+from scope.models.published.statement import Statement, StatementReading
 from scope.statistics.estimate import Estimate
 from scope.statistics.summary import Summary
 from tests.messages import numbers
@@ -50,13 +50,15 @@ def ping_pong(*factors: float, mode: str = "standard", numbers: tuple[int, ...] 
     return made
 
 
-def latency(mode: str = "standard", size: int = 0) -> Reading:
-    return Reading(benchmark="mpi.latency", metric="latency_s", parameters={"message_bytes": size, "mode": mode})
+def latency(mode: str = "standard", size: int = 0) -> StatementReading:
+    return StatementReading(
+        benchmark="mpi.latency", metric="latency_s", parameters={"message_bytes": size, "mode": mode}
+    )
 
 
-def rate(read: str) -> Reading:
+def rate(read: str) -> StatementReading:
     values = {"benchmark": "mpi.latency", "metric": RATES, "read": read}
-    return Reading.model_validate(values | {"parameters": {"mode": "standard"}})
+    return StatementReading.model_validate(values | {"parameters": {"mode": "standard"}})
 
 
 READINGS = {
@@ -67,12 +69,12 @@ READINGS = {
     "half": rate("half_peak"),
     "twice": latency().model_copy(update={"times": 2.0}),
     "elsewhere": latency().model_copy(update={"place": "bus"}),
-    "frames": Reading(read="frames", protocol="tcp"),
-    "half a frame": Reading(read="half_frames", protocol="tcp_acknowledged"),
+    "frames": StatementReading(read="frames", protocol="tcp"),
+    "half a frame": StatementReading(read="half_frames", protocol="tcp_acknowledged"),
 }
 
 
-def judged(statement: Statement, made: list[Summary], **readings: Reading) -> ComparedValue:
+def judged(statement: Statement, made: list[Summary], **readings: StatementReading) -> ComparedValue:
     places = {"": ObservedRun(measured(made), [], 1e7)} if made else {}
     (row,) = compared([statement], KnownValues(READINGS | readings, places, {"bus": "no lab here"}))
     return row
@@ -182,7 +184,9 @@ def test_values_are_combined_launch_by_launch() -> None:
         *ping_pong(*(1.5 * each for each in drift), mode="synchronous", numbers=each),
     ]
     row = judged(
-        Statement(where="6.2", of="slower", above=1.4, below=1.6), made, slower=Reading.model_validate(given)
+        Statement(where="6.2", of="slower", above=1.4, below=1.6),
+        made,
+        slower=StatementReading.model_validate(given),
     )
     assert row.measured == pytest.approx(1.5)
     assert row.holds == "yes", "what all of a launch shares cancels"
@@ -201,7 +205,7 @@ def test_combinations(read: str, truth: float) -> None:
         summary(launches(value, value), numbers=(1, 2), message_bytes=0, mode=mode)
         for mode, value in (("synchronous", 8.0), ("standard", 4.0))
     ]
-    both = Reading.model_validate({"read": read, "of": ["synchronous", "standard"]})
+    both = StatementReading.model_validate({"read": read, "of": ["synchronous", "standard"]})
     assert judged(Statement(where="", of="both", unit="s"), made, both=both).measured == pytest.approx(truth)
     alone = judged(Statement(where="", of="both", above=1), made[:1], both=both)
     assert (alone.measured, alone.holds) == (None, ""), "a part lacks"
@@ -213,7 +217,7 @@ def test_an_unnamed_combination_of_nothing_is_no_value() -> None:
         summary(launches(value, value), numbers=(1, 2), message_bytes=0, mode=mode)
         for mode, value in (("synchronous", 8.0), ("standard", 0.0))
     ]
-    both = Reading(read="quotient", of=["synchronous", "standard"])
+    both = StatementReading(read="quotient", of=["synchronous", "standard"])
     assert judged(Statement(where="", of="both"), made, both=both).measured is None
 
 
@@ -233,9 +237,9 @@ def of_ranks(*values: tuple[int, int, float]) -> list[Summary]:
     ]
 
 
-def cannon(ranks: int, **more: object) -> Reading:
+def cannon(ranks: int, **more: object) -> StatementReading:
     given = {"benchmark": "algorithm.matmul_cannon", "metric": "time_s", "ranks": ranks}
-    return Reading.model_validate(given | {"parameters": {"variant": "plain", "n": [840, 240]}} | more)
+    return StatementReading.model_validate(given | {"parameters": {"variant": "plain", "n": [840, 240]}} | more)
 
 
 def test_the_published_size_goes_before_its_counterpart() -> None:
@@ -294,7 +298,9 @@ def test_a_quotient_by_nothing_is_no_figure() -> None:
 
 
 def test_a_fitted_figure_keeps_its_interval() -> None:
-    reading = Reading(benchmark="mpi.latency", metric="latency_s", read="fitted", fitted="hockney.n_half_bytes")
+    reading = StatementReading(
+        benchmark="mpi.latency", metric="latency_s", read="fitted", fitted="hockney.n_half_bytes"
+    )
     found = FittedParameter(name="n_half_bytes", unit="B", value=500.0, low=300.0, high=700.0)
     (made, *_) = ping_pong(1.0)
     fit = Fit.model_construct(model="hockney", subject=made.case, metric="latency_s", parameters=[found])

@@ -12,7 +12,7 @@ from scope.machine.machine import Machine
 from scope.models.ladder.ladder import ladders as build_ladders
 from scope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
 from scope.models.ladder.memory_copy import fastest_copy
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 from scope.models.models import Models
 from scope.report.run.ladders import retained
 from scope.rundirectory import RunDirectory, read_json
@@ -30,7 +30,7 @@ def ladders(run: Path) -> dict[tuple[str, str], Ladder]:
     }
 
 
-def by_layer(ladder: Ladder) -> dict[str, Rung]:
+def by_layer(ladder: Ladder) -> dict[str, LadderRung]:
     return {rung.layer: rung for rung in ladder.rungs}
 
 

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from scope.models.communication.loggp import MODEL
+from scope.models.communication.loggp import LogGP
 from scope.models.fitting.curve import curves
 from scope.models.fitting.fit import Fit, NotFitted
 from scope.models.fitting.model import fit_all
@@ -52,7 +52,7 @@ def overheads(
 
 
 def fitted(summaries: list[Summary]) -> Fit | NotFitted:
-    results = [result for curve in curves(summaries, catalog()) if (result := MODEL.fit(curve)) is not None]
+    results = [result for curve in curves(summaries, catalog()) if (result := LogGP().fit(curve)) is not None]
     assert len(results) == 1
     return results[0]
 
@@ -131,4 +131,4 @@ def test_no_other_model_is_fitted_to_what_was_observed() -> None:
 
 def test_other_observed_times_are_no_loggp() -> None:
     phases = [s for s in overheads(np.random.default_rng(37)) if s.metric != "wire_latency_s"]
-    assert all(MODEL.fit(curve) is None for curve in curves(phases, catalog()))
+    assert all(LogGP().fit(curve) is None for curve in curves(phases, catalog()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.prediction.costs.steps import Collective, Messages, crossing
+from scope.models.prediction.costs.steps import CollectiveStep, Messages, crossing
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.samples.records import LaunchRecord
 from tests import golden_run as golden
@@ -47,7 +47,7 @@ def test_a_collective_without_a_root_costs_what_it_does_back_to_back() -> None:
             for definition, times in (("global", 5), ("streaming", 3))
         ]
         made[1] = made[1].model_copy(update={"primary": False})
-        step = Collective("exchange", routine, 2, 4096, 4, messages=3)
+        step = CollectiveStep("exchange", routine, 2, 4096, 4, messages=3)
         costs = MeasuredCosts(measured([*ping_pong(random), *made], LAUNCHES), "default")
         time_s, _, _ = costs.collective(step, outside=False, together=step.ranks)
         assert time_s[0] == pytest.approx(2 * factor * 1e-5, rel=0.05)
@@ -56,7 +56,7 @@ def test_a_collective_without_a_root_costs_what_it_does_back_to_back() -> None:
 def test_an_all_to_all_costs_exchanges_of_pairs_where_these_were_measured() -> None:
     """Messages that cross take three times as long here; what was measured on as many ranks counts before."""
     random = np.random.default_rng(1)
-    all_to_all = Collective("exchange", "MPI_Alltoallv", 2, 4096, 4, messages=3)
+    all_to_all = CollectiveStep("exchange", "MPI_Alltoallv", 2, 4096, 4, messages=3)
     below = ping_pong(random)
     of_ranks = {
         ranks: summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", ranks=ranks, message_bytes=4096)
@@ -73,7 +73,7 @@ def test_an_all_to_all_costs_exchanges_of_pairs_where_these_were_measured() -> N
 def test_groups_cost_what_they_cost_beside_each_other_where_that_was_measured() -> None:
     """A row of a grid of 2 x 2 processes exchanges while the other one does."""
     random = np.random.default_rng(1)
-    step = Collective("exchange", "MPI_Alltoallv", 2, 4096, 2, messages=1)
+    step = CollectiveStep("exchange", "MPI_Alltoallv", 2, 4096, 2, messages=1)
     alone, beside, all_four = (
         summary(noisy(random, time_s), "mpi.alltoallv", "time_s", "global", message_bytes=4096, **given)
         for time_s, given in (
@@ -98,7 +98,7 @@ def test_groups_cost_what_they_cost_beside_each_other_where_that_was_measured() 
 
 def test_groups_inside_hosts_say_nothing_of_pairs_between_hosts() -> None:
     random = np.random.default_rng(1)
-    step = Collective("exchange", "MPI_Alltoallv", 2, 4096, 2, messages=1)
+    step = CollectiveStep("exchange", "MPI_Alltoallv", 2, 4096, 2, messages=1)
     between = summary(
         noisy(random, 100 * message(4096)),
         "mpi.alltoallv",
@@ -125,7 +125,7 @@ def test_groups_inside_hosts_say_nothing_of_pairs_between_hosts() -> None:
 
 def test_groups_that_were_measured_with_other_sizes_do_not_replace_one_group_with_these() -> None:
     random = np.random.default_rng(1)
-    step = Collective("exchange", "MPI_Alltoallv", 2, 64, 2, messages=1)
+    step = CollectiveStep("exchange", "MPI_Alltoallv", 2, 64, 2, messages=1)
     alone = [
         summary(noisy(random, 3 * message(size)), "mpi.alltoallv", "time_s", "global", message_bytes=size)
         for size in (64, 1 << 20)
@@ -139,7 +139,7 @@ def test_groups_that_were_measured_with_other_sizes_do_not_replace_one_group_wit
 
 def test_an_operation_on_fresh_buffers_goes_before_groups_of_the_library() -> None:
     random = np.random.default_rng(1)
-    step = Collective("distribute", "MPI_Bcast", 1, 8 * 64**2, 2, fresh=True)
+    step = CollectiveStep("distribute", "MPI_Bcast", 1, 8 * 64**2, 2, fresh=True)
     fresh = summary(
         noisy(random, 9e-6), "operation.broadcast", "time_s", "global", buffers="cold", n=64, work_bytes=16 * 64**2
     )

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scope.models.communication.piecewise_hockney import MODEL
+from scope.models.communication.piecewise_hockney import PiecewiseHockney
 from scope.models.fitting.curve import curves
 from scope.models.fitting.fit import Breakpoint, Fit, NotFitted
 from scope.models.fitting.model import fit_all
@@ -33,7 +33,7 @@ def fit_of(
     random: np.random.Generator, truth: object, spread: float = 0.01, launches: int = 6
 ) -> Fit | NotFitted | None:
     points = [summary(noisy(random, truth(n), launches, spread=spread), message_bytes=n) for n in SIZES]  # type: ignore[operator]
-    return MODEL.fit(curves(points, catalog())[0])
+    return PiecewiseHockney().fit(curves(points, catalog())[0])
 
 
 def bounds(point: Breakpoint) -> tuple[float, float]:
@@ -91,7 +91,7 @@ def common(
         )
         for n in SIZES
     ]
-    return MODEL.fit(curves(points, catalog())[0])
+    return PiecewiseHockney().fit(curves(points, catalog())[0])
 
 
 def jumping(n: float) -> float:

@@ -11,7 +11,7 @@ from scope.catalog.benchmark import Value
 from scope.errors import UsageError
 from scope.models.prediction.costs import relaxation
 from scope.models.prediction.costs.declared import Declared
-from scope.models.prediction.costs.steps import Collective, Messages, NeighborExchange, Problem
+from scope.models.prediction.costs.steps import CollectiveStep, Messages, NeighborExchange, Problem
 from scope.models.prediction.prediction import all_costs, predictions
 from scope.statistics.summary import Summary
 from tests.declared import catalog
@@ -63,7 +63,7 @@ def test_a_measured_collective_goes_before_a_tree() -> None:
 def test_tuned_relaxation_tells_its_change_by_one_call() -> None:
     def called(variant: str) -> list[str]:
         steps = relaxation.COSTS.steps(Problem(240, 4, {"variant": variant, "iterations": 10}))
-        return [one.routine for one in steps if isinstance(one, Collective)]
+        return [one.routine for one in steps if isinstance(one, CollectiveStep)]
 
     halos = ["MPI_Alltoallv"] * 2  # messages that cross, along rows and columns
     assert called("plain") == [*halos, "MPI_Reduce", "MPI_Bcast"]
@@ -200,7 +200,7 @@ def test_steps_of_another_choice_cost_nothing() -> None:
     def faces(partition: str, ranks: int) -> list[float]:
         problem = Problem(64, ranks, given | {"partition": partition}, {"iterations": 4.0})
         steps = list(costs.steps(problem))
-        shifts = [step for step in steps if isinstance(step, Collective) and step.routine == "MPI_Alltoallv"]
+        shifts = [step for step in steps if isinstance(step, CollectiveStep) and step.routine == "MPI_Alltoallv"]
         exchanges = [step for step in steps if isinstance(step, NeighborExchange)]
         return [step.bytes for step in shifts] + [step.neighbors * step.bytes for step in exchanges]
 

@@ -15,8 +15,8 @@ import pytest
 
 from scope.build import native
 from scope.engine import benchmarks
+from scope.findings.results import Run
 from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.models.derive import read_models
 from scope.models.models import Models
 from scope.programs.profiles.machine_comparison import FILE, MachineComparison
 from scope.report.order import LEVELS
@@ -80,7 +80,7 @@ def time_s(record: dict[str, Any]) -> float:
 
 @pytest.fixture(scope="module")
 def models(run: Path) -> Models:
-    return read_models(run)
+    return Run(run).models
 
 
 @pytest.fixture(scope="module")

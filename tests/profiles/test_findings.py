@@ -9,7 +9,7 @@ import pytest
 
 from scope.findings.finding import Finding
 from scope.findings.profile import find_all
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.programs.profiles.machine_comparison import MachineComparison, RoutineComparison
 from scope.programs.profiles.merged import merge
 from tests.findings.evidence import evident
@@ -25,7 +25,7 @@ def find(tmp_path: Path) -> Find:
 
     def found(processes: list[Process], machine: MachineComparison | None = None) -> dict[str, Finding]:
         merged = merge(synthetic.write(tmp_path, processes))
-        return {one.code: one for one in find_all(Facts(merged, machine))}
+        return {one.code: one for one in find_all(ProfileFacts(merged, machine))}
 
     return found
 

@@ -12,7 +12,7 @@ import pytest
 
 from scope.findings.finding import Finding
 from scope.findings.profile import find_all
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.machine.machine import MpiInstallation
 from scope.programs.profiles.merged import Merged
 from tests.installed_mpi import embedded  # noqa: F401
@@ -56,7 +56,7 @@ def priced(merged: Merged) -> Merged:
 
 
 def found(merged: Merged) -> dict[str, Finding]:
-    return {one.code: one for one in find_all(Facts(priced(merged)))}
+    return {one.code: one for one in find_all(ProfileFacts(priced(merged)))}
 
 
 def test_many_small_messages(faulty: Faulty) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from scope.findings.finding import Finding
 from scope.findings.profile import find_all
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.profiles.faulty import Faulty
@@ -35,7 +35,7 @@ def findings(embedded: MpiInstallation, tmp_path_factory: pytest.TempPathFactory
     def found(fault: str, is_right: Expectation, trace: str = "0:0") -> dict[str, Finding]:
         for number in range(TRIES):
             merged = faulty.profile(fault, ROUNDS, trace=trace, number=number)
-            answer = {one.code: one for one in find_all(Facts(merged))}
+            answer = {one.code: one for one in find_all(ProfileFacts(merged))}
             if is_right(set(answer)):
                 break
         return answer

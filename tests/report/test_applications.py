@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from scope.plan.case import Case
 from scope.plan.placement import Placement
 from scope.report.run import applications
 from scope.report.run.figures import computation, side_by_side
+from scope.report.terminal.console import grid
 from scope.statistics.estimate import Estimate
 from tests.declared import catalog
 from tests.messages import mentions
@@ -55,9 +55,8 @@ def lu(size: str, *counts: int) -> Application:
 @pytest.fixture
 def run(golden_run: Path) -> Run:
     read = Run(golden_run)
-    return replace(
-        read,
-        catalog=catalog(),
+    return read.replaced(
+        benchmarks=catalog(),
         models=read.models.model_copy(update={"applications": [lu("S", 1), lu("A", 1, 2, 4)]}),
     )
 
@@ -79,7 +78,7 @@ def test_every_count_has_its_row_in_the_terminal(run: Run) -> None:
     found = run.models.applications
     static = applications.characterisation(found, run.benchmarks)
     assert [(row[1], row[5]) for row in static.rows] == [("S", "1"), ("A", "1"), ("A", "2"), ("A", "4")]
-    assert applications.drawn(static).row_count == 4
+    assert grid(static.columns, static.rows, applications.WORDS).row_count == 4
     assert mentions(applications.laws(found, run.benchmarks)[0], f"NAS LU, class S: ... {found[0].reason}")
 
 

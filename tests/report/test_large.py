@@ -162,7 +162,7 @@ def test_a_collective_of_one_process_is_no_result(golden_run):
     known = Run(golden_run)
     first = next(one for one in results(known, "mpi.broadcast") if one.metric == "time_s")
     alone = known.replaced(statistics=[first, first.model_copy(update={"ranks": 1})])
-    assert [one.ranks for one in alone.results("mpi.broadcast")] == [first.ranks]
+    assert [one.ranks for one in results(alone, "mpi.broadcast")] == [first.ranks]
 
 
 def test_a_share_is_drawn_in_percent_even_where_it_is_zero(golden_run):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from scope.models.fitting.model import fit_all
-from scope.report.figure import whiskers
+from scope.report.figure import estimates
 from scope.report.run.figures.residuals import _series
 from scope.report.run.parameters import outcomes
 from scope.report.run.provenance import _settings
+from scope.statistics.estimate import Estimate
 from tests.declared import catalog
 from tests.models.curves import measured, noisy, summary
 from tests.models.test_library_settings import launch
@@ -58,6 +59,8 @@ def test_settings_are_listed_with_all_their_values() -> None:
 
 
 def test_a_bound_of_zero_is_drawn_and_an_unknown_one_is_not() -> None:
-    bars = whiskers([(2.0, 0.0, 3.0), (5.0, None, None), (-1.0, -4.0, 0.0)])
+    known = [(2.0, 0.0, 3.0), (5.0, None, None), (-1.0, -4.0, 0.0)]
+    measured = [Estimate(value=value, low=low, high=high) for value, low, high in known]
+    bars = estimates([1, 2, 3], measured, "time")["error_y"]
     assert bars["arrayminus"] == [2.0, 0.0, 3.0]
     assert bars["array"] == [1.0, 0.0, 1.0]

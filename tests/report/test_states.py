@@ -11,7 +11,6 @@ import pytest
 
 from scope.engine.analysis import analyze
 from scope.findings.results import Run
-from scope.models.derive import read_models
 from scope.report.run import page
 from scope.report.terminal.console import console
 from scope.report.terminal.listing import listing
@@ -85,7 +84,7 @@ def test_one_finding_stands_first_among_those_about_the_measurement(changed: Pat
 
 
 def test_every_figure_that_mixes_states_is_marked(changed: Path, text: str) -> None:
-    rungs = [rung for ladder in read_models(changed).ladders for rung in ladder.rungs]
+    rungs = [rung for ladder in Run(changed).models.ladders for rung in ladder.rungs]
     mixed = sum(rung.mixes_states for rung in rungs)
     assert mixed > len(rungs) / 2
     ladders = text[text.index('<section id="ladder">') : text.index('<section id="findings">')]

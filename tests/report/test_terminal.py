@@ -120,7 +120,7 @@ def test_an_optimized_build_below_the_minimum_configuration_is_labelled(golden_r
     run.machine.write_text(json.dumps(machine))
     run.run.write_text(json.dumps(record))
     lines = said(run.path)
-    text = html.unescape(page.render(Run(run).path))
+    text = html.unescape(page.render(Run(run.path)))
     for parts in (("Optimized", "-O3", "-O2"), ("minimum configuration", "2 of 4 slots", "1 case")):
         (line,) = (one for one in lines if all(part in one for part in parts))
         assert line in text, "page and terminal say the same"

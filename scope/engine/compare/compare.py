@@ -22,7 +22,7 @@ from scope.comparison.paired import LOOKS, PairedCase, PairedComparison
 from scope.engine import analysis
 from scope.engine.compare.sides import Side, SideCase, in_common, settled_side
 from scope.engine.directories import new_directory
-from scope.engine.progress import silent
+from scope.engine.progress import ignore, silent
 from scope.engine.run import begun_run
 from scope.engine.run.measurement import Setup, measure
 from scope.launch.supervision.supervisor import Limits
@@ -110,10 +110,6 @@ def _put(variables: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def _ignore(_stage: str) -> None:
-    """Report no progress."""
-
-
 def compare(
     a: str,
     b: str,
@@ -121,7 +117,7 @@ def compare(
     kept: Kept = Kept(),
     time_s: float = TIME_S,
     threshold: float = 0.02,
-    stage: Stage = _ignore,
+    stage: Stage = ignore,
 ) -> Interleaved:
     """Measure two sides in turn and compare them round by round; `settled_side` says what names a side.
 
@@ -136,7 +132,7 @@ def confirm(
     given: Mapping[str, Any],
     kept: Kept = Kept(),
     time_s: float = TIME_S,
-    stage: Stage = _ignore,
+    stage: Stage = ignore,
 ) -> Comparison:
     """Measure both runs of a comparison again, in turn, where one is worse; what is not worse again is none.
 

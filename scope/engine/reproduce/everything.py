@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from scope.engine.directories import new_directory
 from scope.engine.reproduce.own_command import Ended, run_scope
+from scope.engine.reproduce.reproduce import ReproduceOptions
 from scope.errors import InterruptedRunError, UsageError
 from scope.models.published import reference
 from scope.models.published.overview import ComparedValue, Overview, RepeatedExperiment
@@ -22,37 +22,20 @@ LEAST_S = 60.0
 """Of an experiment, however many are still to come."""
 
 
-@dataclass(frozen=True)
-class AllOptions:
-    """Options of `scope reproduce --all`."""
-
-    folder: Path | None = None
-    """New; None: below runs/."""
-    resume: Path | None = None
-    """Do what is missing in this folder."""
-    quick: bool = False
-    """One launch and a twentieth of a second for each case: orders of magnitude and shapes."""
-    full: bool = False
-    limit_s: float = 3600.0
-    """For all together."""
-    words: tuple[str, ...] = ()
-    """Further options of each reproduction."""
-
-
 Listener = Callable[[str, int, int], None]
 """Receives the name of the next experiment, how many are done, and how many there are."""
 
 
-def reproduce_all(options: AllOptions, listener: Listener) -> tuple[Overview, Path]:
+def reproduce_all(options: ReproduceOptions, listener: Listener) -> tuple[Overview, Path]:
     """Repeat every published experiment that has no figures in the folder yet, and write the page.
 
     Each gets a share of the time that is left. One that fails or takes longer says so and keeps no other from
     being done; what it measured is kept, and goes on when the folder is resumed.
     """
-    folder = options.resume or new_directory("reproductions", options.folder).path
+    folder = options.resume or new_directory("reproductions", options.output).path
     done = _done(folder, options)
     todo = [name for name in reference.names() if name not in done or done[name].reason]
-    end_s = time.monotonic() + options.limit_s
+    end_s = time.monotonic() + options.time_s
     try:
         while todo:
             for number, name in enumerate(todo):
@@ -69,7 +52,7 @@ def reproduce_all(options: AllOptions, listener: Listener) -> tuple[Overview, Pa
     return _written(folder, options, done), folder
 
 
-def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> RepeatedExperiment:
+def _one(name: str, folder: Path, options: ReproduceOptions, limit_s: float) -> RepeatedExperiment:
     """Repeat one experiment, or what it lacks."""
     described = reference.load(name)
     outcome = RepeatedExperiment(name=name, title=described.title, source=described.source, rows=[])
@@ -77,7 +60,9 @@ def _one(name: str, folder: Path, options: AllOptions, limit_s: float) -> Repeat
         return outcome.model_copy(update={"reason": "the time limit was reached before it began"})
     own = folder / name
     begun = own.is_dir() and any(own.iterdir())
-    words = ["reproduce", name, "--json", "--resume" if begun else "--output", str(own), *options.words]
+    words = ["reproduce", name, "--json", "--resume" if begun else "--output", str(own)]
+    if mpi := options.given.get("mpi"):
+        words += ["--mpi", mpi]
     if options.full:
         words.append("--full")
     if options.quick:
@@ -97,7 +82,7 @@ def _reason(ended: Ended, limit_s: float) -> str:
     return ended.reason or f"ended with exit code {ended.code}"
 
 
-def _done(folder: Path, options: AllOptions) -> dict[str, RepeatedExperiment]:
+def _done(folder: Path, options: ReproduceOptions) -> dict[str, RepeatedExperiment]:
     """Return what an earlier command did in the folder, by name."""
     file = folder / OVERVIEW
     if not file.is_file():
@@ -111,7 +96,7 @@ def _done(folder: Path, options: AllOptions) -> dict[str, RepeatedExperiment]:
     return {outcome.name: outcome for outcome in before.outcomes}
 
 
-def _written(folder: Path, options: AllOptions, done: dict[str, RepeatedExperiment]) -> Overview:
+def _written(folder: Path, options: ReproduceOptions, done: dict[str, RepeatedExperiment]) -> Overview:
     """Write what is known so far: the data and the page."""
     from scope.report import reproduction
 

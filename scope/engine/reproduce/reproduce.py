@@ -23,6 +23,7 @@ from scope.models.published.overview import ComparedValue
 from scope.models.published.reference import Reference, Scale, load
 from scope.plan.experiment import COMMAND_LINE, resolve
 from scope.plan.placement import Placement
+from scope.settings.comparing import ReproductionSettings
 from scope.settings.experiment import Experiment
 from scope.topology.estimate import LIBRARY, LIMIT, estimate
 from scope.topology.topology import read as read_topology
@@ -34,14 +35,11 @@ LONGEST_FULL_CASE_S = 6 * 3600.0
 
 
 @dataclass(frozen=True)
-class ReproduceOptions:
-    """Options of `scope reproduce`."""
+class ReproduceOptions(ReproductionSettings):
+    """Everything that `scope reproduce` takes."""
 
-    name: str
-    full: bool = False
-    """At the published sizes, however long they take."""
-    launches: int | None = None
-    budget_s: float = 0.2
+    name: str = ""
+    """Empty where all experiments are repeated."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """Settings of an experiment by their keys: MPI, hosts, storage."""
     output: Path | None = None

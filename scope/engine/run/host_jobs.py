@@ -21,7 +21,7 @@ from scope.launch.jobs.batch_job import JobFiles
 from scope.launch.jobs.host_jobs import HostJob, HostJobs, pairs
 from scope.launch.scheduler import JobState
 from scope.launch.schedulers.slurm import Slurm
-from scope.report.run.gathered import Row, gather
+from scope.report.run.gathered import GatheredCase, gather
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
 from scope.settings.experiment import Experiment
 from scope.settings.hosts import hostnames
@@ -51,7 +51,7 @@ class HostOutcome:
     """The outcome of all jobs."""
 
     folder: Path
-    rows: list[Row]
+    rows: list[GatheredCase]
     """The figures of the runs that are well."""
     problems: Mapping[str, str]
     """By the name of a job: its error, or why it never ran."""
@@ -139,7 +139,7 @@ def _problem(job: HostJob, number: str, state: JobState) -> str:
         return str(error)
 
 
-def _gathered(well: Sequence[HostJob]) -> list[Row]:
+def _gathered(well: Sequence[HostJob]) -> list[GatheredCase]:
     runs = {}
     for job in well:
         if not job.run.statistics.exists():
@@ -154,7 +154,7 @@ def _write(
     jobs: Sequence[HostJob],
     running: HostJobs,
     problems: Mapping[HostJob, str],
-    rows: Sequence[Row],
+    rows: Sequence[GatheredCase],
 ) -> None:
     waiting = set(running.waiting)
     records = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -66,8 +65,6 @@ LOCAL = frozenset({"MPI_Reduce_local"})
 BUDGET_S = 5.0
 """Real seconds of a case, beyond which no further repetition begins."""
 SEED = 1
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ from scope.launch.site import site_of
 from scope.launch.supervision.supervisor import Limits
 from scope.machine.machine import NativeBuild
 from scope.models.computation.linpack_rates import LinpackRates
-from scope.models.derive import read_models
-from scope.models.measurements import Measurements
 from scope.plan import experiment as asking
 from scope.plan import hpl
 from scope.plan import plan as planning
@@ -35,7 +33,6 @@ from scope.plan.plan import Plan
 from scope.report.terminal import tuning as tables
 from scope.report.terminal.console import console
 from scope.rundirectory import FORMAT, RunDirectory, read_json, write_json, write_text
-from scope.samples.reader import read
 from scope.settings.searches import LinpackSearch
 from scope.settings.selection import selected
 from scope.statistics.summarise import summarise
@@ -64,7 +61,7 @@ class Tuned:
     @property
     def rates(self) -> LinpackRates | None:
         """The rates of LINPACK; None without a valid case."""
-        return read_models(self.directory.path).linpack
+        return Run(self.directory.path).models.linpack
 
 
 def tune(
@@ -168,14 +165,11 @@ def _limits(last: Round | None) -> Limits:
 
 def _evidence(directory: RunDirectory, tuning: Tuning, cluster: Cluster) -> Evidence:
     """Return the summaries of the samples so far."""
-    catalog = read_catalog(directory.benchmarks)
-    samples = read(directory.path, catalog)
-    machine = begun_run.read(directory).machine
-    summaries = summarise(samples, catalog)
+    run = Run(directory.path)
+    run = run.replaced(statistics=summarise(run.raw_samples, run.benchmarks))
     slots = cluster.place.slots
-    measurements = Measurements(summaries, machine, samples.launches, catalog)
-    costs = calibration.costs(measurements, tuning.settings.ranks, min(slots))
-    return Evidence(summaries, costs, of_hosts(machine.hosts, slots, tuning.settings.ranks))
+    costs = calibration.costs(run.measurements, tuning.settings.ranks, min(slots))
+    return Evidence(list(run.statistics), costs, of_hosts(run.machine.hosts, slots, tuning.settings.ranks))
 
 
 def _write_best(tuned: Tuned) -> None:

@@ -14,6 +14,7 @@ from scope.report.data_sheet import UNKNOWN, software, system
 from scope.report.terminal import top500
 from scope.report.terminal.top500 import section
 from scope.simulation.platform import Figure, exchange
+from scope.statistics.estimate import in_unit
 from scope.statistics.summary import Summary
 
 _STREAMS: dict[str, Pattern] = {
@@ -94,4 +95,4 @@ def _shown(one: Summary) -> str:
 
 def _figure(one: Figure) -> str:
     ends = one.estimate
-    return f"{units.interval(ends.value, ends.low, ends.high, one.unit)} ({one.case})"
+    return f"{in_unit(ends, one.unit)} ({one.case})"

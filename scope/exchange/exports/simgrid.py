@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scope import units
 from scope.exchange.exports import only
 from scope.findings.results import Run
 from scope.simulation import description
 from scope.simulation.platform import Figure, Platform, platform
+from scope.statistics.estimate import in_unit
 
 
 def write(runs: Sequence[Run]) -> str:
@@ -40,4 +40,4 @@ def _origins(each: Run, made: Platform, from_file: bool) -> list[str]:
 
 def _told(figure: Figure) -> str:
     ends = figure.estimate
-    return f"{units.interval(ends.value, ends.low, ends.high, figure.unit)}, {figure.case}"
+    return f"{in_unit(ends, figure.unit)}, {figure.case}"

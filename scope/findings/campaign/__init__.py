@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scope.findings import find
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding
 
 
-def find_all(facts: Facts) -> list[Finding]:
+def find_all(facts: CampaignFacts) -> list[Finding]:
     """Return the findings of all kinds, worst first."""
     return find.find_all(__name__, facts)

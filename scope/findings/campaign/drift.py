@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from scope import units
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 
 LEAST_SHARE = 0.02
 """Of the time of a run, over the whole soak."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find a trend whose interval excludes a constant time."""
     endurance = facts.analysis.endurance
     drift = endurance.drift if endurance else None

@@ -9,7 +9,7 @@ from scope.programs.campaign.folder import Head
 
 
 @dataclass(frozen=True)
-class Facts:
+class CampaignFacts:
     """A campaign: the request and the analysis of its runs."""
 
     head: Head

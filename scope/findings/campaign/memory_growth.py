@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 from scope.programs.campaign.soak import Endurance, Growth
 from scope.programs.campaign.trend import Trend
@@ -14,7 +14,7 @@ LEAST_SHARE = 0.01
 """Of the memory of a process."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find growth whose interval excludes constant memory and that is worth a line."""
     endurance = facts.analysis.endurance
     if endurance is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find successful runs without a readable profile."""
     analysis = facts.analysis
     if not analysis.unprofiled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 from scope.programs.campaign.placement import Comparison
 from scope.statistics.estimate import Estimate
@@ -13,7 +13,7 @@ LEAST = 0.05
 MUCH = 0.2
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find layouts with the same number of processes of which the packed one is certainly slower.
 
     Where the machine has no other layout, a full node is compared with fewer processes on it.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scope import units
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
 from scope.programs.campaign.soak import exact_share
+from scope.statistics.estimate import in_percent
 
 WORDS = {
     "wrong": ("returned wrong results", "error"),
@@ -15,7 +15,7 @@ WORDS = {
 MOST_NAMED = 5
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find runs with wrong results, failures or time-outs; one finding per kind, with its share."""
     found = []
     for status, (words, severity) in WORDS.items():
@@ -28,10 +28,7 @@ def find(facts: Facts) -> list[Finding]:
                 {
                     "code": f"runs-{status}",
                     "severity": severity,
-                    "title": (
-                        f"{len(runs)} of {facts.analysis.runs} runs {words},"
-                        f" {units.share(share.value, share.low, share.high)}"
-                    ),
+                    "title": (f"{len(runs)} of {facts.analysis.runs} runs {words}, {in_percent(share)}"),
                     "where": {"runs": ", ".join(str(each.number) for each in runs[:MOST_NAMED])},
                     "evidence": [
                         Evidence(what=f"run {each.number}", value=each.reason) for each in runs[:MOST_NAMED]

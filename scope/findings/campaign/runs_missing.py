@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scope.findings.campaign.facts import Facts
+from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: CampaignFacts) -> list[Finding]:
     """Find a campaign that has ended with fewer records than runs; a soak has no fixed number of runs."""
     head, there = facts.head, facts.analysis.runs
     planned = len(head.runs()) if head.kind != "soak" and head.status == "finished" else there

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scope.findings import find
 from scope.findings.finding import Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 
-def find_all(facts: Facts) -> list[Finding]:
+def find_all(facts: ProfileFacts) -> list[Finding]:
     """Return the findings of all kinds, worst first; of lost time only where the run was long enough."""
     found = find.find_all(__name__, facts)
     return found if facts.long_enough else [one for one in found if one.lost is None]

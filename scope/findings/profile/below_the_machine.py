@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts, placed
+from scope.findings.profile.facts import ProfileFacts, placed
 from scope.programs.profiles.machine_comparison import RoutineComparison
 from scope.programs.profiles.routines import kind, plain
 
@@ -15,7 +15,7 @@ WORTH = 0.02
 MOST = 5
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find collectives and messages that are slower than measured, and inefficient message sizes."""
     if facts.machine_comparison is None:
         return []
@@ -36,7 +36,7 @@ def _saved_s(one: RoutineComparison) -> float:
     return one.calls * (one.machine_s - one.better_s) if one.better_s is not None else 0.0
 
 
-def _slow(facts: Facts, one: RoutineComparison) -> Finding:
+def _slow(facts: ProfileFacts, one: RoutineComparison) -> Finding:
     beyond = "beyond the benchmark's time" if one.pairwise else "avoidable"
     return Finding(
         code="below-the-machine",
@@ -93,7 +93,7 @@ def _waiting(one: RoutineComparison) -> str:
     return f", {low if low == high else f'{low} to {high}'} of them waiting"
 
 
-def _inefficient(facts: Facts, one: RoutineComparison) -> Finding:
+def _inefficient(facts: ProfileFacts, one: RoutineComparison) -> Finding:
     saved_s = _saved_s(one)
     shorter = (one.better_bytes or 0) < one.message_bytes
     pieces = "pieces" if shorter else "calls" if _is_of_files(one) else "messages"
@@ -129,7 +129,7 @@ def _named(one: RoutineComparison) -> str:
     return f"{one.routine}{size} on {one.communicator_size} processes"
 
 
-def _where(facts: Facts, one: RoutineComparison) -> dict[str, str | int | float]:
+def _where(facts: ProfileFacts, one: RoutineComparison) -> dict[str, str | int | float]:
     calls = [
         each
         for each in facts.merged.calls

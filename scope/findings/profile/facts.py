@@ -13,7 +13,7 @@ SHORTEST_S = 0.02
 
 
 @dataclass(frozen=True)
-class Facts:
+class ProfileFacts:
     """A profile, and its comparison with a measured run of the machine where there is one."""
 
     merged: Merged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.programs.profiles.records import FileUse
 
 MOST = 0.5
@@ -13,7 +13,7 @@ WORTH = 0.05
 """Of all time."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find files that are read or written independently through views with gaps.
 
     For each such call the library reads and writes all that lies between, or makes a call for each piece;

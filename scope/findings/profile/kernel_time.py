@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 MUCH = 0.2
 """Of the processors' time."""
@@ -12,7 +12,7 @@ WORTH = 0.05
 """Of the wall-clock time."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that spend a fifth of their processor time in the kernel."""
     processes = facts.usages
     user_s, system_s = (sum(getattr(one, name) for one in processes) for name in ("user_s", "system_s"))

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.programs.profiles.records import Process
 
 APART = 0.6
@@ -17,7 +17,7 @@ FEWEST = 3
 """Of two processes one is always last."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find a process for which all others wait in collectives that synchronise."""
     merged = facts.merged
     waited: dict[int, float] = defaultdict(float)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 WORTH = 0.05
 """Of the traced time of all processes."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find trace windows in which processes waited long for the other side of a message."""
     late = facts.merged.late
     if late is None or late.window_s <= 0:

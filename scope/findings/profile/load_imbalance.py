@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 WORTH = 0.1
 """Share of the program's time by which the longest computation exceeds the mean."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that would be at least 10 % faster with evenly distributed computation."""
     merged = facts.merged
     spread = merged.spreads["compute_s"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 MANY = 50
 """Opened files of a process."""
@@ -12,7 +12,7 @@ WORTH = 0.05
 """Of all time."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that open so many files, or the same so often, that it takes much of their time."""
     merged = facts.merged
     files = [one for one in merged.program_files if one.opens]

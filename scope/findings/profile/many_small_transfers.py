@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 SMALL_BYTES = 4096
 """Mean below the page and the block of nearly every file system: each piece costs a call, whatever its size."""
@@ -14,7 +14,7 @@ WORTH = 0.05
 """Of all time."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that read or write files in small pieces, by POSIX or by MPI-IO without collective calls.
 
     C's streams and collective MPI-IO gather small pieces themselves.

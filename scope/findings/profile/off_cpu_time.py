@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 MUCH = 0.2
 """Of the wall-clock time. In GAMMA's Table 1 one run took 93 s, of which 67 s on the processor: 28 %."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs whose processes were off the processor for a fifth of their time."""
     processes = facts.usages
     processor_s = sum(one.processor_s for one in processes)

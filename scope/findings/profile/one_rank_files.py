@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 MOST = 0.9
 """Share of the bytes of files."""
@@ -12,7 +12,7 @@ WORTH = 0.05
 """Of the time of that process, in which the others wait or could have helped."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs of which one process reads and writes nearly everything, and takes long for it."""
     processes = facts.merged.processes
     moved = sum(one.file_bytes for one in processes)

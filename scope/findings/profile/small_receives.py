@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts, placed
+from scope.findings.profile.facts import ProfileFacts, placed
 from scope.programs.profiles.routines import kind
 
 SMALL_CLASS = 12
@@ -17,7 +17,7 @@ MANY = 100
 """Receives of a process."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs that lose much of their time in receives of small messages, and in the probes before them.
 
     Tessera, NetFinity: in LU the receives of many small messages take longest, on the faster network too.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import SHORTEST_S, Facts
+from scope.findings.profile.facts import SHORTEST_S, ProfileFacts
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Report that shares of so short a time are meaningless."""
     if facts.long_enough:
         return []

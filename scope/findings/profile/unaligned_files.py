@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 
 MANY = 10
 """Reads and writes of a process."""
@@ -14,7 +14,7 @@ WORTH = 0.05
 """Of all time."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find files whose reads and writes hold whole blocks of the file system but mostly begin within one.
 
     A block that is written in part is read first, and two processes that share one wait for each other's lock.

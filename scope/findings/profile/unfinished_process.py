@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts
+from scope.findings.profile.facts import ProfileFacts
 from scope.programs.profiles.records import Process
 
 _WAYS = {
@@ -15,7 +15,7 @@ _WAYS = {
 }
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find processes that were killed, aborted or exited early; one finding per kind of end."""
     alike: dict[tuple[str, str], list[Process]] = defaultdict(list)
     for one in facts.merged.unfinished:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.profile.facts import Facts, placed
+from scope.findings.profile.facts import ProfileFacts, placed
 
 MOST = 0.5
 """Of the time in synchronising collectives."""
@@ -12,7 +12,7 @@ WORTH = 0.05
 """Of all time."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: ProfileFacts) -> list[Finding]:
     """Find programs whose collectives certainly waited for most of their time.
 
     The process that waited least bounds the time of the operation itself; the excess of the others was waiting.

@@ -9,15 +9,15 @@ from scope.findings.finding import Evidence
 from scope.findings.results import Run
 from scope.findings.settings import setting
 from scope.models.ladder.ladder import layer_below
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 
 
-class Loss(NamedTuple):
+class RungLoss(NamedTuple):
     """A rung, the best one of the layer below it, and their ladder."""
 
     ladder: Ladder
-    below: Rung
-    rung: Rung
+    below: LadderRung
+    rung: LadderRung
 
     @property
     def retained(self) -> float:
@@ -36,7 +36,7 @@ class Loss(NamedTuple):
         return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
 
 
-def selecting_the_network(run: Run, found: Loss) -> str:
+def selecting_the_network(run: Run, found: RungLoss) -> str:
     """Return how the library's network module is selected, unless the run did so or the path has no network."""
     case = next((one for one in run.headlines if one.label == found.rung.name), None)
     if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
@@ -44,7 +44,7 @@ def selecting_the_network(run: Run, found: Loss) -> str:
     return f"; {setting(run.mpi, 'network stack')}"
 
 
-def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[Loss]:
+def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[RungLoss]:
     """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
     seen: set[tuple[str, str]] = set()
     for ladder in run.models.ladders:
@@ -56,10 +56,10 @@ def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -
             below = _below(ladder, rung)
             if rung.layer in layers and sure and below is not None and (ladder.path, rung.layer) not in seen:
                 seen.add((ladder.path, rung.layer))
-                yield Loss(ladder, below, rung)
+                yield RungLoss(ladder, below, rung)
 
 
-def _below(ladder: Ladder, rung: Rung) -> Rung | None:
+def _below(ladder: Ladder, rung: LadderRung) -> LadderRung | None:
     """Return the best rung of the layer below: the one that `retained` refers to."""
     below = layer_below(rung.layer, [one.layer for one in ladder.rungs])
     known = [one for one in ladder.rungs if one.layer == below and one.value]

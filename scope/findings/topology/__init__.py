@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from scope.findings import find
 from scope.findings.finding import Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 
 
-def find_all(facts: Facts) -> list[Finding]:
+def find_all(facts: TopologyFacts) -> list[Finding]:
     """Return the findings of all kinds, worst first."""
     return find.find_all(__name__, facts)

@@ -6,13 +6,13 @@ from collections import defaultdict
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 
 PAYLOAD = 0.85
 """Share of the link rate that a healthy network delivers as payload (frames of 1500 bytes: 0.95)."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: TopologyFacts) -> list[Finding]:
     """Find hosts whose port is slower than declared; one finding per group and rate."""
     alike: dict[tuple[str, float], list[str]] = defaultdict(list)
     topology = facts.discovery.topology

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 from scope.findings.topology.host_off_the_switch import ASYMMETRIC
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: TopologyFacts) -> list[Finding]:
     """Find hosts with one direction much slower than the other."""
     found = []
     for host, ports in facts.discovery.ports.items():

@@ -9,7 +9,7 @@ from scope.topology.discovery import Discovery
 
 
 @dataclass(frozen=True)
-class Facts:
+class TopologyFacts:
     """A discovery and further facts about its hosts."""
 
     discovery: Discovery

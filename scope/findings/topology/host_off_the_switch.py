@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 
 ASYMMETRIC = 1.5
 """Ratio of directions from which on it is a duplex mismatch."""
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: TopologyFacts) -> list[Finding]:
     """Find hosts that are slower in both directions than the ports of their group."""
     topology = facts.discovery.topology
     found = []

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from scope.findings.finding import Evidence, Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 from scope.topology.topology import Group, Topology
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: TopologyFacts) -> list[Finding]:
     """Find trunks that successive ranks cross more often than their groups require."""
     topology = facts.discovery.topology
     hosts = [host for host in facts.hosts_by_rank if host in topology.group_of]

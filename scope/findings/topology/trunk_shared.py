@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scope import units
 from scope.findings.finding import Evidence, Finding
-from scope.findings.topology.facts import Facts
+from scope.findings.topology.facts import TopologyFacts
 from scope.topology.topology import Group, Topology
 
 
-def find(facts: Facts) -> list[Finding]:
+def find(facts: TopologyFacts) -> list[Finding]:
     """Find groups whose uplink is slower than the sum of their hosts."""
     topology = facts.discovery.topology
     found = []

@@ -43,4 +43,4 @@ class Hockney:
         return make_fit(self, curve, line, parameters, reason=negative, left_out=left_out)
 
 
-MODEL = Hockney()
+MODELS = (Hockney(),)

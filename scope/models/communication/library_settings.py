@@ -26,7 +26,9 @@ _WAYS = {
 _OTHER_CALLS = re.compile(r"coll_|_i?(bcast|all\w+|reduce|gatherv?|scatterv?|scan|exscan|colls)_", re.IGNORECASE)
 _OLD_DEVICE = re.compile(r"_(CH3|NEMESIS)_")
 """MPICH lists the settings of its former device beside those of CH4."""
-_UNLIKELY = re.compile(r"segment_size|memcpy_limit|fbox_threshold|unexpected|per_range|num_|ctxid|_max_chunks", re.IGNORECASE)
+_UNLIKELY = re.compile(
+    r"segment_size|memcpy_limit|fbox_threshold|unexpected|per_range|num_|ctxid|_max_chunks", re.IGNORECASE
+)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 

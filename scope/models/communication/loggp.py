@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from scope import units
-from scope.models.communication.piecewise_hockney import MODEL as PIECEWISE
-from scope.models.communication.piecewise_hockney import Lines, divide
+from scope.models.communication.piecewise_hockney import Lines, PiecewiseHockney, divide
 from scope.models.fitting.curve import Curve
 from scope.models.fitting.fit import Fit, FittedParameter, NotFitted
 from scope.models.fitting.least_squares import fit_linear
 from scope.models.fitting.model import make_fit
+from scope.statistics.estimate import in_unit
 
 FEWEST_SIZES = 3
 PART_OF = {"send_overhead_s": "o_s_s", "receive_overhead_s": "o_r_s", "wire_latency_s": "L_s"}
@@ -70,7 +70,7 @@ class LogGP:
 
 def _first_step(whole: Curve) -> float:
     """Return the last size before the half round trip steps up; the largest where it does not."""
-    fit = PIECEWISE.fit(whole)
+    fit = PiecewiseHockney().fit(whole)
     steps = fit.breakpoints if isinstance(fit, Fit) else []
     return next((step.last_before for step in steps if step.jump_s.value > 0), float(whole.x.max()))
 
@@ -105,8 +105,8 @@ def _at(curve: Curve, points: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Curv
 
 
 def _way_not_told(found: FittedParameter) -> str:
-    interval = units.interval(found.value, found.low, found.high, "s")
+    interval = in_unit(found, "s")
     return f"L_s: the wire time cannot be separated from the overheads; half a round trip minus these: {interval}"
 
 
-MODEL = LogGP()
+MODELS = (LogGP(),)

@@ -179,4 +179,4 @@ def _spread(found: LinearFit, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
     )
 
 
-MODEL = PiecewiseHockney()
+MODELS = (PiecewiseHockney(),)

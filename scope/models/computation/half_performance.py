@@ -47,4 +47,4 @@ class HalfPerformance:
         return make_fit(self, curve, line, parameters, reason=negative, left_out=left_out)
 
 
-MODEL = HalfPerformance()
+MODELS = (HalfPerformance(),)

@@ -10,7 +10,7 @@ import numpy as np
 
 from scope.catalog.catalog import Catalog
 from scope.catalog.ranks import GROUP, in_groups
-from scope.models.fitting.fit import NotFitted, Point, Variable
+from scope.models.fitting.fit import FitPoint, NotFitted, Variable
 from scope.plan.case import Case
 from scope.samples.samples import Floats
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
@@ -60,11 +60,11 @@ class Curve:
         """The message sizes of a curve over them."""
         return self.swept
 
-    def points(self, fitted_s: Floats) -> list[Point]:
+    def points(self, fitted_s: Floats) -> list[FitPoint]:
         """Compare fitted values with measured ones."""
         two = self.variable == "message_bytes_and_ranks"
         return [
-            Point(
+            FitPoint(
                 x=float(self.x[i]),
                 measured=float(self.measured_s[i]),
                 measured_low=float(self.low_s[i]),

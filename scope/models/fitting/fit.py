@@ -21,7 +21,7 @@ class FittedParameter(Estimate):
     unit: str
 
 
-class Point(Strict):
+class FitPoint(Strict):
     """One measured point beside its fitted value."""
 
     x: float
@@ -91,7 +91,7 @@ class Fit(Strict):
     """Remarks on the parameters, for example the largest size for which they hold."""
     segments: list[Segment] = []
     breakpoints: list[Breakpoint] = []
-    points: list[Point]
+    points: list[FitPoint]
     relative_error: float
     """Median absolute relative residual."""
     bic: float

@@ -23,7 +23,7 @@ _PACKAGES = ("scope.models.communication", "scope.models.computation")
 
 
 class Model(Protocol):
-    """A model: one file of this package that has an instance named `MODEL`."""
+    """A model: a file in one of `_PACKAGES` has it in its tuple `MODELS`."""
 
     name: str
     equation: str
@@ -41,7 +41,7 @@ def all_models() -> tuple[Model, ...]:
         for package in _PACKAGES
         for info in pkgutil.iter_modules(importlib.import_module(package).__path__)
     ]
-    return tuple(module.MODEL for module in modules if hasattr(module, "MODEL"))
+    return tuple(model for module in modules for model in getattr(module, "MODELS", ()))
 
 
 def fit_all(measurements: Measurements) -> tuple[list[Fit], list[NotFitted]]:

@@ -16,7 +16,7 @@ from scope.samples.samples import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class CostTerm:
     """One cost: a parameter times a known column, shape (points,)."""
 
     name: str
@@ -40,7 +40,7 @@ class CostModel:
     equation: str
     source: str
     variable: Variable
-    terms: Callable[[Floats, Floats], list[Term]]
+    terms: Callable[[Floats, Floats], list[CostTerm]]
     """The costs, given message sizes in bytes and process counts, both of the shape (points,)."""
     combines: bool | None = None
     """True: only of collectives that combine their data with an operator; False: of the others; None: of all."""
@@ -77,7 +77,7 @@ def steps(ranks: Floats) -> Floats:
     return np.ceil(np.log2(ranks))
 
 
-def fit_terms(model: Model, curve: Curve, terms: list[Term]) -> Fit | NotFitted:
+def fit_terms(model: Model, curve: Curve, terms: list[CostTerm]) -> Fit | NotFitted:
     """Fit the terms that the data need and can tell apart, none negative; the others are left out and named.
 
     Every selection with the essential terms is tried, and the one with the lowest BIC is taken.
@@ -94,7 +94,7 @@ def fit_terms(model: Model, curve: Curve, terms: list[Term]) -> Fit | NotFitted:
     return make_fit(model, curve, best, parameters, reason=reason, left_out=left_out)
 
 
-def _selections(terms: list[Term]) -> Iterator[list[Term]]:
+def _selections(terms: list[CostTerm]) -> Iterator[list[CostTerm]]:
     optional = [term for term in terms if not term.essential]
     for count in range(len(optional) + 1):
         for some in combinations(optional, count):
@@ -104,14 +104,14 @@ def _selections(terms: list[Term]) -> Iterator[list[Term]]:
                 yield chosen
 
 
-def _why_left_out(term: Term, chosen: list[Term], fitted: list[tuple[list[Term], LinearFit]]) -> str:
+def _why_left_out(term: CostTerm, chosen: list[CostTerm], fitted: list[tuple[list[CostTerm], LinearFit]]) -> str:
     tried = [found for terms, found in fitted if term in terms]
     if not tried:
         return f"{term.name}: the data cannot tell it from {', '.join(other.name for other in chosen)}"
     return f"{term.name}: the data cannot tell it from 0"
 
 
-def _design(terms: list[Term]) -> Floats:
+def _design(terms: list[CostTerm]) -> Floats:
     return np.column_stack([term.column for term in terms])
 
 

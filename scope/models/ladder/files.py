@@ -11,7 +11,7 @@ from typing import Literal
 
 from scope.catalog.benchmark import Layer
 from scope.models.ladder.ladder import largest_copy
-from scope.models.ladder.rung import LAYERS, Ladder, Step, measured_step, successive
+from scope.models.ladder.rung import LAYERS, Ladder, LadderStep, measured_step, successive
 from scope.models.measurements import Measurements
 from scope.statistics.summary import Summary
 
@@ -43,7 +43,7 @@ def _ladder(pattern: FilePattern, measurements: Measurements) -> Ladder | None:
     )
 
 
-def _steps(pattern: FilePattern, measurements: Measurements) -> Iterator[Step]:
+def _steps(pattern: FilePattern, measurements: Measurements) -> Iterator[LadderStep]:
     for layer in ORDER:
         rungs: dict[tuple[str, int], list[Summary]] = {}
         for on in measurements.standing(pattern, layer, "B/s"):

@@ -19,7 +19,16 @@ from scope.machine.machine import Machine
 from scope.models.ladder.limits import MEASURED, Frame, asymptotic_bytes_per_s, message_time_s
 from scope.models.ladder.memory_copy import fastest_copy, fastest_core_copy, not_measured
 from scope.models.ladder.paths import Path, paths
-from scope.models.ladder.rung import LAYERS, Ladder, Quantity, Rung, Step, compared, exact, measured_step
+from scope.models.ladder.rung import (
+    LAYERS,
+    Ladder,
+    LadderRung,
+    LadderStep,
+    Quantity,
+    compared,
+    exact,
+    measured_step,
+)
 from scope.models.measurements import Measurements, On
 from scope.statistics.ratio import PerLaunch
 from scope.statistics.summary import Summary
@@ -73,7 +82,7 @@ def _bandwidth(path: Path, exchange: Exchange, measurements: Measurements) -> La
     below = [measured_step("network", best[message_bytes]) for best in network.values() if message_bytes in best]
     if not below and (network or not path.memory):
         names = _names(measurements.catalog.standing(EXCHANGES[exchange], "network"))
-        below = [Step("network", "network", None, f"{names} was not measured")]
+        below = [LadderStep("network", "network", None, f"{names} was not measured")]
     mpi = [measured_step("mpi", s) for s in library if measurements.size(s) == message_bytes]
     steps += below
     steps += [_with_cache_note(step, message_bytes, measurements.machine) if path.memory else step for step in mpi]
@@ -118,7 +127,7 @@ def _better(one: Summary, other: Summary) -> bool:
 
 def _frames(
     path: Path, exchange: Exchange, unit: str, message_bytes: int, measurements: Measurements
-) -> Iterator[Step]:
+) -> Iterator[LadderStep]:
     """Yield raw frames where they were measured (root only): the rate of the wire without a protocol."""
     if path.inside:
         return
@@ -127,25 +136,27 @@ def _frames(
             yield measured_step("frames", on.summary)
 
 
-def memory_limit(measurements: Measurements, path: Path, message_bytes: int) -> Step:
+def memory_limit(measurements: Measurements, path: Path, message_bytes: int) -> LadderStep:
     """Return the fastest copy between two cores of an array of the size of a message: the least that it needs."""
     copy = fastest_core_copy(measurements, path, message_bytes)
     if copy is None:
-        return Step("limit", "one copy between two cores", None, not_measured(measurements.catalog, "core_copy"))
+        return LadderStep(
+            "limit", "one copy between two cores", None, not_measured(measurements.catalog, "core_copy")
+        )
     return _copy_step(measurements, copy, "one copy of what another core wrote")
 
 
-def largest_copy(measurements: Measurements) -> Step:
+def largest_copy(measurements: Measurements) -> LadderStep:
     """Return the fastest copy by one core of the largest array: the least that a file needs."""
     copy = fastest_copy(measurements, 1 << 62)
     if copy is None:
-        return Step("limit", "one memory copy", None, not_measured(measurements.catalog, "copy"))
+        return LadderStep("limit", "one memory copy", None, not_measured(measurements.catalog, "copy"))
     return _copy_step(measurements, copy, "one copy by one core")
 
 
-def _copy_step(measurements: Measurements, copy: Summary, what: str) -> Step:
+def _copy_step(measurements: Measurements, copy: Summary, what: str) -> LadderStep:
     size = measurements.size(copy)
-    return Step(
+    return LadderStep(
         "limit",
         f"{what}, arrays of {units.size(size)} ({copy.benchmark})",
         copy.per_launch.as_rate(size),
@@ -153,15 +164,15 @@ def _copy_step(measurements: Measurements, copy: Summary, what: str) -> Step:
     )
 
 
-def _link_limit(path: Path) -> Step:
+def _link_limit(path: Path) -> LadderStep:
     name = f"frames of {path.name}"
     if path.link is None:
-        return Step("limit", name, None, "no link is up under one name on all hosts")
+        return LadderStep("limit", name, None, "no link is up under one name on all hosts")
     if path.link.rate_bits_per_s is None:
-        return Step("limit", name, None, "the kernel does not know the rate of this link")
+        return LadderStep("limit", name, None, "the kernel does not know the rate of this link")
     rate = path.link.rate_bits_per_s
     if path.link.kind != "ethernet":
-        return Step(
+        return LadderStep(
             "limit",
             f"{path.link.kind} at its signalling rate",
             exact(rate / 8),
@@ -170,10 +181,10 @@ def _link_limit(path: Path) -> Step:
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     headers = MEASURED[path.protocols[0]]
     name = f"{headers.name}, frames of {path.link.mtu_bytes} B at {units.quantity(rate, 'bit/s')}"
-    return Step("limit", name, exact(asymptotic_bytes_per_s(rate, headers, frame)))
+    return LadderStep("limit", name, exact(asymptotic_bytes_per_s(rate, headers, frame)))
 
 
-def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[Step]:
+def _operation(path: Path, measurements: Measurements, message_bytes: int) -> list[LadderStep]:
     """Take each operation to one other process with the payload nearest to the message; fresh buffers first."""
     found: dict[str, list[On]] = {}
     for on in measurements.standing("transfer", "operation", "s"):
@@ -182,13 +193,13 @@ def _operation(path: Path, measurements: Measurements, message_bytes: int) -> li
     return [_transfer(several, message_bytes) for several in found.values()]
 
 
-def _transfer(several: list[On], message_bytes: int) -> Step:
+def _transfer(several: list[On], message_bytes: int) -> LadderStep:
     """Take the rung that the benchmark declares first, and of it the payload nearest to the message."""
     rungs = several[0].place.benchmark.rungs
     first = min(rungs.index(on.place.rung) for on in several)
     candidates = [on.summary for on in several if on.place.rung == rungs[first]]
     nearest = min(candidates, key=lambda s: abs(log(max(_payload(s), 1.0) / max(message_bytes, 1))))
-    return Step(
+    return LadderStep(
         "operation",
         nearest.label,
         nearest.per_launch.as_rate(_payload(nearest)),
@@ -196,7 +207,7 @@ def _transfer(several: list[On], message_bytes: int) -> Step:
     )
 
 
-def _communication(level: Program, path: Path, measurements: Measurements) -> list[Step]:
+def _communication(level: Program, path: Path, measurements: Measurements) -> list[LadderStep]:
     """Take of each program the case with the most bytes on the fewest ranks: its bytes over its communication."""
     found: dict[str, list[Summary]] = {}
     for on in measurements.standing("communication", level, "s"):
@@ -209,10 +220,10 @@ def _communication(level: Program, path: Path, measurements: Measurements) -> li
     ]
 
 
-def _program_step(level: Program, largest: Summary, measurements: Measurements) -> Step:
+def _program_step(level: Program, largest: Summary, measurements: Measurements) -> LadderStep:
     moved = largest.work.bytes if largest.work else 0.0
     shared = _sharing(largest.ranks, measurements.machine)
-    return Step(
+    return LadderStep(
         level,
         f"communication of {largest.label}",
         largest.per_launch.as_rate(moved),
@@ -221,7 +232,9 @@ def _program_step(level: Program, largest: Summary, measurements: Measurements) 
     )
 
 
-def _or_missing(layer: Layer, pattern: Pattern, steps: list[Step], measurements: Measurements) -> list[Step]:
+def _or_missing(
+    layer: Layer, pattern: Pattern, steps: list[LadderStep], measurements: Measurements
+) -> list[LadderStep]:
     """Return the steps; without any, one that names the benchmarks of every baseline run."""
     expected = [
         place
@@ -232,7 +245,7 @@ def _or_missing(layer: Layer, pattern: Pattern, steps: list[Step], measurements:
         return steps
     names = _names(expected)
     where = "2 ranks" if layer == "operation" else "several ranks"
-    return [Step(layer, names, None, f"{names} was not measured here on {where}")]
+    return [LadderStep(layer, names, None, f"{names} was not measured here on {where}")]
 
 
 def _names(places: Iterable[Standing]) -> str:
@@ -264,13 +277,13 @@ def _latency(path: Path, measurements: Measurements) -> Ladder | None:
     )
 
 
-def _wire_time(path: Path, message_bytes: int) -> Step:
+def _wire_time(path: Path, message_bytes: int) -> LadderStep:
     limit = _link_limit(path)
     if limit.figure is None or path.link is None or path.link.rate_bits_per_s is None:
-        return Step("limit", limit.name, None, limit.reason)
+        return LadderStep("limit", limit.name, None, limit.reason)
     frame = Frame(mtu_bytes=path.link.mtu_bytes)
     time_s = message_time_s(path.link.rate_bits_per_s, message_bytes, MEASURED[path.protocols[0]], frame)
-    return Step("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", exact(time_s))
+    return LadderStep("limit", f"one frame at {units.quantity(path.link.rate_bits_per_s, 'bit/s')}", exact(time_s))
 
 
 def _programs(measurements: Measurements) -> Iterator[Ladder]:
@@ -304,13 +317,13 @@ def _against_one_process(level: Program, chosen: Summary, one: Summary, measurem
     processors = sum(len(host.processor.usable) for host in measurements.machine.hosts)
     workers = min(chosen.ranks, processors) if processors else chosen.ranks
     steps = [
-        Step(
+        LadderStep(
             "limit",
             f"{workers} times one process ({one.label})",
             one.per_launch.scaled(workers),
             note=_sharing(chosen.ranks, measurements.machine),
         ),
-        Step(level, chosen.label, chosen.per_launch),
+        LadderStep(level, chosen.label, chosen.per_launch),
     ]
     rungs = _rungs(steps, chosen.unit, higher_is_better=True)
     return Ladder(path="from one process to many", quantity="flops_per_s", message_bytes=None, rungs=rungs)
@@ -330,14 +343,14 @@ def _inside_a_node(
     # What programs compute in one process has ladders of its own.
     layers = [one for one in LAYERS if one != LIMIT and (pattern == "memory" or one not in PROGRAM_LEVELS)]
     rungs = [
-        Step(layer, s.label, s.per_launch)
+        LadderStep(layer, s.label, s.per_launch)
         for layer in layers
         for s in _fastest(measurements, pattern, layer, unit).values()
         if s is not limit
     ]
     if limit is None or not rungs:
         return None
-    steps = [Step("limit", limit.label, limit.per_launch), *rungs]
+    steps = [LadderStep("limit", limit.label, limit.per_launch), *rungs]
     return Ladder(
         path="one process", quantity=quantity, message_bytes=None, rungs=_rungs(steps, unit, higher_is_better=True)
     )
@@ -373,9 +386,9 @@ def _in_memory(pattern: Pattern, s: Summary, measurements: Measurements) -> tupl
     return size, s.estimate.value
 
 
-def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Rung]:
+def _rungs(steps: Iterable[LadderStep], unit: str, higher_is_better: bool) -> list[LadderRung]:
     """Hold each step against the best one of the layer below."""
-    by_layer: dict[Layer, list[Step]] = {}
+    by_layer: dict[Layer, list[LadderStep]] = {}
     for step in steps:
         by_layer.setdefault(step.layer, []).append(step)
     limit = by_layer["limit"][-1].figure if "limit" in by_layer else None
@@ -387,18 +400,18 @@ def _rungs(steps: Iterable[Step], unit: str, higher_is_better: bool) -> list[Run
     return rungs
 
 
-def _best(steps: list[Step], higher_is_better: bool) -> PerLaunch | None:
+def _best(steps: list[LadderStep], higher_is_better: bool) -> PerLaunch | None:
     figures = [step.figure for step in steps if step.figure is not None]
     choose = max if higher_is_better else min
     return choose(figures, key=lambda figure: figure.estimate.value, default=None)
 
 
-def _with_cache_note(step: Step, message_bytes: int, machine: Machine) -> Step:
+def _with_cache_note(step: LadderStep, message_bytes: int, machine: Machine) -> LadderStep:
     caches = [cache.size_bytes for host in machine.hosts for cache in host.caches]
     if step.figure is None or not caches or 2 * message_bytes > max(caches):
         return step
     note = f"both buffers fit into the cache of {units.size(max(caches))}"
-    return Step(step.layer, step.name, step.figure, step.reason, note)
+    return LadderStep(step.layer, step.name, step.figure, step.reason, note)
 
 
 def _payload(summary: Summary) -> float:

@@ -16,7 +16,7 @@ Quantity = Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 
-class Rung(Strict):
+class LadderRung(Strict):
     """One benchmark on one layer of the ladder, or its limit."""
 
     layer: Layer
@@ -50,14 +50,14 @@ class Ladder(Strict):
     exchange: Literal["ping-pong", "stream", ""] = ""
     """How messages are exchanged: one and its echo, or a window in one direction; empty without messages."""
     message_bytes: int | None
-    rungs: list[Rung]
+    rungs: list[LadderRung]
     """From the limit upwards."""
     successive: bool = False
     """Whether each rung is held against the one before it, instead of the best one of the layer below."""
 
 
 @dataclass(frozen=True)
-class Step:
+class LadderStep:
     """A rung before its comparison with the layer below."""
 
     layer: Layer
@@ -68,13 +68,13 @@ class Step:
 
 
 def compared(
-    step: Step, below: PerLaunch | None, limit: PerLaunch | None, unit: str, higher_is_better: bool
-) -> Rung:
+    step: LadderStep, below: PerLaunch | None, limit: PerLaunch | None, unit: str, higher_is_better: bool
+) -> LadderRung:
     """Hold a step against the figure below it and against the limit."""
     retained = _share(step.figure, below, higher_is_better)
     of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
     figure = step.figure.estimate if step.figure else None
-    return Rung(
+    return LadderRung(
         layer=step.layer,
         name=step.name,
         value=figure.value if figure else None,
@@ -92,9 +92,9 @@ def compared(
     )
 
 
-def successive(steps: Sequence[Step], unit: str) -> list[Rung]:
+def successive(steps: Sequence[LadderStep], unit: str) -> list[LadderRung]:
     """Hold each rate against the last one before it that was measured; the first is the limit."""
-    rungs: list[Rung] = []
+    rungs: list[LadderRung] = []
     below: PerLaunch | None = None
     for step in steps:
         rungs.append(compared(step, below, steps[0].figure, unit, higher_is_better=True))
@@ -116,9 +116,9 @@ def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | No
     return "measured in other launches than the layer below" if this.launches and below.launches else ""
 
 
-def measured_step(layer: Layer, summary: Summary) -> Step:
+def measured_step(layer: Layer, summary: Summary) -> LadderStep:
     """Return the step of a measured case."""
-    return Step(layer, summary.label, summary.per_launch)
+    return LadderStep(layer, summary.label, summary.per_launch)
 
 
 def exact(value: float) -> PerLaunch:

@@ -12,7 +12,7 @@ from scope.catalog.ranks import GROUP
 from scope.models.fitting.draws import draw
 from scope.models.ladder.paths import Path, paths
 from scope.models.measurements import Measurements, usable
-from scope.models.prediction.costs.steps import Collective, Messages, NeighborExchange, crossing
+from scope.models.prediction.costs.steps import CollectiveStep, Messages, NeighborExchange, crossing
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import DRAWS
 from scope.statistics.summary import Summary
@@ -103,7 +103,7 @@ class MeasuredCosts:
         curve = self._ping_pong(outside)
         return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
 
-    def collective(self, step: Collective, outside: bool, together: int) -> tuple[Floats, str, str]:
+    def collective(self, step: CollectiveStep, outside: bool, together: int) -> tuple[Floats, str, str]:
         """Return the same of a collective: as measured, else as the messages that stand for it.
 
         Of pairs of processes that exchange these, what the collective takes on two, where that was measured.
@@ -157,7 +157,7 @@ class MeasuredCosts:
         found = [one for one in self._measurements.calling(MESSAGE) if path.carries(one)]
         return self._curve(f"{found[0].benchmark}, {path.name}" if found else "", found)
 
-    def _measured(self, step: Collective, outside: bool, together: int) -> SizeCurve | None:
+    def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
         """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
 
         A program's operation for fresh buffers goes before the library's collective.
@@ -169,7 +169,7 @@ class MeasuredCosts:
         return None
 
     def _of_collectives(
-        self, step: Collective, level: str, outside: bool | None, together: int
+        self, step: CollectiveStep, level: str, outside: bool | None, together: int
     ) -> list[SizeCurve]:
         """Return the times among as many groups at the same time as the program has, and of one group alone."""
         numbers = dict.fromkeys((together, step.ranks))

@@ -11,7 +11,7 @@ import numpy as np
 from scope.catalog.benchmark import Phase, Value
 from scope.models.fitting.draws import draw
 from scope.models.measurements import Measurements
-from scope.models.prediction.costs.steps import Costs, Problem, Work
+from scope.models.prediction.costs.steps import Costs, LocalWork, Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.samples.records import Origin
 from scope.samples.samples import Floats
@@ -46,7 +46,7 @@ class OneProcess:
         rates = self._of(problem, "compute")
         return [] if rates is None else [int(size) for size in rates[0]]
 
-    def time(self, work: Work, problem: Problem) -> tuple[Floats, str]:
+    def time(self, work: LocalWork, problem: Problem) -> tuple[Floats, str]:
         """Return the draws of the time of some work in s, and the extrapolated part.
 
         Rates are interpolated over the logarithm of the size, and kept beyond the smallest and the largest.

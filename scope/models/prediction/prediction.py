@@ -23,7 +23,7 @@ from scope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from scope.errors import UsageError
 from scope.models.measurements import Measurements
 from scope.models.prediction.costs.declared import Declared
-from scope.models.prediction.costs.steps import Costs, Messages, NeighborExchange, Problem, Work
+from scope.models.prediction.costs.steps import Costs, LocalWork, Messages, NeighborExchange, Problem
 from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
 from scope.models.prediction.model_error import ModelError
 from scope.models.prediction.one_process import RAN, OneProcess
@@ -125,7 +125,7 @@ class Predictor:
         names: list[str] = []
         beyond: list[str] = []
         for step in self._costs.steps(problem):
-            if isinstance(step, Work):
+            if isinstance(step, LocalWork):
                 time_s, far = self._one.time(step, problem)
                 name = f"{self._costs.benchmark} on one process"
             elif step.count <= 0:

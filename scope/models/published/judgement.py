@@ -13,7 +13,7 @@ from scope import units
 from scope.errors import UsageError
 from scope.models.published.observed import FRAMES, ObservedPlace, ReadValue
 from scope.models.published.overview import ComparedValue, Holds
-from scope.models.published.statement import Read, Reading, Statement
+from scope.models.published.statement import Read, Statement, StatementReading
 from scope.samples.records import Origin
 from scope.statistics.estimate import Estimate
 from scope.statistics.figures import LAUNCHES_FOR_INTERVAL
@@ -38,7 +38,7 @@ COMBINED: Mapping[Read, Combination] = {
 class KnownValues:
     """Everything that statements are held against."""
 
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, StatementReading]
     """By name."""
     places: Mapping[str, ObservedPlace]
     """By name; a single run has the empty name."""
@@ -64,7 +64,7 @@ class KnownValues:
             predicted=found.predicted * factor if found.predicted is not None else None,
         )
 
-    def _off_run(self, one: Reading) -> ReadValue:
+    def _off_run(self, one: StatementReading) -> ReadValue:
         place = self.places.get(one.place)
         if place is None:
             return ReadValue(ranks=one.ranks, why_not=self.absent.get(one.place, ""))

@@ -21,7 +21,7 @@ from scope.models.prediction.costs.steps import Problem
 from scope.models.prediction.measured_costs import NotMeasuredError
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Predictor, all_costs, problem_of
-from scope.models.published.statement import Reading
+from scope.models.published.statement import StatementReading
 from scope.models.scaling.speedup import Speedup
 from scope.samples.records import Origin
 from scope.samples.samples import CaseSamples, Samples
@@ -87,7 +87,7 @@ class ObservedPlace(Protocol):
     def unfaithful(self) -> str:
         """Why its network is another one than the declared one; empty where it is not."""
 
-    def read(self, one: Reading) -> ReadValue:
+    def read(self, one: StatementReading) -> ReadValue:
         """Return what is known of a reading of this place."""
 
 
@@ -127,7 +127,7 @@ class ObservedRun:
         worst = max(off, key=lambda link: abs(link.deviation))
         return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
 
-    def read(self, one: Reading) -> ReadValue:
+    def read(self, one: StatementReading) -> ReadValue:
         """Return what is known of a reading of this run."""
         if one.read == "growth":
             return self._growth(one)
@@ -148,7 +148,7 @@ class ObservedRun:
         measured = self._measured(one, found)
         return ReadValue(measured, self._predicted(one, found, ranks), size, ranks, taken, remarks=remarks)
 
-    def _cases(self, one: Reading) -> list[Summary]:
+    def _cases(self, one: StatementReading) -> list[Summary]:
         """Return the results that are meant: of the first parameters and the most ranks that were run."""
         for given in _alternatives(one):
             found = [each for each in self.measurements.summaries if _is_meant(one, given, each)]
@@ -159,7 +159,7 @@ class ObservedRun:
                 return found
         return []
 
-    def _chosen(self, one: Reading, found: Sequence[Summary]) -> Summary:
+    def _chosen(self, one: StatementReading, found: Sequence[Summary]) -> Summary:
         if one.read == "longest":
             return max(found, key=self.measurements.size)
         if one.read == "largest":
@@ -168,12 +168,12 @@ class ObservedRun:
             return min(found, key=lambda each: each.median or 0.0)
         return found[0]
 
-    def _published_size(self, one: Reading) -> int:
+    def _published_size(self, one: StatementReading) -> int:
         catalog = self.measurements.catalog
         known = one.benchmark in catalog
         return (catalog.size(one.benchmark, next(_alternatives(one))) or 0) if known else 0
 
-    def _measured(self, one: Reading, found: Sequence[Summary]) -> PerLaunch | None:
+    def _measured(self, one: StatementReading, found: Sequence[Summary]) -> PerLaunch | None:
         if one.read in FRAMES:
             return PerLaunch(Estimate.exact(_of_frames(one, self.link_bits_per_s or 0.0)))
         if one.read == "broadcast_limit":
@@ -198,7 +198,7 @@ class ObservedRun:
             raise UsageError(f"{one.benchmark} {one.metric}: must be one case; the run has {len(found)}: {cases}")
         return self._chosen(one, found).per_launch
 
-    def _predicted(self, one: Reading, found: Sequence[Summary], ranks: int) -> float | None:
+    def _predicted(self, one: StatementReading, found: Sequence[Summary], ranks: int) -> float | None:
         if one.read == "trunk_bytes":
             told = [each for case in found[:1] for each in self._told(case) if each.group == one.group]
             return told[0].busier_bytes if told else None
@@ -215,7 +215,7 @@ class ObservedRun:
             return None
         return (point.total_s if one.metric == "time_s" else point.compute_s).value
 
-    def _point(self, one: Reading, ranks: int) -> PredictedPoint | None:
+    def _point(self, one: StatementReading, ranks: int) -> PredictedPoint | None:
         """Return the prediction from measured costs; None where the run lacks a parameter."""
         catalog = self.measurements.catalog
         costs = all_costs(catalog).get(one.benchmark)
@@ -239,7 +239,7 @@ class ObservedRun:
                     return None
         return None
 
-    def _critical(self, one: Reading) -> PerLaunch | None:
+    def _critical(self, one: StatementReading) -> PerLaunch | None:
         for given in _alternatives(one):
             for speedup in self.speedups:
                 subject = speedup.subject
@@ -248,7 +248,7 @@ class ObservedRun:
                     return PerLaunch(critical) if critical else None
         return None
 
-    def _growth(self, one: Reading) -> ReadValue:
+    def _growth(self, one: StatementReading) -> ReadValue:
         """Return how many times as long all ranks take as half of them, and the law that the models chose."""
         size = self._published_size(one)
         found = [
@@ -276,7 +276,7 @@ class ObservedRun:
             remarks=[f"{last.x:g} over {half.x:g} ranks", chosen],
         )
 
-    def _fitted(self, one: Reading) -> PerLaunch | None:
+    def _fitted(self, one: StatementReading) -> PerLaunch | None:
         model, _, name = one.fitted.partition(".")
         for fit in self.fits:
             subject = fit.subject
@@ -325,13 +325,13 @@ def counted(launches: Sequence[CaseSamples], topology: Topology) -> dict[str, Cr
     return found
 
 
-def _alternatives(one: Reading) -> Iterator[dict[str, Value]]:
+def _alternatives(one: StatementReading) -> Iterator[dict[str, Value]]:
     """Yield the parameters: the published ones, then their counterparts."""
     values = [each if isinstance(each, list) else [each] for each in one.parameters.values()]
     return (dict(zip(one.parameters, each, strict=True)) for each in product(*values))
 
 
-def _is_meant(one: Reading, given: Mapping[str, Value], summary: Summary) -> bool:
+def _is_meant(one: StatementReading, given: Mapping[str, Value], summary: Summary) -> bool:
     """Return whether a result is one of a reading's; one process lacks the parameters of messages.
 
     Of what has a unit, 0 is below the clock's resolution and not a result.
@@ -352,7 +352,7 @@ def _exactly(value: float | None) -> PerLaunch | None:
     return PerLaunch(Estimate(value=value)) if value is not None else None
 
 
-def _of_frames(one: Reading, link_bits_per_s: float) -> float:
+def _of_frames(one: StatementReading, link_bits_per_s: float) -> float:
     """Return the payload per second of full frames, or the shortest payload of one that has half of it."""
     protocol = PROTOCOLS[one.protocol]
     most = limits.asymptotic_bytes_per_s(link_bits_per_s, protocol)

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from scope.errors import ScopeError, UsageError
-from scope.models.published.statement import Reading, Statement
+from scope.models.published.statement import Statement, StatementReading
 from scope.names import NAME
 from scope.strict import Strict
 
@@ -115,7 +115,7 @@ class Reference(Strict):
     """Its hosts in the order of the ranks; empty: in their own order."""
     link_bits_per_s: float | None = None
     """Rate of its links, for the limit by frames."""
-    reading: dict[str, Reading]
+    reading: dict[str, StatementReading]
     """Values to be read off the runs, by the names that statements have for them."""
     statement: list[Statement]
     """What the source prints, and what must hold here."""

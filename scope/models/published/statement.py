@@ -33,7 +33,7 @@ Read = Literal[
 ]
 
 
-class Reading(Strict):
+class StatementReading(Strict):
     """A value to be read off a run or a campaign, or made of other readings."""
 
     place: str = ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from scope import units
 from scope.models.fitting.curve import TOLERANCE
-from scope.models.fitting.fit import Point
+from scope.models.fitting.fit import FitPoint
 from scope.samples.samples import Floats
 from scope.statistics.bootstrap import estimate
 from scope.statistics.estimate import Estimate
@@ -37,7 +37,7 @@ class Amdahl(Strict):
     reason: str
     relative_error: float | None
     """Median absolute relative residual; None where there are no more points than costs: nothing tests the law."""
-    points: list[Point]
+    points: list[FitPoint]
 
 
 def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
@@ -112,9 +112,9 @@ def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str
     return None, f"not within reach: what a further process costs cannot be told from 0{known}"
 
 
-def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> Point:
+def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> FitPoint:
     time_s = estimate(drawn_s)
-    return Point(
+    return FitPoint(
         x=float(ranks),
         measured=time_s.value,
         measured_low=time_s.low or time_s.value,

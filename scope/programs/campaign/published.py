@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from scope.models.published.observed import ReadValue
-from scope.models.published.statement import Reading
+from scope.models.published.statement import StatementReading
 from scope.programs.campaign import folder as folders
 from scope.programs.campaign.analysis import Analysis, analyse
 from scope.programs.campaign.configurations import all_features, spread, well
@@ -44,7 +44,7 @@ class ObservedCampaign:
         """Nothing: the links of its lab are not measured beside it."""
         return ""
 
-    def read(self, one: Reading) -> ReadValue:
+    def read(self, one: StatementReading) -> ReadValue:
         """Return a median over the runs, or a result of their analysis."""
         ranks = one.ranks or max((record.ranks for record in well(self.records)), default=0)
         if one.cluster:
@@ -62,7 +62,7 @@ class ObservedCampaign:
             measured, why = self._of_runs(one, ranks), ""
         return ReadValue(measured, ranks=ranks, why_not="" if measured else why)
 
-    def _of_runs(self, one: Reading, ranks: int) -> PerLaunch | None:
+    def _of_runs(self, one: StatementReading, ranks: int) -> PerLaunch | None:
         runs = [record for record in well(self.records) if record.ranks == ranks]
         each = {record.number: value for record in runs if (value := _feature(record, one)) is not None}
         if not each:
@@ -77,13 +77,13 @@ class ObservedCampaign:
         laws = [each.law for each in self.analysis.speedups if each.law]
         if laws:
             return PerLaunch(laws[0].serial_share)
-        times = [self._of_runs(Reading(feature="wall_s"), count) for count in (1, ranks)]
+        times = [self._of_runs(StatementReading(feature="wall_s"), count) for count in (1, ranks)]
         known = [each.estimate.value for each in times if each]
         if ranks < 2 or len(known) < len(times) or known[0] < known[1]:
             return None
         return PerLaunch(Estimate(value=(ranks * known[1] / known[0] - 1) / (ranks - 1)))
 
-    def _of_cluster(self, one: Reading) -> PerLaunch | None:
+    def _of_cluster(self, one: StatementReading) -> PerLaunch | None:
         """Return the share of the runs that are alike, or the mean of a feature over them; None without them."""
         found = self.analysis.clusters
         if found is None or one.cluster > len(found.groups):
@@ -93,7 +93,7 @@ class ObservedCampaign:
         return PerLaunch(Estimate(value=value)) if value is not None else None
 
 
-def _feature(record: RunRecord, one: Reading) -> float | None:
+def _feature(record: RunRecord, one: StatementReading) -> float | None:
     if not one.routine:
         return all_features(record).get(one.feature)
     used = record.routines.get(one.routine)

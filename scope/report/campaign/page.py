@@ -8,12 +8,13 @@ from scope.findings.finding import Finding
 from scope.programs.campaign.analysis import Analysis
 from scope.programs.campaign.folder import Head
 from scope.report.campaign.sections import answers, lead, sections, verdicts
-from scope.report.frame import environment
+from scope.report.frame import as_json, environment, plot
 from scope.report.run.introduction import moment
 
 
 def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
     """Return the page."""
+    tables = sections(head, analysis)
     return (
         environment()
         .get_template("campaign.html")
@@ -23,8 +24,9 @@ def render(head: Head, analysis: Analysis, findings: Sequence[Finding]) -> str:
             moment=moment(head.started_unix_s),
             lead=lead(head, analysis),
             verdicts=[*answers(analysis), *verdicts(analysis)],
-            sections=sections(head, analysis),
+            sections=tables,
             findings=findings,
             absent=analysis.absent,
+            figures=as_json({chart.key: plot(chart) for section in tables for chart in section.charts}),
         )
     )

@@ -19,9 +19,9 @@ from scope.programs.campaign.scaling import Law, Term
 from scope.programs.campaign.soak import Endurance
 from scope.programs.campaign.study import Point, Value
 from scope.programs.campaign.trend import Trend
-from scope.report.campaign.charts import Chart, charts
-from scope.report.figure import Mark, Table
-from scope.statistics.estimate import Estimate
+from scope.report.campaign.charts import charts
+from scope.report.figure import Figure, Mark, Table
+from scope.statistics.estimate import Estimate, in_percent, in_unit
 
 UNITS = {"communications": "", "compute_imbalance": ""}
 """Units of the features whose names do not end in one."""
@@ -41,7 +41,7 @@ OVERSUBSCRIBED = "oversubscribed"
 
 
 @dataclass(frozen=True)
-class Bar:
+class TimeBar:
     """A bar of a chart: its parts in percent of the longest bar."""
 
     name: str
@@ -54,24 +54,24 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Section:
+class TableSection:
     """One table with its title, caption and charts."""
 
     key: str
     title: str
     caption: str
     table: Table
-    bars: list[Bar] = field(default_factory=list)
+    bars: list[TimeBar] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     """Ratios on one logarithmic axis with 1 at `unity` percent."""
     unity: float = 0.0
-    charts: list[Chart] = field(default_factory=list)
+    charts: list[Figure] = field(default_factory=list)
 
 
-def sections(head: Head, analysis: Analysis) -> list[Section]:
+def sections(head: Head, analysis: Analysis) -> list[TableSection]:
     """Return the tables of a campaign, placement or soak in reading order."""
     varying = _varying([each.point for each in analysis.configurations])
-    made: list[Section | None] = [
+    made: list[TableSection | None] = [
         _endurance(analysis.endurance) if analysis.endurance else None,
         _comparisons(analysis.comparisons) if analysis.comparisons else None,
         _effects(analysis.effects) if analysis.effects else None,
@@ -99,7 +99,7 @@ def lead(head: Head, analysis: Analysis) -> str:
     return f"{text}."
 
 
-def _effects(found: Sequence[Effect]) -> Section:
+def _effects(found: Sequence[Effect]) -> TableSection:
     rows = [
         [
             _head(each.factor),
@@ -113,7 +113,7 @@ def _effects(found: Sequence[Effect]) -> Section:
     remarks = any(row[-1] for row in rows)
     columns = ["factor", "value", "time [95 %]", "pairs of points", "remark"]
     marks, unity = _ratios(found)
-    return Section(
+    return TableSection(
         "effects",
         "Effect of each factor",
         "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
@@ -126,7 +126,7 @@ def _effects(found: Sequence[Effect]) -> Section:
 
 def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
     """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
-    ends = [math.log(bound) for each in found for bound in _bounds(each.ratio)]
+    ends = [math.log(bound) for each in found for bound in each.ratio.bounds]
     low, high = min(0.0, *ends), max(0.0, *ends)
     span = (high - low) or 1.0
 
@@ -137,38 +137,28 @@ def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
         Mark(
             f"{_head(each.factor)} {_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
             _change(each),
-            place(_bounds(each.ratio)[0]),
+            place(each.ratio.bounds[0]),
             place(each.ratio.value),
-            place(_bounds(each.ratio)[2]),
+            place(each.ratio.bounds[2]),
         )
         for each in found
     ]
     return marks, place(1.0)
 
 
-def _bounds(found: Estimate) -> tuple[float, float, float]:
-    """Return low bound, value and high bound; an unknown bound is the value."""
-    low, high = found.low, found.high
-    return found.value if low is None else low, found.value, found.value if high is None else high
-
-
-def _ratio(found: Estimate) -> str:
-    return units.interval(found.value, found.low, found.high, "")
-
-
 def _change(each: Effect) -> str:
     """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
     ratio = each.ratio
     if ratio.low is not None and not each.certain:
-        return f"no significant change, {_part(_minus_one(ratio))}"
+        return f"no significant change, {in_percent(_minus_one(ratio))}"
     if ratio.value <= 1:
         turned = Estimate(
             value=1 / ratio.value,
             low=1 / ratio.high if ratio.high is not None else None,
             high=1 / ratio.low if ratio.low is not None else None,
         )
-        return f"{_ratio(turned)} times as fast"
-    return f"{_ratio(ratio)} times as long"
+        return f"{in_unit(turned)} times as fast"
+    return f"{in_unit(ratio)} times as long"
 
 
 def _minus_one(ratio: Estimate) -> Estimate:
@@ -186,7 +176,7 @@ def answers(analysis: Analysis) -> list[str]:
             f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
         )
         rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
-        found.append(f"Fastest point: {words}, {_time(best.time_s)}{rivals}.")
+        found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
     found += [
         f"Speed-up: {_ranks(each.value)} instead of {_ranks(each.first)}, {_change(each)}"
         f"{', oversubscribed' if each.oversubscribed else ''}."
@@ -200,7 +190,7 @@ def _ranks(count: Value) -> str:
     return f"{count} rank{'' if count == 1 else 's'}"
 
 
-def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
+def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSection:
     names = [
         name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
     ]
@@ -226,15 +216,15 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
                 str(each.runs),
                 str(each.failed) if each.failed else "",
                 units.interval(spread.median, spread.low, spread.high, "s") if spread else "–",
-                _share(spread.variation) if spread else "",
+                units.share(spread.variation) if spread else "",
                 units.quantity(spread.sanitised_mean, "s") if spread else "",
-                _share(spread.sanitised_variation) if spread else "",
+                units.share(spread.sanitised_variation) if spread else "",
                 *(_median(each.features.get(name), name) for name in names),
                 *([OVERSUBSCRIBED if each.oversubscribed else ""] if oversubscribed else []),
             ]
         )
     what = "from MPI_Init to MPI_Finalize, per process" if time == "wall_s" else "of the whole command"
-    return Section(
+    return TableSection(
         "runs",
         "Runs",
         f"Medians over the runs of each point; the time is that {what}. The 95 % interval of the median is"
@@ -245,14 +235,14 @@ def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> Section:
     )
 
 
-def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[Bar]:
+def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBar]:
     known = [each for each in found if "compute_s" in each.features]
     walls = [each.features["wall_s"] for each in known]
     longest = max((wall.median if wall.high is None else wall.high for wall in walls), default=0.0)
     if not longest:
         return []
     return [
-        Bar(
+        TimeBar(
             ", ".join(
                 f"{_head(name)} {value}" for name, value in zip(varying, _chosen(each.point, varying), strict=True)
             ),
@@ -267,21 +257,21 @@ def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[Bar]:
     ]
 
 
-def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
+def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     columns = [*map(_head, varying), "wall (a)", "CPU (b)", "(a) - (b)", "(a) / (b)", "in the kernel", "in MPI"]
     rows = [
         [
             *_chosen(each.point, varying),
-            _time(each.wall_s),
-            _time(each.cpu_s),
-            _time(each.difference_s),
-            units.interval(each.ratio.value, each.ratio.low, each.ratio.high, ""),
+            in_unit(each.wall_s, "s"),
+            in_unit(each.cpu_s, "s"),
+            in_unit(each.difference_s, "s"),
+            in_unit(each.ratio),
             units.quantity(each.system_s.value, "s"),
             units.quantity(each.mpi_s.value if each.mpi_s else None, "s"),
         ]
         for each in analysis.overheads
     ]
-    return Section(
+    return TableSection(
         "overhead",
         "Wall-clock and processor time",
         "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
@@ -291,22 +281,20 @@ def _overheads(analysis: Analysis, varying: Sequence[str]) -> Section:
     )
 
 
-def _speedups(analysis: Analysis, head: Head) -> Section:
+def _speedups(analysis: Analysis, head: Head) -> TableSection:
     rows = []
     for each in analysis.speedups:
         law = each.law
         rows.append(
             [
                 _held(each.held, head),
-                _part(law.serial_share) if law else "–",
-                units.interval(law.critical_ranks.value, law.critical_ranks.low, law.critical_ranks.high, "")
-                if law and law.critical_ranks
-                else "–",
+                in_percent(law.serial_share) if law else "–",
+                in_unit(law.critical_ranks) if law and law.critical_ranks else "–",
                 units.share(law.relative_error) if law and law.relative_error is not None else "–",
                 law.reason if law else each.reason,
             ]
         )
-    return Section(
+    return TableSection(
         "amdahl",
         "Amdahl's law with communication",
         "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
@@ -315,7 +303,7 @@ def _speedups(analysis: Analysis, head: Head) -> Section:
     )
 
 
-def _laws(analysis: Analysis, head: Head) -> Section:
+def _laws(analysis: Analysis, head: Head) -> TableSection:
     rows = []
     for law in analysis.laws:
         letter = "p" if law.variable == "ranks" else "n"
@@ -329,22 +317,29 @@ def _laws(analysis: Analysis, head: Head) -> Section:
                 " + ".join(_term(term) for term in law.terms),
                 _error(law),
                 units.share(law.chosen_share),
-                f"{_time(alone)} / {letter}, error {units.share(law.inverse_alone_error)}" if alone else "",
+                f"{in_unit(alone, 's')} / {letter}, error {units.share(law.inverse_alone_error)}" if alone else "",
             ]
         )
-    return Section(
+    return TableSection(
         "scaling",
         "Scaling of times",
         "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
         "Support is the share of bootstrap draws that selected the same terms. The last column is a0 / p "
         "alone, the law that the NetFinity study fits to computation.",
         Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
-        charts=charts(analysis.laws, lambda law: _held(law.held, head), NAMES),
+        charts=list(
+            charts(
+                analysis.laws,
+                lambda law: _held(law.held, head),
+                NAMES,
+                "emulated" if head.lab else "measured",
+            )
+        ),
     )
 
 
 def _term(term: Term) -> str:
-    seconds = _time(term.seconds)
+    seconds = in_unit(term.seconds, "s")
     if term.name == "1":
         return seconds
     return f"{seconds} / {term.name[2:]}" if term.name.startswith("1/") else f"{seconds} {term.name}"
@@ -356,7 +351,7 @@ def _error(law: Law) -> str:
     return units.share(law.relative_error) + (f": {law.reason}" if law.reason else "")
 
 
-def _groups(found: Clusters) -> Iterator[Section]:
+def _groups(found: Clusters) -> Iterator[TableSection]:
     count = len(found.groups)
     per = f" and divided by {found.per}" if found.per else ""
     heads = [f"group {number} of {count}" for number in range(1, count + 1)]
@@ -379,7 +374,7 @@ def _groups(found: Clusters) -> Iterator[Section]:
         verdict = f"The {what} form one group; {chance}"
     else:
         verdict = f"One group: too few distinct {what} to divide"
-    yield Section(
+    yield TableSection(
         "groups",
         "Groups of runs",
         f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids are"
@@ -387,7 +382,7 @@ def _groups(found: Clusters) -> Iterator[Section]:
         Table(["", *heads], rows),
     )
     if count > 1:
-        yield Section(
+        yield TableSection(
             "apart",
             "What distinguishes the groups",
             "For measured features, the share of the variance that lies between the groups; for chosen parameters,"
@@ -410,7 +405,7 @@ def _second_opinion(found: Clusters) -> str:
     )
 
 
-def _comparisons(found: Sequence[Comparison]) -> Section:
+def _comparisons(found: Sequence[Comparison]) -> TableSection:
     columns = ["fixed", "packed", "spread", "time packed", "time spread", "slowdown of packed"]
     columns += ["due to computation", "due to MPI", "off the processor", "total computation"]
     rows = [
@@ -418,14 +413,14 @@ def _comparisons(found: Sequence[Comparison]) -> Section:
             each.fixed,
             each.packed.words,
             each.spread.words,
-            _time(each.packed.wall_s),
-            _time(each.spread.wall_s),
-            *map(_part, (each.slowdown, each.by_computation, each.by_communication)),
-            *map(_part, (each.off_processor, each.inflation)),
+            in_unit(each.packed.wall_s, "s"),
+            in_unit(each.spread.wall_s, "s"),
+            *map(in_percent, (each.slowdown, each.by_computation, each.by_communication)),
+            *map(in_percent, (each.off_processor, each.inflation)),
         ]
         for each in found
     ]
-    return Section(
+    return TableSection(
         "placement",
         "Packed against spread",
         "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
@@ -447,9 +442,10 @@ def _verdict(each: Comparison) -> str:
     if each.slowdown.low is None:
         return f"{each.packed.words} {change}: too few runs to be sure."
     if not each.certain:
-        return f"{each.packed.words} and {each.spread.words} do not differ significantly: {_part(each.slowdown)}."
+        both = f"{each.packed.words} and {each.spread.words}"
+        return f"{both} do not differ significantly: {in_percent(each.slowdown)}."
     part = each.by_computation if each.mostly == "computation" else each.by_communication
-    return f"{each.packed.words} {change}; most of it is {each.mostly}, {_part(part)}."
+    return f"{each.packed.words} {change}; most of it is {each.mostly}, {in_percent(part)}."
 
 
 def _size(change: Estimate) -> str:
@@ -459,23 +455,23 @@ def _size(change: Estimate) -> str:
     return units.share(-change.value, -change.high, -change.low)
 
 
-def _endurance(found: Endurance) -> Section:
+def _endurance(found: Endurance) -> TableSection:
     rows = [
         ["runs", str(found.runs), ""],
         ["failed", str(found.failed), ""],
         ["with wrong results", str(found.wrong), ""],
         ["timed out", str(found.timeouts), ""],
-        ["share without a valid result", _part(found.failure_share), "exact 95 % interval"],
+        ["share without a valid result", in_percent(found.failure_share), "exact 95 % interval"],
         ["from the first run to the last", units.quantity(found.span_s, "s"), ""],
     ]
     if found.elapsed_s:
         rows.append(
-            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {_share(found.elapsed_s.variation)}"]
+            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {units.share(found.elapsed_s.variation)}"]
         )
     rows += [_trend(each) for each in (found.drift, found.memory) if each is not None]
     if found.growth:
         growth = found.growth
-        rate = units.interval(growth.bytes_per_s.value, growth.bytes_per_s.low, growth.bytes_per_s.high, "B/s")
+        rate = in_unit(growth.bytes_per_s, "B/s")
         rows.append(
             ["memory growth of a process within a run", rate, f"second half of each of {growth.runs} runs"]
         )
@@ -485,7 +481,7 @@ def _endurance(found: Endurance) -> Section:
         [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
         for reason, count in found.reasons.items()
     ]
-    return Section(
+    return TableSection(
         "endurance",
         "Endurance",
         "Slopes are medians over all pairs of runs (Theil and Sen); the 95 % interval takes the correlation of"
@@ -499,18 +495,18 @@ def _trend(each: Trend) -> list[str]:
     certain = "certain" if each.certain else "may be zero"
     return [
         f"{each.what}, change {span}",
-        units.interval(change.value, change.low, change.high, each.unit),
+        in_unit(change, each.unit),
         f"{certain}; typical {units.quantity(each.typical, each.unit)}",
     ]
 
 
-def _disturbances(analysis: Analysis, varying: Sequence[str]) -> Section:
+def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
     rows = [
         [str(each.number), *_chosen(each.point, varying), each.status, each.reason]
         for each in analysis.disturbances[:MOST_DISTURBANCES]
     ]
     left = len(analysis.disturbances) - len(rows)
-    return Section(
+    return TableSection(
         "failed",
         "Runs without a valid result",
         f"{left} more are in runs.jsonl." if left > 0 else "No other table includes them.",
@@ -566,15 +562,3 @@ def _quantity(mean: float, deviation: float, name: str) -> str:
 
 def _spread(spread: Spread, unit: str) -> str:
     return units.interval(spread.median, spread.low, spread.high, unit)
-
-
-def _time(bounds: Estimate) -> str:
-    return units.interval(bounds.value, bounds.low, bounds.high, "s")
-
-
-def _share(value: float | None) -> str:
-    return units.share(value) if value is not None else "–"
-
-
-def _part(bounds: Estimate) -> str:
-    return units.share(bounds.value, bounds.low, bounds.high)

@@ -10,7 +10,17 @@ from scope import units
 from scope.comparison.comparison import ComparedCase, Comparison
 from scope.report.comparison.rows import groups
 from scope.report.comparison.surfaces import surfaces
-from scope.report.figure import Figure, Plot, Table, count_axis, log_axis, number, place, size_axis
+from scope.report.figure import (
+    Figure,
+    Plot,
+    Table,
+    band,
+    count_axis,
+    log_axis,
+    place,
+    scatter,
+    size_axis,
+)
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
 
 
@@ -92,40 +102,12 @@ def _shown(case: ComparedCase) -> str:
 
 
 def _no_change(xs: list[float]) -> Plot:
-    ends = [number(place(min(xs), xs)), max(xs)]
-    meta = {"role": "limit"}
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": ends,
-        "y": [1, 1],
-        "name": "no change",
-        "hoverinfo": "skip",
-        "meta": meta,
-    }
+    return scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines")
 
 
 def _traces(name: str, line: list[ComparedCase], variable: str, xs: list[float], slot: int) -> list[Plot]:
-    x = [number(place(float(case.parameters[variable]), xs)) for case in line]
-    low, middle, high = ([number(bound) for bound in each] for each in zip(*map(_bounds, line), strict=True))
-    common = {"type": "scatter", "name": name, "legendgroup": name}
-    band = common | {
-        "x": [*x, *reversed(x), x[0]],
-        "y": [*high, *reversed(low), high[0]],
-        "mode": "lines",
-        "fill": "toself",
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "meta": {"slot": slot, "role": "band"},
-    }
-    points = common | {
-        "x": x,
-        "y": middle,
-        "text": [
-            f"{case.label}: {units.interval(case.ratio, case.ratio_low, case.ratio_high, '')}" for case in line
-        ],
-        "mode": "lines+markers",
-        "hovertemplate": "%{text}",
-        "meta": {"slot": slot, "role": "points"},
-    }
-    return [band, points]
+    x = [place(float(case.parameters[variable]), xs) for case in line]
+    low, middle, high = zip(*map(_bounds, line), strict=True)
+    text = [f"{case.label}: {_shown(case)}" for case in line]
+    points = scatter(x, middle, name, slot=slot, mode="lines+markers", text=text, legendgroup=name)
+    return [band([(x, low, high)], name, slot), points]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from scope.comparison.comparison import Comparison
 from scope.comparison.efficiency import Efficiencies
-from scope.comparison.efficiency_figure import figure
-from scope.comparison.efficiency_table import share
 from scope.comparison.letters import letter
 from scope.comparison.table import change, common_change, detectable, states_differ
+from scope.report.comparison.efficiency import figure
 from scope.report.comparison.figures import figures
 from scope.report.comparison.rows import axis, groups, place
 from scope.report.frame import as_json, environment, plot
@@ -23,7 +22,6 @@ def render(comparison: Comparison, efficiencies: Efficiencies | None = None) -> 
         change=change,
         common_change=common_change,
         detectable=detectable,
-        efficiency=share,
         letter=letter,
         states_differ=states_differ,
         place=place,

@@ -18,7 +18,7 @@ _WIDEST = 1.0
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One time of one case, with the rates that follow from it."""
 
     case: ComparedCase
@@ -26,11 +26,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Group:
+class VerdictGroup:
     """Cases of one verdict."""
 
     verdict: Verdict
-    rows: list[Row]
+    rows: list[ComparedRow]
     seen: float | None
     """The smallest change that would have been seen in the median case; None where that is not known."""
 
@@ -41,7 +41,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Place:
+class AxisPlace:
     """A change on the axis of all changes, in percent of its width."""
 
     low: float
@@ -49,12 +49,12 @@ class Place:
     high: float
 
 
-def groups(comparison: Comparison) -> list[Group]:
+def groups(comparison: Comparison) -> list[VerdictGroup]:
     """Return the cases by verdict, in reading order, each time once."""
     found: dict[Verdict, list[ComparedCase]] = {}
     for case in comparison.cases:
         found.setdefault(case.verdict, []).append(case)
-    return [Group(verdict, _rows(cases), _seen(cases)) for verdict, cases in found.items()]
+    return [VerdictGroup(verdict, _rows(cases), _seen(cases)) for verdict, cases in found.items()]
 
 
 def axis(comparison: Comparison) -> float:
@@ -65,20 +65,20 @@ def axis(comparison: Comparison) -> float:
     return min(_WIDEST, max(_NARROWEST, 1.15 * changes[math.ceil(0.95 * len(changes)) - 1]))
 
 
-def place(case: ComparedCase, end: float) -> Place | None:
+def place(case: ComparedCase, end: float) -> AxisPlace | None:
     """Return where a change stands on an axis from -`end` to `end`; None where it is not known."""
     if case.ratio is None:
         return None
     low = case.ratio if case.ratio_low is None else case.ratio_low
     high = case.ratio if case.ratio_high is None else case.ratio_high
-    return Place(*(_percent(ratio - 1, end) for ratio in (low, case.ratio, high)))
+    return AxisPlace(*(_percent(ratio - 1, end) for ratio in (low, case.ratio, high)))
 
 
 def _percent(change: float, end: float) -> float:
     return round(50 + 50 * max(-1.0, min(1.0, change / end)), 2)
 
 
-def _rows(cases: Sequence[ComparedCase]) -> list[Row]:
+def _rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
     """Join the metrics of a case that are one time: the time, and rates that changed by its inverse."""
     rows: list[list[ComparedCase]] = []
     for case in cases:
@@ -88,7 +88,7 @@ def _rows(cases: Sequence[ComparedCase]) -> list[Row]:
         else:
             known.append(case)
     return [
-        Row(min(row, key=lambda one: one.better != "lower"), ", ".join(one.metric_words for one in row))
+        ComparedRow(min(row, key=lambda one: one.better != "lower"), ", ".join(one.metric_words for one in row))
         for row in rows
     ]
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from scope.comparison.compare import Side
 from scope.comparison.comparison import DIFFERENT
 from scope.comparison.efficiency import Efficiencies
-from scope.comparison.efficiency_figure import figure
-from scope.comparison.efficiency_table import share
 from scope.comparison.letters import letter
 from scope.comparison.side_by_side import SideBySide, rows
 from scope.comparison.side_by_side_table import COUNTED
 from scope.comparison.table import change, common_change, states_differ
 from scope.models.published.machines import PublishedMachine
+from scope.report.comparison.efficiency import figure
 from scope.report.comparison.run_curves import curves
 from scope.report.frame import as_json, environment, plot
 
@@ -35,7 +34,6 @@ def render(
     frame.filters.update(
         change=change,
         common_change=common_change,
-        efficiency=share,
         letter=letter,
         states_differ=states_differ,
     )

@@ -11,7 +11,7 @@ from scope import units
 from scope.programs.profiles.records import Calls, Merged, Process
 from scope.programs.profiles.routines import Kind, kind
 from scope.programs.profiles.traffic import matrix
-from scope.report.figure import Figure, Plot, Table, number
+from scope.report.figure import Figure, Plot, Table, number, scatter
 from scope.report.run.figures.heat import cells
 from scope.report.run.figures.stacked import bars, layout
 from scope.report.wording import count
@@ -322,15 +322,7 @@ def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
 
 
 def _line(name: str, slot: int, moments: Sequence[float], values: Sequence[float]) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(moments),
-        "y": [number(value) for value in values],
-        "name": name,
-        "hovertemplate": f"{name}\n%{{x}} s: %{{y}}",
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return scatter(moments, values, name, slot=slot, mode="lines", hover=f"{name}\n%{{x}} s: %{{y}}")
 
 
 def _course_table(moments: Sequence[float], columns: dict[str, list[str]]) -> Table:

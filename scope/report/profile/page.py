@@ -14,7 +14,7 @@ from scope import units
 from scope.programs.profiles.machine_comparison import MachineComparison
 from scope.programs.profiles.records import Calls, Merged, TraceWindow
 from scope.programs.profiles.sites import is_about_mpi
-from scope.report.figure import Comparison, Figure, Table, number
+from scope.report.figure import DotPlot, Figure, Table, number
 from scope.report.frame import as_json, environment, plot
 from scope.report.profile import figures as drawn
 from scope.report.profile import functions as by_function
@@ -22,7 +22,7 @@ from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.run.introduction import moment
 from scope.report.run.page import filled, kinds
-from scope.report.run.rows import Row, packed
+from scope.report.run.rows import CaseRow, packed
 from scope.report.wording import count
 from scope.rundirectory import RunDirectory, write_text
 from scope.version import VERSION
@@ -53,13 +53,13 @@ _MOSTLY_WRAPPED = 0.5
 
 
 @dataclass(frozen=True)
-class Section:
+class ProfileSection:
     """One part of the page."""
 
     key: str
     title: str
     introduction: str
-    figures: list[Figure | Comparison] = field(default_factory=list)
+    figures: list[Figure | DotPlot] = field(default_factory=list)
     table: Table | None = None
     more: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -191,9 +191,9 @@ def wrapped(merged: Merged) -> list[str]:
     ]
 
 
-def _sections(contents: ProfileContents) -> Iterator[Section]:
+def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
     merged = contents.merged
-    yield Section(
+    yield ProfileSection(
         "time",
         "Distribution of the time",
         "Computation and communication of each process, raw and without values above the 99th percentile.",
@@ -201,17 +201,17 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
         tables.spreads(merged),
     )
     if merged.unfinished:
-        yield Section(
+        yield ProfileSection(
             "unfinished",
             "Unfinished processes",
             "Processes that were killed, aborted or exited early, and their last activity.",
             table=tables.unfinished(merged, _LINES),
         )
     if merged.calls:
-        figures: list[Figure | Comparison] = [drawn.by_routine(merged)]
+        figures: list[Figure | DotPlot] = [drawn.by_routine(merged)]
         if any(one.size_class > 0 and one.time_s > 0 for one in merged.calls):
             figures.append(drawn.by_size(merged))
-        yield Section(
+        yield ProfileSection(
             "routines",
             "Routines and call sites",
             "Time of all processes by routine, by message size and by call site.",
@@ -220,7 +220,7 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             notes=wrapped(merged),
         )
     if (graph := by_function.graph(merged)) is not None:
-        yield Section(
+        yield ProfileSection(
             "functions",
             "Functions of the program",
             "Who computes, and who calls MPI. Functions that only pass calls on to MPI are left out.",
@@ -231,21 +231,21 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
     if contents.machine_comparison is not None:
         yield _machine_comparison(contents.machine_comparison)
     if merged.collectives:
-        yield Section(
+        yield ProfileSection(
             "waiting",
             "Waiting in collectives",
             "Bounds on the time spent waiting for the last process; the rest is the operation itself.",
             table=tables.collectives(merged, _LINES),
         )
     if merged.waits:
-        yield Section(
+        yield ProfileSection(
             "waits",
             "Waits by operation",
             "Time in MPI_Wait, MPI_Test and their relatives, divided equally among the completed requests.",
             table=tables.waits(merged, _LINES),
         )
     if merged.late is not None:
-        yield Section(
+        yield ProfileSection(
             "late",
             "Late senders and receivers",
             f"In the traced window of {units.quantity(merged.late.window_s, 's')}:"
@@ -254,7 +254,7 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             table=tables.late(merged, _LINES),
         )
     if merged.files:
-        yield Section(
+        yield ProfileSection(
             "files",
             "Files",
             f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
@@ -264,7 +264,7 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
         )
     if matrices := list(drawn.traffic(merged)):
         unreceived = merged.traffic.unreceived
-        yield Section(
+        yield ProfileSection(
             "messages",
             "Communication matrix",
             "Point-to-point messages, puts and gets, without collectives.",
@@ -272,14 +272,14 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
             notes=[f"{count(unreceived, 'message')} had not been received."] if unreceived > 0 else [],
         )
     if course := list(drawn.course(merged)):
-        yield Section(
+        yield ProfileSection(
             "course",
             "Timeline",
             "Computation, communication and memory over the run time.",
             filled(list(course)),
         )
     if merged.regions:
-        yield Section(
+        yield ProfileSection(
             "regions",
             "Regions",
             "Parts of the program that it marks with MPI_Pcontrol or scope-timer; time belongs to the innermost.",
@@ -287,12 +287,12 @@ def _sections(contents: ProfileContents) -> Iterator[Section]:
         )
 
 
-def _machine_comparison(found: MachineComparison) -> Section:
+def _machine_comparison(found: MachineComparison) -> ProfileSection:
     left = [
         f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(found.without_benchmark.items())[:12]
     ]
     library = f" with {found.library}" if found.library else ""
-    return Section(
+    return ProfileSection(
         "machine-comparison",
         "Comparison with the machine",
         f"The same routines as measured by {found.run} on {found.machine}{library}. The excess over the machine's"
@@ -302,7 +302,7 @@ def _machine_comparison(found: MachineComparison) -> Section:
     )
 
 
-def _row(merged: Merged, one: Calls, region: str) -> Row:
+def _row(merged: Merged, one: Calls, region: str) -> CaseRow:
     times = one.times
     place = " < ".join(merged.sites[one.site].frames) if one.site is not None else ""
     cells: list[tuple[str, float | None]] = [
@@ -323,7 +323,7 @@ def _row(merged: Merged, one: Calls, region: str) -> Row:
             None,
         ),
     ]
-    return Row(cells, True, one.routine, "", "")
+    return CaseRow(cells, True, one.routine, "", "")
 
 
 def _seconds(value: float | None) -> tuple[str, float | None]:

@@ -15,7 +15,7 @@ from scope.report.profile import tables
 from scope.report.profile.contents import ProfileContents
 from scope.report.profile.figures import described
 from scope.report.profile.page import alerts, sentences, wrapped
-from scope.report.terminal.console import draws
+from scope.report.terminal.console import draws, grid
 from scope.report.terminal.verdict import told
 from scope.rundirectory import RunDirectory
 
@@ -122,9 +122,4 @@ def _narrow(table: Table) -> Table:
 
 
 def _grid(table: Table) -> Grid:
-    grid = Grid(box=None, pad_edge=False, header_style="dim")
-    for index, name in enumerate(table.columns):
-        grid.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
-    for row in table.rows:
-        grid.add_row(*(Text(cell) for cell in row))
-    return grid
+    return grid(table.columns, table.rows, words=table.columns[:1])

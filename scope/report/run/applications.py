@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.table import Table as Grid
-from rich.text import Text
-
 from scope import units
 from scope.catalog.benchmark import Benchmark
 from scope.catalog.catalog import Catalog
@@ -16,7 +13,7 @@ from scope.models.scaling.amdahl import WORST_ERROR
 from scope.models.scaling.applications import Application, ApplicationPoint
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.figure import Table
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import in_percent, in_unit
 
 STATIC = ["application", "class", "problem", "iterations", "10^6 operations", "processes"]
 STATIC += ["memory per process", "messages", "sent", "per message"]
@@ -51,21 +48,11 @@ def laws(found: Sequence[Application], catalog: Catalog) -> list[str]:
     return [f"{_words(one, catalog)}: {law(one)}." for one in found]
 
 
-def drawn(table: Table) -> Grid:
-    """Return a table for the terminal: names on the left, numbers on the right."""
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
-    for name in table.columns:
-        grid.add_column(name, no_wrap=True, justify="left" if name in WORDS else "right")
-    for row in table.rows:
-        grid.add_row(*map(Text, row))
-    return grid
-
-
 def law(one: Application) -> str:
     """Return the law of computation in words, or why there is none."""
     if one.computation_s is None:
         return f"no law of computation: {one.reason}"
-    a0, off = f"a0 = {_quantity(one.computation_s)}", units.share(one.deviation)
+    a0, off = f"a0 = {in_unit(one.computation_s, 's')}", units.share(one.deviation)
     if (one.deviation or 0.0) > WORST_ERROR:
         return f"{a0}, which does not describe the measurements: computation deviates by up to {off} from a0/p"
     return f"{a0}; computation deviates by at most {off} from a0/p"
@@ -106,13 +93,13 @@ def _shares(one: Application, point: ApplicationPoint, gained: SpeedupPoint | No
     efficiency = gained.efficiency if gained else None
     return [
         f"{point.ranks}{OVERSUBSCRIBED if point.oversubscribed else ''}",
-        _quantity(point.time_s),
-        _figure(gained.speedup if gained else None),
-        units.share(efficiency.value, efficiency.low, efficiency.high) if efficiency else "–",
-        _quantity(point.compute_s),
+        in_unit(point.time_s, "s"),
+        in_unit(gained.speedup if gained else None),
+        in_percent(efficiency),
+        in_unit(point.compute_s, "s"),
         units.share(point.compute_s.value / law_s) if law_s else "–",
-        _quantity(point.communicate_s) if point.ranks > 1 else "–",
-        _quantity(point.idle_s) if point.ranks > 1 and point.idle_s else "–",
+        in_unit(point.communicate_s, "s") if point.ranks > 1 else "–",
+        in_unit(point.idle_s, "s") if point.ranks > 1 and point.idle_s else "–",
     ]
 
 
@@ -132,11 +119,3 @@ def _words(one: Application, catalog: Catalog) -> str:
     words += [subject.transport] if subject.transport != "default" else []
     words += [one.origin] if one.origin != "measured" else []
     return ", ".join(words)
-
-
-def _quantity(bounds: Estimate) -> str:
-    return units.interval(bounds.value, bounds.low, bounds.high, "s")
-
-
-def _figure(bounds: Estimate | None) -> str:
-    return units.interval(bounds.value, bounds.low, bounds.high, "") if bounds else "–"

@@ -14,7 +14,7 @@ from scope.statistics.summary import Summary
 from scope.strict import Strict
 
 
-class Row(Strict):
+class GatheredCase(Strict):
     """One figure of one case, for every run that has it."""
 
     benchmark: str
@@ -49,7 +49,7 @@ class Row(Strict):
         return abs(self.values[self.worst] - self.middle) / abs(self.middle)
 
 
-def gather(runs: Mapping[str, list[Summary]]) -> list[Row]:
+def gather(runs: Mapping[str, list[Summary]]) -> list[GatheredCase]:
     """Return the headline figures that are results, case by case."""
     found: dict[tuple[str, str], dict[str, Summary]] = {}
     for name, summaries in runs.items():
@@ -60,7 +60,7 @@ def gather(runs: Mapping[str, list[Summary]]) -> list[Row]:
     return [_row(label, by_run) for (label, _), by_run in ordered]
 
 
-def table(rows: list[Row]) -> Table:
+def table(rows: list[GatheredCase]) -> Table:
     """Return the rows as a table for the terminal."""
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
     for name in ("case", "metric", "runs", "median", "best", "worst", "worst relative to median"):
@@ -79,10 +79,10 @@ def table(rows: list[Row]) -> Table:
     return shown
 
 
-def _row(label: str, by_run: dict[str, Summary]) -> Row:
+def _row(label: str, by_run: dict[str, Summary]) -> GatheredCase:
     first = next(iter(by_run.values()))
     values = {name: one.median for name, one in by_run.items() if one.median is not None}
-    return Row(
+    return GatheredCase(
         benchmark=first.benchmark,
         case=label,
         metric=first.metric,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scope import units
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 
 _QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
 
@@ -16,19 +16,19 @@ def caption(ladder: Ladder) -> str:
     return ", ".join(words)
 
 
-def length(ladder: Ladder, rung: Rung) -> float:
+def length(ladder: Ladder, rung: LadderRung) -> float:
     """Return the length of a rung's bar: its value relative to the largest on the ladder."""
     largest = max((one.value for one in ladder.rungs if one.value), default=0.0)
     return rung.value / largest if rung.value and largest else 0.0
 
 
-def exceeds(rung: Rung) -> bool:
+def exceeds(rung: LadderRung) -> bool:
     """Whether a rung is certainly better than the layer below: then it is no share that it retains."""
     low = rung.retained if rung.retained_low is None else rung.retained_low
     return low is not None and low > 1
 
 
-def retained_share(rung: Rung) -> tuple[str, str]:
+def retained_share(rung: LadderRung) -> tuple[str, str]:
     """Return what the rung has of the layer below and its interval, or empty texts on the lowest rung.
 
     `44 %` and `[43, 46]`, or `1.13 times` and `[1.12, 1.15]`.
@@ -44,7 +44,7 @@ def retained_share(rung: Rung) -> tuple[str, str]:
     return head, "[" + interval if interval else ""
 
 
-def retained(rung: Rung) -> str:
+def retained(rung: LadderRung) -> str:
     """Return the same in words: `retains 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
     return (
         " ".join(filter(None, ["" if exceeds(rung) else "retains", *retained_share(rung)]))
@@ -53,14 +53,14 @@ def retained(rung: Rung) -> str:
     )
 
 
-def best_rungs(ladder: Ladder) -> list[Rung]:
+def best_rungs(ladder: Ladder) -> list[LadderRung]:
     """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first.
 
     Of a successive ladder all of them.
     """
     if ladder.successive:
         return ladder.rungs
-    best: dict[str, Rung] = {}
+    best: dict[str, LadderRung] = {}
     for rung in ladder.rungs:
         known = best.get(rung.layer)
         if known is None or known.value is None or (rung.value is not None and _better(ladder, rung, known)):
@@ -68,6 +68,6 @@ def best_rungs(ladder: Ladder) -> list[Rung]:
     return list(best.values())
 
 
-def _better(ladder: Ladder, one: Rung, other: Rung) -> bool:
+def _better(ladder: Ladder, one: LadderRung, other: LadderRung) -> bool:
     first, second = one.value or 0.0, other.value or 0.0
     return first < second if ladder.quantity == "latency_s" else first > second

@@ -14,7 +14,7 @@ from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT
 from scope.findings.results import Run
 from scope.models.ladder.paths import BETWEEN_HOSTS
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 from scope.report import validity
 from scope.report.run.results import has_default_problem, results
 from scope.report.wording import count
@@ -98,7 +98,7 @@ def _bracketed(interval: str) -> str:
     return f"[{interval}" if interval else ""
 
 
-def _of_limit(rung: Rung) -> str:
+def _of_limit(rung: LadderRung) -> str:
     return f"{units.share(rung.of_limit)} of the limit" if rung.of_limit is not None else ""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from scope.findings.finding import Finding, about
 from scope.findings.results import Run
 from scope.report import validity, wording
-from scope.report.figure import Comparison, Figure, Table, origins
+from scope.report.figure import DotPlot, Figure, Table, origins
 from scope.report.frame import as_json, environment, plot
 from scope.report.order import level, level_rank
 from scope.report.run import (
@@ -20,6 +20,7 @@ from scope.report.run import (
     overview,
     readers,
     simulation,
+    simulation_tables,
     storage_tuning,
     tuning,
 )
@@ -46,10 +47,10 @@ from scope.report.run.figures import (
 )
 from scope.report.run.figures.residuals import subject
 from scope.report.run.introduction import library, machine_name, moment
-from scope.report.run.parameters import Outcome, outcomes
-from scope.report.run.provenance import Facts, provenance
-from scope.report.run.rows import Row, by_case, headings, packed, rows
-from scope.report.run.simulation import Simulated
+from scope.report.run.parameters import ListedFit, outcomes
+from scope.report.run.provenance import provenance
+from scope.report.run.rows import CaseRow, by_case, headings, packed, rows
+from scope.report.run.simulation import SimulationSection
 from scope.rundirectory import Skipped, write_text
 from scope.statistics.summary import Summary
 
@@ -64,14 +65,14 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Section:
+class BenchmarkSection:
     """One benchmark on the page."""
 
     benchmark: str
     title: str
     summary: str
-    figures: list[Figure | Comparison]
-    failed: list[Row]
+    figures: list[Figure | DotPlot]
+    failed: list[CaseRow]
     """Its cases without a result."""
     cases: int
 
@@ -82,18 +83,18 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelSection:
     """One level of benchmarks."""
 
     name: str
     title: str
-    sections: list[Section]
+    sections: list[BenchmarkSection]
     characterisation: Table | None = None
     """Machine-independent characteristics; of applications only."""
 
 
 @dataclass(frozen=True)
-class Group:
+class FindingGroup:
     """Findings of one kind and severity, worst first: some shown, the others folded."""
 
     code: str
@@ -108,22 +109,24 @@ class Modeled:
     benchmark: str
     title: str
     summary: str
-    outcomes: list[Outcome]
-    residuals: list[Figure | Comparison]
+    outcomes: list[ListedFit]
+    residuals: list[Figure | DotPlot]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnFigures:
     """What the page shows as figures, by its place."""
 
-    simulated: Simulated | None
-    first: list[Figure | Comparison]
-    speedups: list[Figure]
-    collectives: list[Figure | Comparison]
-    roofline: list[Figure | Comparison]
-    levels: list[Level]
-    strip: list[Figure | Comparison]
-    distributions: list[Figure | Comparison]
+    simulated: SimulationSection | None
+    first: list[Figure | DotPlot]
+    speedups: list[Figure | DotPlot]
+    more_speedups: list[Figure | DotPlot]
+    """Folded: beyond the first few, or with too few numbers of processes for a curve."""
+    collectives: list[Figure | DotPlot]
+    roofline: list[Figure | DotPlot]
+    levels: list[LevelSection]
+    strip: list[Figure | DotPlot]
+    distributions: list[Figure | DotPlot]
     models: list[Modeled]
 
     @property
@@ -134,6 +137,7 @@ class Drawn:
             *(self.simulated.figures if self.simulated else ()),
             *self.first,
             *self.speedups,
+            *self.more_speedups,
             *self.collectives,
             *self.roofline,
             *sections,
@@ -156,8 +160,6 @@ def write(run: Run, output: Path | None = None) -> Path:
 def render(run: Run) -> str:
     """Return the report of a run as HTML."""
     drawn = _drawn(run)
-    curved = [one for one in drawn.speedups if _counts(one) >= _CURVE][:_SPEEDUPS]
-    compared = list(speedup.compared(run))
     tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
     trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []
     frame = environment()
@@ -166,21 +168,13 @@ def render(run: Run) -> str:
         length=ladders.length,
         retained_share=ladders.retained_share,
         exceeds=ladders.exceeds,
+        simulation=simulation_tables,
     )
     return frame.get_template("report.html").render(
         **_head(run),
-        simulated=drawn.simulated,
-        first=drawn.first,
+        **vars(drawn),
         tuned=tuned,
-        speedups=filled([*compared, *curved]),
-        more_speedups=filled([one for one in drawn.speedups if one not in curved]),
-        collectives=drawn.collectives,
-        roofline=drawn.roofline,
-        levels=drawn.levels,
-        strip=drawn.strip,
         changed=run.course.changes > 0,
-        distributions=drawn.distributions,
-        models=drawn.models,
         figures=as_json({figure.key: plot(figure) for figure in [*trials, *drawn.plots]}),
     )
 
@@ -190,11 +184,14 @@ def figures(run: Run) -> list[Figure]:
     return _drawn(run).plots
 
 
-def _drawn(run: Run) -> Drawn:
-    return Drawn(
+def _drawn(run: Run) -> DrawnFigures:
+    speedups = list(_speedups(run))
+    curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
+    return DrawnFigures(
         simulated=simulation.section(run),
         first=filled(list(messages.figures(run))),
-        speedups=list(_speedups(run)),
+        speedups=filled([*speedup.compared(run), *curved]),
+        more_speedups=filled([figure for figure in speedups if figure not in curved]),
         collectives=filled(list(collectives.figures(run))),
         roofline=filled(list(roofline.figures(run))),
         levels=_levels(run),
@@ -207,7 +204,6 @@ def _drawn(run: Run) -> Drawn:
 def _head(run: Run) -> dict[str, Any]:
     """Return everything on the page but the figures."""
     used = {one.definition for one in run.statistics}
-    facts: Facts = provenance(run)
     cluster = about(run.findings, "cluster")
     causes = [one for one in cluster if one.severity != "information"][:_CAUSES]
     main = next(iter(overview.main_ladders(run)), next(iter(run.models.ladders), None))
@@ -240,7 +236,7 @@ def _head(run: Run) -> dict[str, Any]:
         "columns": headings(run.statistics),
         "rows": len({one.key for one in run.statistics.primary}),
         "packed": as_json(packed(by_case(run.statistics, run.benchmarks))),
-        "facts": facts,
+        "facts": provenance(run),
         "skipped": _left_out(run.record.skipped),
         "failures": _cases(run, [one for one in run.statistics.primary if not one.valid]),
         "cut_line": run.raw_samples.cut_line,
@@ -261,15 +257,15 @@ def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
     return [(benchmark, "; ".join(cases), reason) for (benchmark, reason), cases in rows.items()]
 
 
-def kinds(findings: Sequence[Finding]) -> list[Group]:
+def kinds(findings: Sequence[Finding]) -> list[FindingGroup]:
     """Group findings by severity and kind, in the order of the worst of each kind."""
     found: dict[tuple[str, str], list[Finding]] = {}
     for one in findings:
         found.setdefault((one.severity, one.code), []).append(one)
     return [
-        Group(code, alike, [])
+        FindingGroup(code, alike, [])
         if severity == "error" or len(alike) <= _SHOWN + 1
-        else Group(code, alike[:_SHOWN], alike[_SHOWN:])
+        else FindingGroup(code, alike[:_SHOWN], alike[_SHOWN:])
         for (severity, code), alike in found.items()
     ]
 
@@ -290,11 +286,11 @@ def _modeled(run: Run) -> list[Modeled]:
     ]
 
 
-def _levels(run: Run) -> list[Level]:
+def _levels(run: Run) -> list[LevelSection]:
     names = sorted({one.benchmark for one in run.statistics}, key=lambda name: (_pairs_first(run, name), name))
     levels = sorted({level(name) for name in names}, key=level_rank)
     return [
-        Level(
+        LevelSection(
             one,
             wording.LAYERS.get(one, one),
             [_section(run, name) for name in names if level(name) == one],
@@ -327,8 +323,8 @@ def _pairs_first(run: Run, benchmark: str) -> int:
     return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
 
 
-def _section(run: Run, benchmark: str) -> Section:
-    figures: list[Figure | Comparison] = [
+def _section(run: Run, benchmark: str) -> BenchmarkSection:
+    figures: list[Figure | DotPlot] = [
         *pairs.figures(run, benchmark),
         *random_pairs.figures(run, benchmark),
     ] or [
@@ -349,12 +345,12 @@ def _section(run: Run, benchmark: str) -> Section:
     failed = _cases(run, [one for one in mine if not one.valid])
     number = len({one.key for one in mine})
     declared = run.benchmarks[benchmark]
-    return Section(benchmark, declared.title, declared.summary, filled(figures), failed, number)
+    return BenchmarkSection(benchmark, declared.title, declared.summary, filled(figures), failed, number)
 
 
-def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
+def filled(figures: list[Figure | DotPlot]) -> list[Figure | DotPlot]:
     """Widen figures that have no neighbor."""
-    placed: list[Figure | Comparison] = []
+    placed: list[Figure | DotPlot] = []
     second = False
     for index, figure in enumerate(figures):
         if figure.wide:
@@ -368,6 +364,6 @@ def filled(figures: list[Figure | Comparison]) -> list[Figure | Comparison]:
     return placed
 
 
-def _cases(run: Run, failed: Sequence[Summary]) -> list[Row]:
+def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:
     """Return each case once, for any number of metrics."""
     return list({row.label: row for row in rows(failed, run.benchmarks)}.values())

@@ -9,10 +9,11 @@ from scope import units
 from scope.models.fitting.fit import Breakpoint, Fit, FittedParameter
 from scope.report.run.figures.residuals import subject
 from scope.report.wording import model
+from scope.statistics.estimate import in_unit
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ListedFit:
     """One fit, chosen or not."""
 
     case: str
@@ -32,13 +33,13 @@ class Outcome:
     reason: str
 
 
-def outcomes(fits: Sequence[Fit]) -> list[Outcome]:
+def outcomes(fits: Sequence[Fit]) -> list[ListedFit]:
     """Return the fits in the order of the models file."""
     return [_outcome(fit) for fit in fits]
 
 
-def _outcome(fit: Fit) -> Outcome:
-    return Outcome(
+def _outcome(fit: Fit) -> ListedFit:
+    return ListedFit(
         case=subject(fit),
         metric=fit.metric,
         model=model(fit.model),
@@ -48,11 +49,7 @@ def _outcome(fit: Fit) -> Outcome:
         parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            + (
-                units.interval(one.jump_s.value, one.jump_s.low, one.jump_s.high, "s")
-                if one.jump_s.value
-                else "slope only"
-            )
+            + (in_unit(one.jump_s, "s") if one.jump_s.value else "slope only")
             + _certainty(one)
             for one in fit.breakpoints
         ],
@@ -105,4 +102,4 @@ def _name(name: str) -> str:
 
 
 def _parameter(one: FittedParameter) -> str:
-    return units.interval(one.value, one.low, one.high, one.unit)
+    return in_unit(one, one.unit)

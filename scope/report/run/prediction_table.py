@@ -9,7 +9,7 @@ from scope.catalog.benchmark import Value
 from scope.models.prediction.best_grid import grid_of
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_unit
 
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
 
@@ -43,11 +43,11 @@ def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | Non
     return [
         f"{point.ranks}",
         *([rows_by_columns(grid) if grid else "–"] if gridded else []),
-        _time(point.compute_s),
-        _time(point.communicate_s),
-        _time(point.total_s),
-        *([_time(_each(point.total_s, steps))] if steps else []),
-        units.interval(point.speedup.value, point.speedup.low, point.speedup.high, ""),
+        in_unit(point.compute_s, "s"),
+        in_unit(point.communicate_s, "s"),
+        in_unit(point.total_s, "s"),
+        *([in_unit(point.total_s.scaled(1 / steps), "s")] if steps else []),
+        in_unit(point.speedup),
         units.share(point.speedup.value / point.ranks),
     ]
 
@@ -60,8 +60,8 @@ def validated_row(point: PredictedPoint) -> list[str]:
     return [
         f"{point.size}",
         f"{point.ranks}",
-        _time(point.total_s),
-        _time(point.measured_total_s) if point.measured_total_s else "–",
+        in_unit(point.total_s, "s"),
+        in_unit(point.measured_total_s, "s"),
         units.change(point.error) if point.error is not None else "–",
         _both(point.compute_s, point.measured_compute_s),
         _both(point.communicate_s, point.measured_communicate_s),
@@ -82,15 +82,3 @@ def grid_words(grid: Mapping[str, Value]) -> list[str]:
 
 def _both(one: Estimate, other: float | None) -> str:
     return f"{units.quantity(one.value, 's')} / {units.quantity(other, 's')}"
-
-
-def _each(total_s: Estimate, steps: int) -> Estimate:
-    return Estimate(
-        value=total_s.value / steps,
-        low=None if total_s.low is None else total_s.low / steps,
-        high=None if total_s.high is None else total_s.high / steps,
-    )
-
-
-def _time(time_s: Estimate) -> str:
-    return units.interval(time_s.value, time_s.low, time_s.high, "s")

@@ -15,16 +15,13 @@ from scope.report.run.introduction import moment
 from scope.samples.records import LaunchRecord
 from scope.samples.samples import Samples
 
-Facts = list["Group"]
-
-
 _MOST_KINDS = 16
 """Kinds of hosts whose facts are listed."""
 _MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
-class Group:
+class FactGroup:
     """Facts that belong together: pairs of name and value, a table, or a verbatim text."""
 
     title: str
@@ -35,28 +32,28 @@ class Group:
     """The plural noun for the rows of the table."""
 
 
-def provenance(run: Run) -> list[Group]:
+def provenance(run: Run) -> list[FactGroup]:
     """Return every group of facts, in reading order."""
     return [
         _run(run),
         *_lab(run.machine.lab),
         *_hosts(run.machine.hosts),
         *_build(run.machine),
-        Group(
+        FactGroup(
             "Environment",
             sorted(run.machine.environment.items()) or [("", "no variable that controls MPI is set")],
         ),
         *_clock(run.raw_samples.launches),
         *_settings(run.raw_samples.launches),
         *_launches(run.raw_samples),
-        *([Group("Resolved experiment", [], text=run.experiment)] if run.experiment else []),
+        *([FactGroup("Resolved experiment", [], text=run.experiment)] if run.experiment else []),
     ]
 
 
-def _run(run: Run) -> Group:
+def _run(run: Run) -> FactGroup:
     record = run.record
     finished = moment(record.finished_unix_s) if record.finished_unix_s is not None else "not finished"
-    return Group(
+    return FactGroup(
         "Run",
         [
             ("Name", record.name),
@@ -72,7 +69,7 @@ def _run(run: Run) -> Group:
     )
 
 
-def _lab(lab: EmulatedCluster | None) -> list[Group]:
+def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
     """Return the fidelity of the emulated cluster: its links as measured, and the delays of relays."""
     if lab is None:
         return []
@@ -98,7 +95,7 @@ def _lab(lab: EmulatedCluster | None) -> list[Group]:
     measured = table if lab.links else None
     if measured is None:
         pairs.append(("Links", "not measured (--no-check)"))
-    return [Group("Emulated cluster", pairs, measured, counted="links, measured at start")]
+    return [FactGroup("Emulated cluster", pairs, measured, counted="links, measured at start")]
 
 
 def _lateness(relay: RelayedLink) -> str:
@@ -116,18 +113,18 @@ def _seed(experiment: str) -> str:
         return "unknown"
 
 
-def _hosts(hosts: Sequence[Host]) -> list[Group]:
+def _hosts(hosts: Sequence[Host]) -> list[FactGroup]:
     """Return the facts of all hosts; those that differ in their state alone share a group, the largest first."""
     kinds: dict[tuple[tuple[str, str], ...], list[Host]] = {}
     for host in hosts:
         kinds.setdefault(tuple(_facts(host)), []).append(host)
     ordered = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
     groups = [
-        Group(_named([host.name for host in alike]), [*facts, *_states(alike)])
+        FactGroup(_named([host.name for host in alike]), [*facts, *_states(alike)])
         for facts, alike in ordered[:_MOST_KINDS]
     ]
     rest = [host.name for _, alike in ordered[_MOST_KINDS:] for host in alike]
-    return groups + ([Group(_named(rest), [("Facts", "in machine.json")])] if rest else [])
+    return groups + ([FactGroup(_named(rest), [("Facts", "in machine.json")])] if rest else [])
 
 
 def _named(hosts: Sequence[str]) -> str:
@@ -214,12 +211,12 @@ def _link(host: Host) -> list[str]:
     ]
 
 
-def _build(machine: Machine) -> list[Group]:
+def _build(machine: Machine) -> list[FactGroup]:
     build = machine.build
     if build is None:
         return []
     return [
-        Group(
+        FactGroup(
             "MPI library and compiler",
             [
                 ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
@@ -247,7 +244,7 @@ def _scalapack(found: Scalapack | None) -> str:
     return f"ScaLAPACK {found.version} ({found.origin}), {found.library}" if found else "none"
 
 
-def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
+def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     if not launches:
         return []
     worst = max(launches, key=lambda one: one.clock.resolution_s)
@@ -268,20 +265,20 @@ def _clock(launches: Sequence[LaunchRecord]) -> list[Group]:
         lag_s, spread_s = max(one.lag_s for one in starts), max(one.spread_s for one in starts)
         pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
         pairs.append(("Last entry after the first", units.quantity(spread_s, "s")))
-    return [Group("Clock, the worst of all launches", pairs)]
+    return [FactGroup("Clock, the worst of all launches", pairs)]
 
 
-def _settings(launches: Sequence[LaunchRecord]) -> list[Group]:
+def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
     """Return the settings that the library reports, with all values where launches differ."""
     names = sorted({name for one in launches for name in one.settings})
     if not names:
         return []
     values = {name: dict.fromkeys(str(one.settings.get(name, "–")) for one in launches) for name in names}
     table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
-    return [Group("Settings reported by the library", [], table, counted="settings")]
+    return [FactGroup("Settings reported by the library", [], table, counted="settings")]
 
 
-def _launches(samples: Samples) -> list[Group]:
+def _launches(samples: Samples) -> list[FactGroup]:
     if not samples.launches:
         return []
     ends = {(end.launch, end.attempt): end for end in samples.ends}
@@ -312,7 +309,7 @@ def _launches(samples: Samples) -> list[Group]:
             for one in samples.launches
         ],
     )
-    return [Group(f"Launches ({samples.launches[0].library})", [], table)]
+    return [FactGroup(f"Launches ({samples.launches[0].library})", [], table)]
 
 
 def _where(launch: LaunchRecord) -> str:

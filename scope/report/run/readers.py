@@ -13,7 +13,7 @@ from scope.catalog.mix import ALONE, JOB, MIX
 from scope.findings.results import Run
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.report.order import level
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import in_percent, in_unit
 from scope.statistics.summary import Summary
 
 _MOST = 4
@@ -21,7 +21,7 @@ _MOST = 4
 
 
 @dataclass(frozen=True)
-class Answer:
+class ViewAnswer:
     """One figure of a view."""
 
     name: str
@@ -36,7 +36,7 @@ class View:
 
     reader: str
     asks: str
-    answers: list[Answer]
+    answers: list[ViewAnswer]
     lacks: str = ""
     """What was not measured, and how it is; empty where nothing is missing."""
 
@@ -105,55 +105,55 @@ def _name(one: Speedup, run: Run) -> str:
     return run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
 
 
-def _time(one: Speedup, run: Run) -> Answer:
+def _time(one: Speedup, run: Run) -> ViewAnswer:
     fastest = min(_fair(one), key=lambda point: point.time_s.value)
     slower = f"; the fastest of up to {_last(one).ranks}" if len(_fair(one)) > 1 else ""
-    return Answer(
+    return ViewAnswer(
         _name(one, run),
-        _written(fastest.time_s, "s"),
+        in_unit(fastest.time_s, "s"),
         f"on {_ranks(fastest.ranks)}{slower}",
         fastest.time_s.mixes_states,
     )
 
 
-def _scaling(one: Speedup, run: Run) -> Answer:
+def _scaling(one: Speedup, run: Run) -> ViewAnswer:
     last, law = _last(one), one.amdahl
     words = [f"on {_ranks(last.ranks)}"]
     if law is not None:
-        words.append(f"{_share(law.serial_share)} serial")
+        words.append(f"{in_percent(law.serial_share)} serial")
         words += [f"no gain beyond {law.critical_ranks.value:.0f} ranks"] if law.critical_ranks else []
     elif one.reason:
         words.append(f"no law: {one.reason}")
-    figure = f"{_written(last.speedup, '')}" if last.speedup else "–"
-    return Answer(_name(one, run), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
+    figure = in_unit(last.speedup)
+    return ViewAnswer(_name(one, run), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
 
 
-def _cost(one: Speedup, run: Run) -> Answer:
+def _cost(one: Speedup, run: Run) -> ViewAnswer:
     last, first = _last(one), one.points[0]
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
         note += "; a result costs {} of processors × time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
-    return Answer(_name(one, run), _share(last.efficiency), note, states)
+    return ViewAnswer(_name(one, run), in_percent(last.efficiency), note, states)
 
 
-def _jobs(run: Run) -> Iterator[Answer]:
+def _jobs(run: Run) -> Iterator[ViewAnswer]:
     for alone, mixed in _pairs(run, "turnaround_s"):
         note = f"alone; {_of(mixed)} in the mix" if mixed.valid else f"alone; in the mix: {mixed.reason}"
-        yield Answer(_job(alone, run), _of(alone), note if alone.valid else alone.reason)
+        yield ViewAnswer(_job(alone, run), _of(alone), note if alone.valid else alone.reason)
 
 
-def _slowdowns(run: Run) -> Iterator[Answer]:
+def _slowdowns(run: Run) -> Iterator[ViewAnswer]:
     for one in _metric(run, JOB, "slowdown"):
         note = "times as long in the mix as alone" if one.valid else one.reason
-        yield Answer(_job(one, run), _of(one), note)
+        yield ViewAnswer(_job(one, run), _of(one), note)
 
 
-def _mix(run: Run) -> Iterator[Answer]:
+def _mix(run: Run) -> Iterator[ViewAnswer]:
     for one in [each for each in run.statistics.primary if each.benchmark == MIX]:
         label = run.benchmarks.metric_label(one.metric, one.benchmark)
-        yield Answer(
+        yield ViewAnswer(
             label[:1].upper() + label[1:], _of(one), _MEANT.get(one.metric, "") if one.valid else one.reason
         )
 
@@ -192,14 +192,6 @@ def _of(one: Summary) -> str:
     if units.is_share(one.metric):
         return units.share(one.median, one.ci_low, one.ci_high)
     return units.interval(one.median, one.ci_low, one.ci_high, one.unit)
-
-
-def _written(one: Estimate, unit: str) -> str:
-    return units.interval(one.value, one.low, one.high, unit)
-
-
-def _share(one: Estimate | None) -> str:
-    return units.share(one.value, one.low, one.high) if one else "–"
 
 
 def _ranks(count: int) -> str:

@@ -33,7 +33,7 @@ Cell = tuple[str, float | None]
 
 
 @dataclass(frozen=True)
-class Row:
+class CaseRow:
     """One summary."""
 
     cells: list[Cell]
@@ -51,16 +51,16 @@ def headings(summaries: Sequence[Summary]) -> list[tuple[str, bool]]:
     return [(figure_heading(summaries) if name == FIGURE else name, numeric) for name, numeric in COLUMNS]
 
 
-def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
+def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
     """Return the rows in reading order."""
     ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
     return [
-        Row(_cells(one, catalog), one.valid, one.label, _request(one, catalog), one.reason, one.primary)
+        CaseRow(_cells(one, catalog), one.valid, one.label, _request(one, catalog), one.reason, one.primary)
         for one in ordered
     ]
 
 
-def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[Row]:
+def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
     """Return a row for each case with its metrics under their headline definitions, then the other definitions.
 
     A row is sorted by its first metric, the time where there is one.
@@ -78,7 +78,7 @@ def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
     return sorted(cases.values(), key=lambda alike: case_key(alike[0]))
 
 
-def _joined(alike: Sequence[Summary], catalog: Catalog) -> Row:
+def _joined(alike: Sequence[Summary], catalog: Catalog) -> CaseRow:
     """Return several figures of one case as one row, a line of its cells for each; equal lines stand once."""
     first, cells = alike[0], [_cells(one, catalog) for one in alike]
     together = []
@@ -87,14 +87,14 @@ def _joined(alike: Sequence[Summary], catalog: Catalog) -> Row:
         together.append((texts[0] if len(set(texts)) == 1 else "\n".join(texts), column[0][1]))
     together[-1] = _text("; ".join(dict.fromkeys(filter(None, map(remarks, alike)))))
     reason = next((one.reason for one in alike if not one.valid), "")
-    return Row(together, all(one.valid for one in alike), first.label, _request(first, catalog), reason)
+    return CaseRow(together, all(one.valid for one in alike), first.label, _request(first, catalog), reason)
 
 
 def _request(one: Summary, catalog: Catalog) -> str:
     return one.request if catalog[one.benchmark].native else ""
 
 
-def packed(listed: Sequence[Row], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
+def packed(listed: Sequence[CaseRow], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
     """Return the rows as the page's script reads them: each text once, rows as indices of texts.
 
     The last text of a row is its case as `scope run --case` reads it; its first number is 1 where it is valid,

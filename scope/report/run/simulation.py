@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scope.findings.results import Run
-from scope.report.figure import Figure, Plot, Table, log_axis, number
+from scope.report.figure import Figure, Plot, Table, log_axis, scatter
 from scope.report.run import simulation_tables as tables
 from scope.report.run.figures.predictions import equal
 from scope.report.run.simulation_tables import New
@@ -15,46 +15,28 @@ from scope.simulation.record import Beside, Simulation, times
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulationSection:
     """What the page says of a simulation."""
 
-    what: str
-    accuracy: str
-    formulas: str
-    """How wrong closed formulas are in the same cases; empty where none speaks of any."""
-    errors: Table
+    record: Simulation
     figures: list[Figure]
-    notes: list[str]
     new: New | None
     gains: Table
     """What a change gains each benchmark; without rows where nothing was changed."""
-    offers: Table
-    """The offers that were simulated side by side; without rows where there was no choice."""
-    programs: Table
-    error_of_programs: str = tables.ERROR_OF_PROGRAMS
-    what_gains: str = tables.GAINS
-    what_offers: str = tables.OFFERS
-    small_gains: str = tables.SMALL_GAINS
 
 
-def section(run: Run) -> Simulated | None:
+def section(run: Run) -> SimulationSection | None:
     """Return the section; None where the run was not simulated."""
     record = run.simulation
     if record is None:
         return None
     summaries = times(run.statistics, run.benchmarks)
     unchanged = times(run.unchanged, run.benchmarks)
-    return Simulated(
-        what=tables.described(record),
-        accuracy=record.accuracy,
-        formulas=record.accuracy_of_formulas,
-        errors=tables.errors(record),
+    return SimulationSection(
+        record,
         figures=list(_figures(record)),
-        notes=record.notes,
         new=tables.new(record, summaries, unchanged),
         gains=tables.gains(record, gains(summaries, unchanged, run.benchmarks, record.only_larger)),
-        offers=tables.offers(record),
-        programs=tables.programs(record),
     )
 
 
@@ -95,13 +77,10 @@ def _by_formula(validation: Sequence[Beside], fitted: bool) -> list[tuple[Beside
 
 
 def _trace(name: str, found: Sequence[tuple[Beside, float]], slot: int) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [number(one.measured.value) for one, _ in found],
-        "y": [number(time) for _, time in found],
-        "text": [one.label for one, _ in found],
-        "hovertemplate": "%{text}",
-        "name": name,
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return scatter(
+        [one.measured.value for one, _ in found],
+        [time for _, time in found],
+        name,
+        slot=slot,
+        text=[one.label for one, _ in found],
+    )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
 from statistics import median
-from string import ascii_lowercase
 
 from scope import units
 from scope.report.figure import Table
+from scope.report.wording import letters
 from scope.simulation.gains import cost_of_a_percent, gained
 from scope.simulation.record import Beside, ErrorOf, OfferGain, Simulation
+from scope.statistics.estimate import in_unit
 from scope.statistics.summary import Summary
 
 ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
@@ -67,7 +67,7 @@ def cases(record: Simulation) -> Table:
     rows = [
         [
             one.label,
-            units.interval(one.measured.value, one.measured.low, one.measured.high, one.unit),
+            in_unit(one.measured, one.unit),
             units.quantity(one.simulated, one.unit),
             units.change(one.error),
             units.quantity(one.formula.value, one.unit) if one.formula else "",
@@ -130,7 +130,7 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
         return None
     before = {one.key: one for one in unchanged}
     reasons = list(dict.fromkeys(filter(None, map(record.beyond, further))))
-    letters = dict(zip(reasons, _letters(), strict=False))
+    marks = dict(zip(reasons, letters(), strict=False))
     columns = ["case", "simulated", "unchanged", "change", "cost of a percent", "median error"]
     rows = [
         [
@@ -139,14 +139,14 @@ def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Su
             *_change_words(one, before.get(one.key), record.cost),
             _median(record.error_of(one.benchmark)),
             *_new_formula(record, one),
-            letters.get(record.beyond(one), ""),
+            marks.get(record.beyond(one), ""),
         ]
         for one in further
     ]
     return New(
         f"Simulated with {' '.join(record.changes)}" if record.changes else "Simulated, not measured",
         _without_empty(Table([*columns, "by formula", "its error", "beyond"], rows)),
-        [f"{letter}  beyond the validation: {reason}" for reason, letter in letters.items()],
+        [f"{letter}  beyond the validation: {reason}" for reason, letter in marks.items()],
     )
 
 
@@ -220,7 +220,3 @@ def _priced(cost: float | None, gain: float) -> str:
         return ""
     priced = cost_of_a_percent(cost, gain)
     return "no gain" if priced is None else units.digits(priced)
-
-
-def _letters() -> Iterator[str]:
-    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))

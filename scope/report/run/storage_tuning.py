@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scope import units
-from scope.report.figure import Comparison, Mark, Panel, Table
+from scope.report.figure import DotPlot, Mark, Panel, Table
 from scope.report.run.tuning import Chosen, signed
 from scope.rundirectory import RunDirectory, read_json
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_unit
 from scope.tune.storage.record import FILE, StorageTuning, Trial
 
 
@@ -17,17 +17,17 @@ def chosen(directory: RunDirectory) -> Chosen | None:
     tuning = read_json(directory.path / FILE, StorageTuning)
     if tuning.conclusion is None:
         return None
-    words = [_rate(tuning.conclusion.bytes_per_s), *tuning.conclusion.words]
+    words = [in_unit(tuning.conclusion.bytes_per_s, "B/s"), *tuning.conclusion.words]
     return Chosen(
         tuning.conclusion.chosen.label, [word[:1].upper() + word[1:] for word in words], _figure(tuning.trials)
     )
 
 
-def _figure(trials: list[Trial]) -> Comparison:
+def _figure(trials: list[Trial]) -> DotPlot:
     measured = [(one, rate) for one in trials if (rate := one.measured_bytes_per_s) is not None]
     ordered = sorted(measured, key=lambda each: -each[1].value)
     most = max(rate.high or rate.value for _, rate in measured)
-    return Comparison(
+    return DotPlot(
         key="tuning-storage",
         title="Bandwidth of each way",
         caption="All processes together, with 95 % intervals.",
@@ -50,11 +50,7 @@ def _row(one: Trial, rate: Estimate) -> list[str]:
     return [
         one.candidate.label,
         units.quantity(predicted, "B/s") if predicted is not None else "–",
-        _rate(rate),
+        in_unit(rate, "B/s"),
         signed(one.error),
         one.verdict,
     ]
-
-
-def _rate(rate: Estimate) -> str:
-    return units.interval(rate.value, rate.low, rate.high, "B/s")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from scope import units
 from scope.models.computation.linpack_rates import LinpackRates
 from scope.models.models import Models
-from scope.report.figure import Comparison, Figure, Plot, Table, log_axis, number, whiskers
+from scope.report.figure import DotPlot, Figure, Plot, Table, estimates, log_axis
 from scope.report.run.figures.predictions import equal
 from scope.rundirectory import RunDirectory, read_json
+from scope.statistics.estimate import in_percent, in_unit
 from scope.tune.record import FILE, Round, Try, Tuning
 
 STAGES = {
@@ -28,7 +29,7 @@ class Chosen:
     title: str
     words: list[str]
     """Sentences without a full stop."""
-    figure: Figure | Comparison | None
+    figure: Figure | DotPlot | None
     """Predicted and measured times; None where nothing was measured."""
 
 
@@ -73,17 +74,13 @@ def _times(one: Try) -> list[float]:
 
 def _trace(one: Round, tries: list[Try], slot: int) -> Plot:
     points = [(each, each.measured_s) for each in tries if each.measured_s is not None]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [number(each.predicted_s) for each, _ in points],
-        "y": [number(measured.value) for _, measured in points],
-        "error_y": whiskers((measured.value, measured.low, measured.high) for _, measured in points),
-        "text": [", ".join(_row(one, each)[1:6]) for each, _ in points],
-        "hovertemplate": "%{text}",
-        "name": STAGES[one.stage],
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return estimates(
+        [each.predicted_s for each, _ in points],
+        [measured for _, measured in points],
+        STAGES[one.stage],
+        slot=slot,
+        text=[", ".join(_row(one, each)[1:6]) for each, _ in points],
+    )
 
 
 def _row(one: Round, each: Try) -> list[str]:
@@ -93,7 +90,7 @@ def _row(one: Round, each: Try) -> list[str]:
         each.candidate.label,
         str(each.n),
         units.quantity(each.predicted_s, "s"),
-        units.interval(measured.value, measured.low, measured.high, "s") if measured else "–",
+        in_unit(measured, "s"),
         signed(each.error),
         each.verdict,
     ]
@@ -102,10 +99,10 @@ def _row(one: Round, each: Try) -> list[str]:
 def figures(rates: LinpackRates) -> Iterator[str]:
     """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
     best = rates.rate
-    yield f"R_max {units.interval(best.value, best.low, best.high, 'flop/s')} at N_max = {rates.n_max}"
+    yield f"R_max {in_unit(best, 'flop/s')} at N_max = {rates.n_max}"
     yield f"N_1/2 {half(rates)}"
     if rates.efficiency is not None and rates.product_rate is not None:
-        share = units.share(rates.efficiency.value, rates.efficiency.low, rates.efficiency.high)
+        share = in_percent(rates.efficiency)
         product = units.quantity(rates.product_rate.value, "flop/s")
         yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import IO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 _PIPE_COLUMNS = 400
 """A pipe or a file has no edge: long lines are not broken."""
@@ -42,3 +44,13 @@ def draws(stream: IO[str]) -> bool:
     """Say whether block characters can be written there."""
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
     return encoding.replace("-", "").startswith("utf")
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[str]) -> Table:
+    """Return a table without rules: `words` are columns of texts, on the left, which a narrow screen breaks."""
+    table = Table(box=None, pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name in words else "right", no_wrap=name not in words)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table

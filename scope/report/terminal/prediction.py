@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, product
-from string import ascii_lowercase
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from scope import units
@@ -24,9 +21,12 @@ from scope.report.run.prediction_table import (
     validated_row,
 )
 from scope.report.terminal.bar import bar
+from scope.report.terminal.console import grid
+from scope.report.wording import letters
 
 BAR = 24
 """Columns of the longest bar of a speed-up."""
+WORDS = ("beyond", "remarks", "")
 
 
 def predicted(
@@ -45,23 +45,24 @@ def predicted(
     columns = predicted_columns(gridded, bool(steps))
     most = max(point.speedup.value for point in points)
     notes = list(dict.fromkeys(note for point in points for note in point.beyond))
-    letters = dict(zip(notes, _letters(), strict=False))
+    marks = dict(zip(notes, letters(), strict=False))
     return Group(
         Text(f"{kind(validation)}, size {size}: predicted ({validation.origin})", style="bold"),
         Text(f"such predictions against measurements of this run: {summary(validation)}"),
         Text(""),
-        _table(
+        grid(
             columns,
             [
                 [
                     *predicted_row(point, gridded, steps),
                     bar(point.speedup.value / most, BAR, blocks),
-                    " ".join(sorted(letters[note] for note in point.beyond)),
+                    " ".join(sorted(marks[note] for note in point.beyond)),
                 ]
                 for point in points
             ],
+            WORDS,
         ),
-        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in letters.items()),
+        *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in marks.items()),
         Text("parameters from " + "; ".join(validation.parameters_from)),
         Text(f"formulas: {validation.source}"),
         Text(""),
@@ -85,19 +86,5 @@ def validated(validation: Prediction) -> RenderableType:
     """Return the table of predicted and measured times."""
     return Group(
         Text("predicted and measured; compute and communicate as predicted / measured"),
-        _table(VALIDATED, [validated_row(point) for point in validation.points]),
+        grid(VALIDATED, map(validated_row, validation.points), WORDS),
     )
-
-
-def _letters() -> Iterator[str]:
-    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in columns:
-        words = name in ("beyond", "remarks", "")
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich import table as rich
 from rich.console import Group, RenderableType
+from rich.table import Table as Grid
 from rich.text import Text
 
 from scope.report.figure import Table
 from scope.report.run import simulation_tables as tables
+from scope.report.terminal.console import grid
 from scope.simulation.record import Simulation
 from scope.statistics.summary import Summary
 
@@ -62,11 +63,5 @@ def simulated(
     )
 
 
-def _table(one: Table) -> rich.Table:
-    shown = rich.Table(box=None, pad_edge=False)
-    for number, name in enumerate(one.columns):
-        words = number == 0 or name == "beyond"
-        shown.add_column(name, justify="left" if words else "right", no_wrap=True)
-    for row in one.rows:
-        shown.add_row(*map(Text, row))
-    return shown
+def _table(one: Table) -> Grid:
+    return grid(one.columns, one.rows, words=(one.columns[0], "beyond"))

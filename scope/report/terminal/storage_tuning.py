@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from scope import units
+from scope.report.terminal.console import grid
 from scope.report.wording import count
+from scope.statistics.estimate import in_percent, in_unit
 from scope.tune.storage.record import StorageTuning, Trial
 
 DONE = {"write": "Writing", "read": "Reading"}
@@ -22,25 +23,16 @@ def page(tuning: StorageTuning) -> RenderableType:
     parts: list[RenderableType] = [Text(head, style="bold")]
     if tuning.conclusion is not None:
         reached = tuning.conclusion.bytes_per_s
-        rate = units.interval(reached.value, reached.low, reached.high, "B/s")
+        rate = in_unit(reached, "B/s")
         parts += [Text(f"Chosen: {tuning.conclusion.chosen.label}: {rate}", style="bold")]
         parts += [Text(f"  {words}") for words in tuning.conclusion.words]
     caption = (
         f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
     )
-    parts += [Text(""), Text(caption), _table(tuning), Text(""), Text(LEGEND, style="dim")]
+    columns = ["way", "predicted", "measured [95 %]", "error", "of the fastest", ""]
+    table = grid(columns, map(_row, sorted(tuning.trials, key=_rate, reverse=True)), words=("way", ""))
+    parts += [Text(""), Text(caption), table, Text(""), Text(LEGEND, style="dim")]
     return Group(*parts)
-
-
-def _table(tuning: StorageTuning) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("way")
-    for column in ("predicted", "measured [95 %]", "error", "of the fastest"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("")
-    for trial in sorted(tuning.trials, key=_rate, reverse=True):
-        table.add_row(*map(Text, _row(trial)))
-    return table
 
 
 def _rate(trial: Trial) -> float:
@@ -52,8 +44,8 @@ def _row(trial: Trial) -> list[str]:
     return [
         trial.candidate.label,
         units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
-        units.interval(measured.value, measured.low, measured.high, "B/s") if measured else "–",
+        in_unit(measured, "B/s"),
         "–" if trial.error is None else units.change(trial.error),
-        units.share(share.value, share.low, share.high) if share else "–",
+        in_percent(share),
         trial.verdict,
     ]

@@ -9,6 +9,7 @@ from scope.machine.machine import Machine
 from scope.models.computation.linpack_rates import BENCHMARK, PRODUCT, LinpackRates
 from scope.report.data_sheet import UNKNOWN, software, system
 from scope.report.run.tuning import half
+from scope.statistics.estimate import in_percent, in_unit
 
 COLUMN = 34
 HPL_THRESHOLD = 16.0
@@ -49,7 +50,7 @@ def section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _results(rates: LinpackRates) -> Iterator[tuple[str, str]]:
     peak, basis = rates.theoretical_flops_per_s, rates.theoretical_basis
-    yield "R_max", units.interval(rates.rate.value, rates.rate.low, rates.rate.high, "flop/s")
+    yield "R_max", in_unit(rates.rate, "flop/s")
     yield "N_max", str(rates.n_max)
     yield "N_1/2", half(rates).removeprefix("= ")
     yield "Time of N_max", units.quantity(rates.time_s, "s") if rates.time_s is not None else "unknown"
@@ -60,10 +61,10 @@ def _results(rates: LinpackRates) -> Iterator[tuple[str, str]]:
     if product is None or rate is None or rates.efficiency is None:
         yield "R_peak, measured (DGEMM)", f"not measured: run {PRODUCT} on {rates.case.ranks} processes"
     else:
-        shown = units.interval(rate.value, rate.low, rate.high, "flop/s")
+        shown = in_unit(rate, "flop/s")
         yield "R_peak, measured (DGEMM)", f"{shown} (n={product.parameters['n']}, {product.ranks} processes)"
         share = rates.efficiency
-        yield "R_max / R_peak, measured", units.share(share.value, share.low, share.high)
+        yield "R_max / R_peak, measured", in_percent(share)
     yield "Largest scaled residual", _residual(rates)
     yield "Origin", rates.origin
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from scope import units
 from scope.findings.finding import Finding, about
 from scope.findings.results import Run
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 from scope.report.run.introduction import cautions, subject
 from scope.report.run.ladders import best_rungs, caption, length, retained
 from scope.report.terminal import cases
@@ -89,7 +89,7 @@ def _ladder(ladder: Ladder, blocks: bool) -> Iterator[Text]:
             yield Text(" " * (2 + _LAYER_COLUMNS) + stands, style="dim")
 
 
-def _rung(ladder: Ladder, rung: Rung, blocks: bool) -> Text:
+def _rung(ladder: Ladder, rung: LadderRung, blocks: bool) -> Text:
     line = Text(f"  {rung.layer:<{_LAYER_COLUMNS}}")
     if rung.value is None:
         line.append(_shorten(f"not available: {rung.reason}", WIDTH - 2 - _LAYER_COLUMNS), style="dim")

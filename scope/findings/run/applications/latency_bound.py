@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, application_cases
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent
 from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
@@ -54,7 +53,7 @@ def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Fin
         severity="advice",
         title=(
             f"{case.name} on {total.ranks} processes waits {waits:.0f} times for a message: latency alone takes "
-            f"{units.share(share.value, share.low, share.high)} of its time, because {WHY[total.benchmark]}"
+            f"{in_percent(share)} of its time, because {WHY[total.benchmark]}"
         ),
         where=case.where,
         evidence=[

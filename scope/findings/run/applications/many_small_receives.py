@@ -8,7 +8,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.program_case import ProgramCase, application_cases
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent
 from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
@@ -84,7 +84,7 @@ def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None)
         severity="warning" if slow else "advice",
         title=(
             f"{case.name} on {total.ranks} processes waits {waits:.0f} times for {units.quantity(size, 'B')}, "
-            f"{WAVES[total.benchmark]}: {units.share(share.value, share.low, share.high)} of its time, "
+            f"{WAVES[total.benchmark]}: {in_percent(share)} of its time, "
             f"{units.quantity(each_s, 's')} each{compared}"
         ),
         where=case.where,

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, Pairs, same_place, size
+from scope.findings.run.collectives.guideline import (
+    Guideline,
+    GuidelineCalls,
+    GuidelineComparison,
+    Pairs,
+    same_place,
+    size,
+)
 from scope.statistics.summary import Summary
 
 VARIABLE = {
@@ -24,14 +31,14 @@ VARIABLE = {
 def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "") -> Pairs:
     """Compare routines at equal sizes; the one called `gathered` carries the blocks of all processes."""
 
-    def pairs(calls: Calls) -> Iterator[Comparison]:
+    def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
         rights = calls.of(right)
         thens = calls.of(then) if then else []
         for one in calls.of(left):
             other = _counterpart(one, rights, many=right == gathered)
             second = _counterpart(one, thens, many=then == gathered)
             if other is not None and (then is None or second is not None):
-                yield Comparison(one, other, then=second)
+                yield GuidelineComparison(one, other, then=second)
 
     return pairs
 
@@ -49,7 +56,7 @@ def _counterpart(one: Summary, others: list[Summary], many: bool) -> Summary | N
     return min(fitting, key=size, default=None)
 
 
-def _equal_against_variable(calls: Calls) -> Iterator[Comparison]:
+def _equal_against_variable(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     for equal, variable in VARIABLE.items():
         yield from _no_slower(equal, variable)(calls)
 
@@ -57,12 +64,12 @@ def _equal_against_variable(calls: Calls) -> Iterator[Comparison]:
 def _calls(left: str, right: str) -> Pairs:
     """Compare two kinds of calls of the same collective."""
 
-    def pairs(calls: Calls) -> Iterator[Comparison]:
+    def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
         others = {but_for(s, "call"): s for s in calls.times if s.parameters.get("call") == right}
         for one in calls.times:
             other = others.get(but_for(one, "call"))
             if one.parameters.get("call") == left and one.ranks > 1 and other is not None:
-                yield Comparison(one, other)
+                yield GuidelineComparison(one, other)
 
     return pairs
 

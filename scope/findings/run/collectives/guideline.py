@@ -17,7 +17,7 @@ from scope.statistics.summary import Summary
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GuidelineComparison:
     """left <= times x right + then_times x then."""
 
     left: Summary
@@ -55,7 +55,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Calls:
+class GuidelineCalls:
     """The times of MPI calls, by routine."""
 
     times: list[Summary]
@@ -75,7 +75,7 @@ class Calls:
         return [one for one in self.times if one.benchmark == name]
 
 
-Pairs = Callable[[Calls], Iterator[Comparison]]
+Pairs = Callable[[GuidelineCalls], Iterator[GuidelineComparison]]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,14 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
-from scope.findings.run.collectives.guideline import Calls, Comparison, Guideline, same_place, size, slowest_pair
+from scope.findings.run.collectives.guideline import (
+    Guideline,
+    GuidelineCalls,
+    GuidelineComparison,
+    same_place,
+    size,
+    slowest_pair,
+)
 from scope.findings.run.evidence import how_compared
 from scope.findings.settings import another_algorithm, setting
 from scope.statistics.false_discoveries import adjusted
@@ -38,7 +45,7 @@ class Violation:
     """One pair that violates a guideline, perhaps by chance."""
 
     guideline: Guideline
-    comparison: Comparison
+    comparison: GuidelineComparison
     p: float
 
     @property
@@ -70,7 +77,7 @@ def find(run: Run) -> list[Finding]:
         and not run.shares_processors(s)
     ]
     uncertainty_s = max((launch.clock_synchronization.error_s for launch in run.raw_samples.launches), default=0.0)
-    confirmed = violations(Calls(times, run.benchmarks), uncertainty_s)
+    confirmed = violations(GuidelineCalls(times, run.benchmarks), uncertainty_s)
     found = []
     for guideline in GUIDELINES:
         broken = [violation for violation in confirmed if violation.guideline is guideline]
@@ -79,7 +86,7 @@ def find(run: Run) -> list[Finding]:
     return found
 
 
-def violations(calls: Calls, uncertainty_s: float = 0.0) -> list[Violation]:
+def violations(calls: GuidelineCalls, uncertainty_s: float = 0.0) -> list[Violation]:
     """Return the confirmed violations of all guidelines.
 
     The comparisons of each guideline are corrected together: over all guidelines the rank test of six launches,
@@ -88,7 +95,7 @@ def violations(calls: Calls, uncertainty_s: float = 0.0) -> list[Violation]:
     return [violation for guideline in GUIDELINES for violation in _broken(guideline, calls, uncertainty_s)]
 
 
-def _broken(guideline: Guideline, calls: Calls, uncertainty_s: float) -> list[Violation]:
+def _broken(guideline: Guideline, calls: GuidelineCalls, uncertainty_s: float) -> list[Violation]:
     tested = [
         Violation(guideline, comparison, _p(comparison, uncertainty_s))
         for comparison in guideline.pairs(calls)
@@ -104,7 +111,7 @@ def _broken(guideline: Guideline, calls: Calls, uncertainty_s: float) -> list[Vi
     ]
 
 
-def _p(comparison: Comparison, uncertainty_s: float) -> float:
+def _p(comparison: GuidelineComparison, uncertainty_s: float) -> float:
     """Return the one-sided p that the left side is slower.
 
     In common launches that of the paired test of their ratios; in different ones that of the rank test
@@ -119,38 +126,38 @@ def _p(comparison: Comparison, uncertainty_s: float) -> float:
     return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
 
 
-def _exchange_against_ping_pong(calls: Calls) -> Iterator[Comparison]:
+def _exchange_against_ping_pong(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     for left in calls.of_benchmark(EXCHANGE):
         for right in calls.of("MPI_Send"):
             if same_place(left, right) and size(left) == size(right):
-                yield Comparison(left, right, 2.0)
+                yield GuidelineComparison(left, right, 2.0)
 
 
-def _standard_against_synchronous(calls: Calls) -> Iterator[Comparison]:
+def _standard_against_synchronous(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     for left in calls.of("MPI_Send", free=["completion"]):
         for right in calls.of("MPI_Ssend", free=["completion"]):
             same = left.parameters.get("completion") == right.parameters.get("completion")
             if same and same_place(left, right) and size(left) == size(right):
-                yield Comparison(left, right)
+                yield GuidelineComparison(left, right)
 
 
-def _broadcast_against_sends(calls: Calls) -> Iterator[Comparison]:
+def _broadcast_against_sends(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     sends = calls.of("MPI_Send")
     for left in calls.of("MPI_Bcast"):
         right = slowest_pair(left, [send for send in sends if size(send) == size(left)])
         if left.ranks > 1 and right is not None:
-            yield Comparison(left, right, left.ranks - 1.0)
+            yield GuidelineComparison(left, right, left.ranks - 1.0)
 
 
-def _barrier_against_exchanges(calls: Calls) -> Iterator[Comparison]:
+def _barrier_against_exchanges(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     exchanges = [s for s in calls.of_benchmark(EXCHANGE) if size(s) == 0]
     for left in calls.of("MPI_Barrier"):
         right = slowest_pair(left, exchanges)
         if left.ranks > 1 and right is not None:
-            yield Comparison(left, right, float(ceil(log2(left.ranks))))
+            yield GuidelineComparison(left, right, float(ceil(log2(left.ranks))))
 
 
-def _scan_against_rounds(calls: Calls) -> Iterator[Comparison]:
+def _scan_against_rounds(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     """Compare with prefixes over distant ranks: each receives from rank - 2^k and sends to rank + 2^k."""
     exchanges, reductions = calls.of_benchmark(EXCHANGE), calls.of("MPI_Reduce_local")
     for left in calls.of("MPI_Scan"):
@@ -158,17 +165,17 @@ def _scan_against_rounds(calls: Calls) -> Iterator[Comparison]:
         reduced = next((one for one in reductions if same_place(left, one) and size(one) == size(left)), None)
         if left.ranks > 1 and right is not None and reduced is not None:
             rounds = float(ceil(log2(left.ranks)))
-            yield Comparison(left, right, rounds, reduced, rounds)
+            yield GuidelineComparison(left, right, rounds, reduced, rounds)
 
 
-def _shorter_against_longer(calls: Calls) -> Iterator[Comparison]:
+def _shorter_against_longer(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
     curves: dict[tuple[object, ...], list[Summary]] = {}
     for s in calls.times:
         if "message_bytes" in s.parameters:
             curves.setdefault(but_for(s, "message_bytes"), []).append(s)
     for curve in curves.values():
         ordered = sorted(curve, key=size)
-        yield from (Comparison(short, long) for short, long in pairwise(ordered))
+        yield from (GuidelineComparison(short, long) for short, long in pairwise(ordered))
 
 
 GUIDELINES = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.results import Run
-from scope.findings.run.rungs import Loss, losses, selecting_the_network
+from scope.findings.run.rungs import RungLoss, losses, selecting_the_network
 
 EXPECTED = 0.9
 """Share of the network latency in that of the library; more cannot be expected."""
@@ -18,7 +18,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(run, one) for one in found if one.retained < EXPECTED]
 
 
-def _finding(run: Run, found: Loss) -> Finding:
+def _finding(run: Run, found: RungLoss) -> Finding:
     network_s, mpi_s = found.below.value or 0.0, found.rung.value or 0.0
     added = mpi_s - network_s
     return Finding(

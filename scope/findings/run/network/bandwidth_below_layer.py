@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.finding import Finding
 from scope.findings.results import Run
-from scope.findings.run.rungs import Loss, losses, selecting_the_network
+from scope.findings.run.rungs import RungLoss, losses, selecting_the_network
 from scope.findings.settings import setting
 from scope.plan.case import transport_words
 from scope.settings.transports import ACTIVE_MESSAGES
@@ -21,7 +21,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(run, found) for found in losses(run, "bandwidth_bytes_per_s", layers, TOLERATED)]
 
 
-def _finding(run: Run, found: Loss) -> Finding:
+def _finding(run: Run, found: RungLoss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     return Finding(
@@ -38,7 +38,7 @@ def _finding(run: Run, found: Loss) -> Finding:
     )
 
 
-def _subject(found: Loss) -> str:
+def _subject(found: RungLoss) -> str:
     if found.rung.layer == "network":
         if "memory" in found.ladder.path:
             return "Two processes without MPI copy"
@@ -46,11 +46,11 @@ def _subject(found: Loss) -> str:
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[found.rung.layer]
 
 
-def _over_tcp(found: Loss) -> bool:
+def _over_tcp(found: RungLoss) -> bool:
     return not found.ladder.path.startswith(transport_words(ACTIVE_MESSAGES))
 
 
-def _advice(run: Run, found: Loss) -> str:
+def _advice(run: Run, found: RungLoss) -> str:
     inside = "memory" in found.ladder.path
     if found.rung.layer == "frames":
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."

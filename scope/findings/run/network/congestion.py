@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.models.communication.congestion import Congestion
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import in_unit
 
 AT_LEAST = 1.5
 """Impact factor: below, ordinary queues explain it."""
@@ -44,13 +43,13 @@ def _controls(one: Congestion, known: list[Congestion]) -> list[float]:
 def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
     worst = max(hit, key=lambda one: one.median.value)
     tail = worst.tail
-    tails = [] if tail is None else [Evidence(what=f"at the 99 % quantile: {_bounds(tail)}", value=tail.value)]
+    tails = [] if tail is None else [Evidence(what=f"at the 99 % quantile: {in_unit(tail)}", value=tail.value)]
     loaded = [one for one in known if not _is_control(one)]
     return Finding(
         code="congestion",
         severity="warning",
         title=(
-            f"{worst.case.label}: {_bounds(worst.median)} times as long as without the load, the worst of "
+            f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load, the worst of "
             f"{len(hit)} of {len(loaded)} combinations above {AT_LEAST:g}"
         ),
         where={"benchmark": worst.case.benchmark, "layer": "network"},
@@ -67,7 +66,3 @@ def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
         ),
         lost=1 - 1 / worst.median.value,
     )
-
-
-def _bounds(one: Estimate) -> str:
-    return units.interval(one.value, one.low, one.high, "")

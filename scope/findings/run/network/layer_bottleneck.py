@@ -16,7 +16,7 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.settings import setting
 from scope.models.fitting.fit import Fit, FittedParameter
-from scope.models.ladder.rung import Ladder, Rung
+from scope.models.ladder.rung import Ladder, LadderRung
 from scope.plan.case import Case
 
 Layer = Literal["wire", "protocol", "library"]
@@ -29,9 +29,9 @@ SATURATED = 0.8
 class Three:
     """The three rungs that are compared."""
 
-    wire: Rung
-    protocol: Rung
-    library: Rung
+    wire: LadderRung
+    protocol: LadderRung
+    library: LadderRung
 
 
 def find(run: Run) -> list[Finding]:
@@ -76,7 +76,7 @@ def _long(three: Three) -> Layer | None:
     return None
 
 
-def _bounds(rung: Rung) -> tuple[float, float]:
+def _bounds(rung: LadderRung) -> tuple[float, float]:
     value = rung.value or 0.0
     return rung.low or value, rung.high or value
 
@@ -123,7 +123,7 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
     )
 
 
-def _n_half(run: Run, ladder: Ladder, rung: Rung) -> FittedParameter | None:
+def _n_half(run: Run, ladder: Ladder, rung: LadderRung) -> FittedParameter | None:
     """Return the fitted n_1/2 of the curve of a rung."""
     for fit in run.models.fits:
         if fit.chosen and _is_of(run, fit, ladder, rung):
@@ -131,7 +131,7 @@ def _n_half(run: Run, ladder: Ladder, rung: Rung) -> FittedParameter | None:
     return None
 
 
-def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: Rung) -> bool:
+def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: LadderRung) -> bool:
     """Return whether the case of a rung is a point of a curve over message sizes."""
     subject = fit.subject
     if fit.variable != "message_bytes" or ladder.message_bytes is None:

@@ -32,7 +32,7 @@ CAUSE = "hosts slower than their peers"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class HostComparison:
     """One host beside its peers, over all launches."""
 
     host: str
@@ -62,7 +62,7 @@ def find(run: Run) -> list[Finding]:
     ]
 
 
-def compare(excesses: list[dict[str, float]], group: list[str]) -> list[Comparison]:
+def compare(excesses: list[dict[str, float]], group: list[str]) -> list[HostComparison]:
     """Compare the hosts of a group, given for each launch each host's log excess over the typical host."""
     if not excesses or len(group) < FEWEST_EQUALS:
         return []
@@ -87,7 +87,7 @@ def compare(excesses: list[dict[str, float]], group: list[str]) -> list[Comparis
         else:
             found.append((host, float(typical[i]), float(typical[i]) / among_hosts, 0))
     peers = sum(not launches for *_, launches in found)
-    return [Comparison(*one, launches=len(excesses), peers=peers) for one in found]
+    return [HostComparison(*one, launches=len(excesses), peers=peers) for one in found]
 
 
 def _standard(typical: Floats) -> Integers:
@@ -167,7 +167,7 @@ def _time_per_host(times: Times, values: Floats, hosts: dict[int, str]) -> dict[
     return {host: float(np.median(medians)) for host, medians in by_host.items()}
 
 
-def _finding(run: Run, comparison: Comparison) -> Finding:
+def _finding(run: Run, comparison: HostComparison) -> Finding:
     facts = run.host(comparison.host)
     slower = exp(comparison.excess) - 1
     often = f"{comparison.slow_launches} of {comparison.launches} launches"

@@ -6,6 +6,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.models.communication.pair_matrix import PairMatrix, Slow
+from scope.statistics.estimate import in_percent
 
 SHORT_BYTES = 1024
 """Up to this size latency dominates the time of a message, beyond it increasingly its bytes."""
@@ -41,7 +42,7 @@ def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatri
     return Finding(
         code=code,
         severity="warning",
-        title=f"{title} {units.share(excess.value, excess.low, excess.high)} longer than others ({where})",
+        title=f"{title} {in_percent(excess)} longer than others ({where})",
         where={"pair" if kind == "pair" else "host": names, "layer": "mpi"},
         evidence=[
             Evidence(what="excess over its peers", value=excess.value),

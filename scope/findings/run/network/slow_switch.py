@@ -9,13 +9,14 @@ from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.models.communication.pair_matrix import Slow
 from scope.models.communication.random_pairs import RandomPairs
+from scope.statistics.estimate import in_percent
 
 NAMED = 8
 """Members that are named; `models.json` names all."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class SampleKind:
     """What can be slow: its code, its words and what to do."""
 
     code: str
@@ -24,7 +25,7 @@ class Kind:
     advice: str
 
 
-HOSTS = Kind(
+HOSTS = SampleKind(
     "slow-host-messages",
     "Messages from and to {names} take",
     "Messages from and to {number} of {of} hosts ({names}) take",
@@ -32,21 +33,21 @@ HOSTS = Kind(
     "adapter, its PCIe width, driver and interrupts; where another finding reports slow computation on a host, "
     "check that host first.",
 )
-PAIRS = Kind(
+PAIRS = SampleKind(
     "slow-pair",
     "Messages between {names}, and only these, take",
     "Messages between {number} pairs of hosts, among them {names}, take",
     "Each of them is as fast as others with its other partners: look at what only these pairs use, a route or a "
     "link of the fabric (error counters of the switches, adaptive routing).",
 )
-GROUPS = Kind(
+GROUPS = SampleKind(
     "slow-switch",
     "Messages from and to the hosts of {kind} {names} take",
     "Messages from and to the hosts of {number} of {of} groups by {kind} ({names}) take",
     "All hosts behind it are slow with every partner: its uplinks, its firmware or its routes (error counters, "
     "links that are down or trained to a lower rate).",
 )
-PATHS = Kind(
+PATHS = SampleKind(
     "slow-path",
     "Messages between {kind} {names} take",
     "Messages on {number} paths between groups by {kind} ({names}) take",
@@ -57,7 +58,7 @@ PATHS = Kind(
 
 def find(run: Run) -> list[Finding]:
     """Find what is slow in the samples, one finding for each kind, in the sample that shows most of it."""
-    best: dict[tuple[str, str], tuple[Kind, str, list[Slow], int, RandomPairs]] = {}
+    best: dict[tuple[str, str], tuple[SampleKind, str, list[Slow], int, RandomPairs]] = {}
     for sample in run.models.random_pairs:
         for kind, name, slow, of in _all(sample):
             key = kind.code, name
@@ -66,7 +67,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(*found) for found in best.values()]
 
 
-def _all(sample: RandomPairs) -> list[tuple[Kind, str, list[Slow], int]]:
+def _all(sample: RandomPairs) -> list[tuple[SampleKind, str, list[Slow], int]]:
     return [
         (HOSTS, "", sample.slow_processes, len(sample.names)),
         (PAIRS, "", sample.slow_pairs, sample.pairs),
@@ -75,16 +76,14 @@ def _all(sample: RandomPairs) -> list[tuple[Kind, str, list[Slow], int]]:
     ]
 
 
-def _finding(kind: Kind, name: str, slow: list[Slow], of: int, sample: RandomPairs) -> Finding:
+def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: RandomPairs) -> Finding:
     members = [" and ".join(one.members) for one in slow]
     rest = f" and {len(slow) - NAMED} more" if len(slow) > NAMED else ""
     names = ", ".join(members[:NAMED]) + rest
     words = (kind.one if len(slow) == 1 else kind.many).format(names=names, number=len(slow), of=of, kind=name)
     worst = slow[0].excess
     # Of several the largest excess, for whose interval there is no room.
-    excess = (
-        units.share(worst.value, worst.low, worst.high) if len(slow) == 1 else f"up to {units.share(worst.value)}"
-    )
+    excess = in_percent(worst) if len(slow) == 1 else f"up to {units.share(worst.value)}"
     chance = [one.chance for one in sample.attributes if kind is PATHS and one.name == name]
     return Finding(
         code=kind.code,

@@ -9,6 +9,7 @@ from scope.findings.results import Run
 from scope.findings.run.evidence import written
 from scope.findings.run.node.blas_older_processor import CAUSE
 from scope.findings.run.node.memory_saturated import share
+from scope.statistics.estimate import in_percent
 from scope.statistics.summary import Summary
 
 PRODUCT, PEAK = "node.matrix_multiply", "node.peak"
@@ -47,7 +48,7 @@ def _finding(run: Run, product: Summary, peak: Summary) -> Finding | None:
         cause=CAUSE,
         severity="advice",
         title=(
-            f"{library} multiplies matrices at {units.share(reached.value, reached.low, reached.high)} of the "
+            f"{library} multiplies matrices at {in_percent(reached)} of the "
             f"processor's {product.parameters['precision']} precision rate ({written(product)} of {written(peak)})"
         ),
         where={"layer": "node", "benchmark": PRODUCT, "placement": str(product.placement)},

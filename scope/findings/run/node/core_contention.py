@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scope import units
 from scope.findings.finding import Finding
 from scope.findings.results import Run
 from scope.findings.run.node.memory_saturated import share
+from scope.statistics.estimate import in_percent
 from scope.statistics.summary import Summary
 
 PEAK = "node.peak"
@@ -38,8 +38,7 @@ def _finding(run: Run, one_core: Summary, all_cores: Summary) -> Finding | None:
     return Finding(
         code="core-contention",
         severity="advice",
-        title=f"With all {cores} cores busy, each reaches {units.share(kept.value, kept.low, kept.high)} of its "
-        "rate when it runs alone",
+        title=f"With all {cores} cores busy, each reaches {in_percent(kept)} of its rate when it runs alone",
         where={"layer": "node", "benchmark": PEAK, "ranks": cores, "placement": str(all_cores.placement)},
         evidence=run.evidence(one_core, all_cores),
         advice="Either the clock drops when all cores are busy (turbo, power or thermal limits), or two ranks "

@@ -6,12 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from math import inf
 
-from scope import units
 from scope.findings.finding import Finding
 from scope.findings.results import Run
 from scope.findings.run.evidence import written
 from scope.plan.placement import Placement
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent
 from scope.statistics.ratio import ratio
 from scope.statistics.summary import Summary
 
@@ -96,7 +95,7 @@ def _saturated(run: Run, scaling: Scaling, enough: Summary, each: Estimate | Non
         severity="information",
         title=(
             f"{cores} of {whole.ranks} cores already reach "
-            f"{units.share(reached.value, reached.low, reached.high)} of the memory bandwidth of all cores "
+            f"{in_percent(reached)} of the memory bandwidth of all cores "
             f"({written(whole)})"
         ),
         where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
@@ -115,7 +114,7 @@ def _starved(run: Run, scaling: Scaling, each: Estimate) -> Finding:
         code="memory-shared",
         severity="information",
         title=(
-            f"With all {whole.ranks} cores streaming, each gets {units.share(each.value, each.low, each.high)} of "
+            f"With all {whole.ranks} cores streaming, each gets {in_percent(each)} of "
             "the memory bandwidth of a single core"
         ),
         where={

@@ -8,11 +8,12 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.operations import fresh_buffers
-from scope.findings.run.rungs import Loss, losses
+from scope.findings.run.rungs import RungLoss, losses
 from scope.findings.settings import another_algorithm
-from scope.models.ladder.rung import Rung
+from scope.models.ladder.rung import LadderRung
 from scope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
 from scope.plan.case import Key, key
+from scope.statistics.estimate import in_percent
 from scope.statistics.summary import Summary
 
 TOLERATED = 0.7
@@ -59,7 +60,7 @@ def _separated(one: OperationParts) -> bool:
 
 
 def _of_parts(run: Run, one: OperationParts) -> Finding:
-    retained = units.share(one.retained.value, one.retained.low, one.retained.high)
+    retained = in_percent(one.retained)
     parts = {
         MESSAGES: one.messages_s.value,
         FIRST_TOUCH: one.first_touch_s,
@@ -99,7 +100,7 @@ def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
     return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
 
 
-def _finding(run: Run, found: Loss) -> Finding:
+def _finding(run: Run, found: RungLoss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     used = _with_used_buffers(run, rung)
@@ -133,11 +134,11 @@ def _finding(run: Run, found: Loss) -> Finding:
     )
 
 
-def _benchmark(run: Run, rung: Rung) -> str:
+def _benchmark(run: Run, rung: LadderRung) -> str:
     return next((one.benchmark for one in run.measurements.headlines if one.label == rung.name), rung.layer)
 
 
-def _with_used_buffers(run: Run, rung: Rung) -> float | None:
+def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
     """Return the rate of the same operation with used buffers, which separates memory from messages.
 
     Where that was not measured on the same path, the cost of a fresh byte on another path tells it.

@@ -6,7 +6,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.evidence import written
-from scope.findings.run.storage.file_cases import Loss, most_lost, pairs, rates, where, writes
+from scope.findings.run.storage.file_cases import FileLoss, most_lost, pairs, rates, where, writes
 from scope.statistics.summary import Summary
 
 CAUSE = "page cache"
@@ -65,7 +65,7 @@ def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
     )
 
 
-def _written(run: Run, loss: Loss) -> Finding:
+def _written(run: Run, loss: FileLoss) -> Finding:
     flushed, buffered = loss.slow, loss.fast
     return Finding(
         code="cache-answered",

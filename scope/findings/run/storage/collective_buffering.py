@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope.findings.finding import Finding
 from scope.findings.results import Run
 from scope.findings.run.evidence import written
-from scope.findings.run.storage.file_cases import Loss, most_lost, pairs, where
+from scope.findings.run.storage.file_cases import FileLoss, most_lost, pairs, where
 from scope.findings.settings import setting
 
 AT_LEAST = 0.1
@@ -17,7 +17,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(run, loss) for loss in losses]
 
 
-def _finding(run: Run, loss: Loss) -> Finding:
+def _finding(run: Run, loss: FileLoss) -> Finding:
     return Finding(
         code="collective-buffering",
         severity="advice",

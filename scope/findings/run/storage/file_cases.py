@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.findings.results import Run
 from scope.findings.run.evidence import certainly_longer
+from scope.statistics.estimate import in_percent
 from scope.statistics.ratio import Ratio, ratio
 from scope.statistics.summary import Summary
 
@@ -19,7 +19,7 @@ RATE = "bandwidth_bytes_per_s"
 
 
 @dataclass(frozen=True)
-class Loss:
+class FileLoss:
     """A case that is certainly slower than another one."""
 
     slow: Summary
@@ -35,7 +35,7 @@ class Loss:
     @property
     def kept(self) -> str:
         """The share in words: `44 % [43, 46]`."""
-        return units.share(self.share.value, self.share.low, self.share.high)
+        return in_percent(self.share)
 
 
 def rates(run: Run, metric: str = RATE) -> list[Summary]:
@@ -74,14 +74,14 @@ def certainly_slower(one: Summary, other: Summary, at_least: float) -> Ratio | N
     return ratio(one.per_launch, other.per_launch)
 
 
-def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[Loss]:
+def most_lost(candidates: Iterable[tuple[Summary, Summary]], at_least: float) -> list[FileLoss]:
     """Return for each benchmark the first case of a pair that certainly lacks most of the second one's rate."""
-    worst: dict[str, Loss] = {}
+    worst: dict[str, FileLoss] = {}
     for slow, fast in candidates:
         share = certainly_slower(slow, fast, at_least)
         known = worst.get(slow.benchmark)
         if share is not None and (known is None or share.value < known.share.value):
-            worst[slow.benchmark] = Loss(slow, fast, share)
+            worst[slow.benchmark] = FileLoss(slow, fast, share)
     return list(worst.values())
 
 

@@ -6,7 +6,7 @@ from scope.catalog.benchmark import Metric
 from scope.findings.finding import Finding
 from scope.findings.results import Run
 from scope.findings.run.evidence import written
-from scope.findings.run.storage.file_cases import LEVEL, Loss, most_lost, pairs, where
+from scope.findings.run.storage.file_cases import LEVEL, FileLoss, most_lost, pairs, where
 
 PARAMETER = "folder"
 AT_LEAST = 0.5
@@ -25,7 +25,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(run, *max(losses, key=lambda each: each[0].lost))] if losses else []
 
 
-def _finding(run: Run, loss: Loss, metric: Metric) -> Finding:
+def _finding(run: Run, loss: FileLoss, metric: Metric) -> Finding:
     return Finding(
         code="metadata-storm",
         severity="advice",

@@ -21,7 +21,7 @@ MOST_SLOW = 0.5
 
 
 @dataclass(frozen=True)
-class Uneven:
+class UnevenClients:
     """A case in which some processes are slow."""
 
     summary: Summary
@@ -56,7 +56,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(run, max(found, key=lambda one: (bool(one.slow_hosts), one.worst)))] if found else []
 
 
-def _uneven(one: Summary, launches: list[CaseSamples], run: Run) -> Uneven | None:
+def _uneven(one: Summary, launches: list[CaseSamples], run: Run) -> UnevenClients | None:
     rows = [times for each in launches if each.ok for times in each.times if times.counted.any()]
     alike = [times for times in rows if times.elapsed_s.shape[0] == one.ranks]
     if one.ranks < FEWEST_RANKS or len(alike) < max(FEWEST_LAUNCHES, len(launches)):
@@ -67,10 +67,10 @@ def _uneven(one: Summary, launches: list[CaseSamples], run: Run) -> Uneven | Non
     hosts = run.measurements.hosts(one)
     if not slow.any(axis=1).all() or slow.mean() > MOST_SLOW or len(hosts) != one.ranks:
         return None
-    return Uneven(one, factors, hosts)
+    return UnevenClients(one, factors, hosts)
 
 
-def _finding(run: Run, uneven: Uneven) -> Finding:
+def _finding(run: Run, uneven: UnevenClients) -> Finding:
     one, hosts = uneven.summary, uneven.slow_hosts
     times = f"{units.digits(uneven.worst)} times as long as the typical process"
     if hosts:

@@ -8,7 +8,7 @@ from scope import units
 from scope.findings.finding import Finding
 from scope.findings.results import Run
 from scope.findings.run.evidence import written
-from scope.findings.run.storage.file_cases import Loss, groups, most_lost, where
+from scope.findings.run.storage.file_cases import FileLoss, groups, most_lost, where
 from scope.statistics.summary import Summary
 
 PARAMETER = "transfer_bytes"
@@ -39,7 +39,7 @@ def size_of(one: Summary) -> int:
     return int(str(one.parameters[PARAMETER]))
 
 
-def _finding(run: Run, loss: Loss, enough: int) -> Finding:
+def _finding(run: Run, loss: FileLoss, enough: int) -> Finding:
     return Finding(
         code="small-transfers",
         severity="advice",

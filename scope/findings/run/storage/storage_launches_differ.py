@@ -19,7 +19,7 @@ FEWEST_LAUNCHES = 3
 
 
 @dataclass(frozen=True)
-class Uneven:
+class UnevenLaunches:
     """A case whose launches differ by more than their repetitions do."""
 
     summary: Summary
@@ -40,7 +40,7 @@ def find(run: Run) -> list[Finding]:
     return [_finding(run, max(found, key=lambda one: one.factor))] if found else []
 
 
-def _uneven(one: Summary, launches: list[CaseSamples]) -> Uneven | None:
+def _uneven(one: Summary, launches: list[CaseSamples]) -> UnevenLaunches | None:
     rows = [times for each in launches if each.ok for times in each.times if times.counted.any()]
     slowest_rank = [times.elapsed_s[:, times.counted].max(axis=0) for times in rows]
     if len(slowest_rank) < max(FEWEST_LAUNCHES, len(launches)):
@@ -48,10 +48,10 @@ def _uneven(one: Summary, launches: list[CaseSamples]) -> Uneven | None:
     factor = max(times.min() for times in slowest_rank) / min(times.max() for times in slowest_rank)
     if factor < FACTOR:
         return None
-    return Uneven(one, [float(np.median(times)) for times in slowest_rank], float(factor))
+    return UnevenLaunches(one, [float(np.median(times)) for times in slowest_rank], float(factor))
 
 
-def _finding(run: Run, uneven: Uneven) -> Finding:
+def _finding(run: Run, uneven: UnevenLaunches) -> Finding:
     one, fastest, slowest = uneven.summary, min(uneven.medians_s), max(uneven.medians_s)
     return Finding(
         code="storage-launches-differ",

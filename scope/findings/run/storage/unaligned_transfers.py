@@ -8,7 +8,7 @@ from scope import units
 from scope.findings.finding import Evidence, Finding
 from scope.findings.results import Run
 from scope.findings.run.evidence import written
-from scope.findings.run.storage.file_cases import Loss, most_lost, where
+from scope.findings.run.storage.file_cases import FileLoss, most_lost, where
 from scope.findings.run.storage.small_transfers import by_size, size_of
 from scope.statistics.summary import Summary
 
@@ -31,7 +31,7 @@ def _beside_aligned(run: Run) -> Iterator[tuple[Summary, Summary]]:
                 yield one, cases[max(smaller)]
 
 
-def _finding(run: Run, loss: Loss) -> Finding:
+def _finding(run: Run, loss: FileLoss) -> Finding:
     return Finding(
         code="unaligned-transfers",
         severity="advice",

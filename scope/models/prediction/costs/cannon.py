@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from math import lcm
 
 from scope.models.prediction.costs import matmul
-from scope.models.prediction.costs.steps import DOUBLE_BYTES, Messages, Problem, Step, Work
+from scope.models.prediction.costs.steps import DOUBLE_BYTES, LocalWork, Messages, Problem, Step
 
 
 class Cannon(matmul.Product):
@@ -32,7 +32,7 @@ class Cannon(matmul.Product):
         yield from matmul.root(problem, ("initialise", "distribute", "collect"))
         yield Messages("distribute", 2 * (problem.ranks - 1), matrix / problem.ranks, hidden)
         height, width = matmul.largest_block(problem)
-        yield Work("compute", height * width * problem.size, problem.size / rounds)
+        yield LocalWork("compute", height * width * problem.size, problem.size / rounds)
         yield Messages("exchange", rounds * (columns - 1) / columns, matrix / (rows * rounds), hidden)
         yield Messages("exchange", rounds * (rows - 1) / rows, matrix / (columns * rounds), hidden)
         yield from matmul.collect(problem)

@@ -8,12 +8,12 @@ from scope.catalog.benchmark import Benchmark, Phase, Value
 from scope.catalog.benchmark import Step as Declaration
 from scope.catalog.expression import evaluate
 from scope.models.prediction.costs.steps import (
-    Collective,
+    CollectiveStep,
+    LocalWork,
     Messages,
     NeighborExchange,
     Problem,
     Step,
-    Work,
 )
 
 
@@ -59,7 +59,7 @@ class Declared:
                 continue
             count = evaluate(one.count, names)
             if one.kind == "work":
-                yield Work(one.phase, count, problem.size)
+                yield LocalWork(one.phase, count, problem.size)
             elif one.kind == "messages":
                 yield Messages(one.phase, count, evaluate(one.bytes, names), one.hidden)
             elif one.kind == "neighbor_exchange":
@@ -70,7 +70,7 @@ class Declared:
                 ranks = int(evaluate(one.ranks, names))
                 messages = ranks - 1 if one.routine.startswith("MPI_Alltoall") else 0
                 bytes_ = evaluate(one.bytes, names)
-                yield Collective(one.phase, one.routine, count, bytes_, ranks, messages=messages)
+                yield CollectiveStep(one.phase, one.routine, count, bytes_, ranks, messages=messages)
 
     def _of(self, problem: Problem) -> list[Declaration]:
         return [one for one in self._steps if one.belongs_to(problem.parameters)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from scope.catalog.benchmark import Phase
-from scope.models.prediction.costs.steps import DOUBLE_BYTES, Messages, Problem, Work, refuse_grid
+from scope.models.prediction.costs.steps import DOUBLE_BYTES, LocalWork, Messages, Problem, refuse_grid
 
 
 def units(phase: Phase, size: float) -> float:
@@ -30,10 +30,10 @@ class Product:
         return refuse_grid(problem)
 
 
-def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[Work]:
+def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[LocalWork]:
     """Yield the root's work on whole matrices, which does not depend on the number of processes."""
     for phase in phases:
-        yield Work(phase, units(phase, problem.size), problem.size)
+        yield LocalWork(phase, units(phase, problem.size), problem.size)
 
 
 def largest_block(problem: Problem) -> tuple[int, int]:

@@ -15,11 +15,11 @@ from math import ceil
 from scope.catalog.benchmark import Phase
 from scope.models.prediction.costs.steps import (
     DOUBLE_BYTES,
-    Collective,
+    CollectiveStep,
+    LocalWork,
     Messages,
     Problem,
     Step,
-    Work,
     crossing,
     refuse_grid,
 )
@@ -50,8 +50,8 @@ class Relaxation:
         height, width = ceil(problem.size / rows), ceil(problem.size / columns)
         iterations = _iterations(problem)
         for phase in ("initialise", "distribute", "collect"):
-            yield Work(phase, problem.size**2, problem.size)
-        yield Work("compute", iterations * height * width, (height * width) ** 0.5)
+            yield LocalWork(phase, problem.size**2, problem.size)
+        yield LocalWork("compute", iterations * height * width, (height * width) ** 0.5)
         if problem.ranks == 1:
             return
         ring = DOUBLE_BYTES * (height + 2) * (width + 2)
@@ -65,7 +65,7 @@ class Relaxation:
                 yield crossing("exchange", sweeps * neighbors, DOUBLE_BYTES * points)
         tuned = problem.parameters.get("variant") == "tuned"
         for routine in ("MPI_Allreduce",) if tuned else ("MPI_Reduce", "MPI_Bcast"):
-            yield Collective("exchange", routine, iterations, DOUBLE_BYTES, problem.ranks)
+            yield CollectiveStep("exchange", routine, iterations, DOUBLE_BYTES, problem.ranks)
         yield Messages("collect", problem.ranks - 1, DOUBLE_BYTES * height * width)
 
 

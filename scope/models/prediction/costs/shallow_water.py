@@ -17,11 +17,11 @@ from typing import NamedTuple
 from scope.catalog.benchmark import Phase
 from scope.models.prediction.costs.steps import (
     DOUBLE_BYTES,
-    Collective,
+    CollectiveStep,
+    LocalWork,
     Messages,
     Problem,
     Step,
-    Work,
     ceil_log2,
     crossing,
     refuse_grid,
@@ -180,12 +180,12 @@ class ShallowWater:
         """Yield the operations of the process that has most, and what the one sends that sends most bytes."""
         sharing, levels = _sharing(problem), _levels(problem)
         flops = max(_flops(sharing, at, levels) for at in sharing.processes)
-        yield Work("compute", _steps(problem) * flops, problem.size)
+        yield LocalWork("compute", _steps(problem) * flops, problem.size)
         sent = ([*_row(sharing, at, problem), *_column(sharing, at, problem)] for at in sharing.processes)
         yield from max(sent, key=lambda steps: sum(step.sent_bytes for step in steps))
 
 
-def _row(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages | Collective]:
+def _row(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages | CollectiveStep]:
     """Yield what a process sends along its row: for the transforms of lines."""
     if sharing.columns == 1:
         return
@@ -216,7 +216,7 @@ def _row(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages |
     yield from (_all_to_all(doubles, sharing.columns, problem) for doubles in all_to_all)
 
 
-def _column(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages | Collective]:
+def _column(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Messages | CollectiveStep]:
     """Yield what a process sends along its column: for the transforms of latitudes."""
     rows, steps = sharing.rows, _steps(problem)
     if rows == 1:
@@ -238,17 +238,17 @@ def _column(sharing: Sharing, at: Process, problem: Problem) -> Iterator[Message
                 yield crossing("exchange", steps * (rows - 1), bytes_)
     elif _nonblocking(problem):
         bytes_ = DOUBLE_BYTES * everyones * written / rows
-        yield Collective("exchange", "MPI_Iallreduce", steps * rows, bytes_, rows)
+        yield CollectiveStep("exchange", "MPI_Iallreduce", steps * rows, bytes_, rows)
     else:
-        yield Collective("exchange", "MPI_Allreduce", steps, DOUBLE_BYTES * everyones * written, rows)
+        yield CollectiveStep("exchange", "MPI_Allreduce", steps, DOUBLE_BYTES * everyones * written, rows)
 
 
-def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | Collective:
+def _all_to_all(doubles: float, processes: int, problem: Problem) -> Messages | CollectiveStep:
     """Return one in each step, by the library or by messages that travel during the computation."""
     bytes_ = DOUBLE_BYTES * doubles / (processes - 1)
     if _nonblocking(problem):
         return Messages("exchange", _steps(problem) * (processes - 1), bytes_, hidden=True)
-    return Collective("exchange", "MPI_Alltoallv", _steps(problem), bytes_, processes, messages=processes - 1)
+    return CollectiveStep("exchange", "MPI_Alltoallv", _steps(problem), bytes_, processes, messages=processes - 1)
 
 
 def _flops(sharing: Sharing, at: Process, levels: int) -> float:

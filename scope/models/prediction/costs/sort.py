@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from math import log2
 
 from scope.catalog.benchmark import Phase
-from scope.models.prediction.costs.steps import Collective, Messages, Problem, Step, Work, ceil_log2
+from scope.models.prediction.costs.steps import CollectiveStep, LocalWork, Messages, Problem, Step, ceil_log2
 
 ITEM_BYTES = 4
 SAMPLE_BYTES = 8
@@ -46,25 +46,25 @@ class Sort:
         count, ranks = problem.size, problem.ranks
         mine = count / ranks
         for phase in ("initialise", "distribute", "collect"):
-            yield Work(phase, count, count)
-        yield Work("compute", self.units("compute", mine, problem), mine)
+            yield LocalWork(phase, count, count)
+        yield LocalWork("compute", self.units("compute", mine, problem), mine)
         if ranks == 1:
             return
         yield Messages("distribute", ranks - 1, ITEM_BYTES * mine)
         yield Messages("exchange", ranks - 1, SAMPLE_BYTES * ranks)
-        yield Collective("exchange", "MPI_Bcast", 1, SAMPLE_BYTES * (ranks - 1), ranks)
+        yield CollectiveStep("exchange", "MPI_Bcast", 1, SAMPLE_BYTES * (ranks - 1), ranks)
         yield Messages("exchange", ranks - 1, ITEM_BYTES)
         yield Messages("exchange", ranks - 1, ITEM_BYTES * mine / ranks)
         # Each process receives into fresh memory, like one process that scatters to itself.
-        yield Work("exchange", mine, mine, rate_of="distribute")
+        yield LocalWork("exchange", mine, mine, rate_of="distribute")
         yield from self._last_stage(problem, mine)
         yield Messages("collect", ranks - 1, ITEM_BYTES)
         yield Messages("collect", ranks - 1, ITEM_BYTES * mine)
 
     def _last_stage(self, problem: Problem, mine: float) -> Iterator[Step]:
-        yield Work("compute", mine * ceil_log2(problem.ranks), mine, of={"variant": "plain"})
+        yield LocalWork("compute", mine * ceil_log2(problem.ranks), mine, of={"variant": "plain"})
         if problem.variant == "plain":
-            yield Work("compute", self.units("compute", mine, problem), mine, of={"input": "sorted"})
+            yield LocalWork("compute", self.units("compute", mine, problem), mine, of={"input": "sorted"})
 
 
 COSTS = Sort()

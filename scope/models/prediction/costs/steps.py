@@ -13,7 +13,7 @@ DOUBLE_BYTES = 8
 
 
 @dataclass(frozen=True)
-class Work:
+class LocalWork:
     """Work of a phase at the rate at which one process does it on a problem of `like`."""
 
     phase: Phase
@@ -43,7 +43,7 @@ class Messages:
 
 
 @dataclass(frozen=True)
-class Collective:
+class CollectiveStep:
     """A collective of the library, repeated."""
 
     phase: Phase
@@ -91,12 +91,12 @@ class NeighborExchange:
         return self.count * self.bytes
 
 
-Step = Work | Messages | Collective | NeighborExchange
+Step = LocalWork | Messages | CollectiveStep | NeighborExchange
 
 
-def crossing(phase: Phase, count: float, bytes_: float) -> Collective:
+def crossing(phase: Phase, count: float, bytes_: float) -> CollectiveStep:
     """Return messages that are sent while others are received: what an all-to-all of two processes is."""
-    return Collective(phase, "MPI_Alltoallv", count, bytes_, 2, messages=1)
+    return CollectiveStep(phase, "MPI_Alltoallv", count, bytes_, 2, messages=1)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from scope.models.prediction.costs import matmul
-from scope.models.prediction.costs.steps import DOUBLE_BYTES, Messages, Problem, Step, Work
+from scope.models.prediction.costs.steps import DOUBLE_BYTES, LocalWork, Messages, Problem, Step
 
 PRODUCTS = 7
 ROUNDS = {"original": 6, "rescheduled": 3}
@@ -35,8 +35,8 @@ class Strassen(matmul.Product):
         quarter = DOUBLE_BYTES * half**2
         alone = problem.ranks == 1
         # Two processes make a matrix each at once; one process makes both.
-        yield Work("initialise", problem.size**2 / (1 if alone else 2), problem.size)
-        yield Work("compute", problem.size**3 / problem.ranks, problem.size)
+        yield LocalWork("initialise", problem.size**2 / (1 if alone else 2), problem.size)
+        yield LocalWork("compute", problem.size**3 / problem.ranks, problem.size)
         if not alone:
             yield Messages("distribute", PRODUCTS - 1, quarter)
             yield Messages("exchange", ROUNDS[str(problem.parameters.get("schedule", "original"))], quarter)

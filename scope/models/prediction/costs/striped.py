@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scope.models.prediction.costs import matmul
-from scope.models.prediction.costs.steps import DOUBLE_BYTES, Collective, Messages, Problem, Step, Work
+from scope.models.prediction.costs.steps import DOUBLE_BYTES, CollectiveStep, LocalWork, Messages, Problem, Step
 
 
 class Striped(matmul.Product):
@@ -30,10 +30,10 @@ class Striped(matmul.Product):
         yield from matmul.root(problem, ("initialise", "distribute", "collect"))
         yield Messages("distribute", rows - 1, matrix / rows, hidden)
         yield Messages("distribute", columns - 1, matrix / columns, hidden)
-        yield Collective("exchange", "MPI_Bcast", 1, matrix / rows, columns, fresh=True)
-        yield Collective("exchange", "MPI_Bcast", 1, matrix / columns, rows, fresh=True)
+        yield CollectiveStep("exchange", "MPI_Bcast", 1, matrix / rows, columns, fresh=True)
+        yield CollectiveStep("exchange", "MPI_Bcast", 1, matrix / columns, rows, fresh=True)
         height, width = matmul.largest_block(problem)
-        yield Work("compute", height * width * problem.size, problem.size)
+        yield LocalWork("compute", height * width * problem.size, problem.size)
         yield from matmul.collect(problem)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scope import units
 from scope.catalog.catalog import chosen
 from scope.findings.results import Run
-from scope.report.figure import Comparison, Figure, Plot, log_axis, origins, size_axis, table
+from scope.report.figure import DotPlot, Figure, Plot, log_axis, origins, size_axis, table
 from scope.report.run.figures.curves import points_and_band
 from scope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, spread
 from scope.report.run.figures.side_by_side import Rows, beside
@@ -18,7 +18,7 @@ from scope.statistics.summary import Summary
 _PANELS = 3
 
 
-def figures(run: Run) -> Iterator[Figure | Comparison]:
+def figures(run: Run) -> Iterator[Figure | DotPlot]:
     """Yield the times of all collectives on the most processes: by message size, and at a few sizes."""
     lines = _lines(run)
     if not lines:
@@ -33,15 +33,15 @@ def figures(run: Run) -> Iterator[Figure | Comparison]:
     )
     if long:
         yield _by_size(run, long, ranks)
-    sizes = sorted({_size(run, one) for one in group})
-    common = [size for size in sizes if 2 * sum(_size(run, one) == size for one in group) >= len(lines)]
+    sizes = sorted({run.measurements.size(one) for one in group})
+    common = [size for size in sizes if 2 * sum(run.measurements.size(one) == size for one in group) >= len(lines)]
     panels: list[Rows] = []
     for size in spread(common, _PANELS):
         rows = [
             (run.benchmarks[name].title, one)
             for name, line in lines.items()
             for one in line
-            if _size(run, one) == size
+            if run.measurements.size(one) == size
         ]
         panels.append((units.size(float(size)), sorted(rows, key=lambda row: row[1].median or 0.0)))
     if panels:
@@ -81,17 +81,15 @@ def _lines(run: Run) -> dict[str, list[Summary]]:
     ranks = max(number for number in counts if 2 * counts.count(number) >= most)
     kept = {name: [one for one in line if one.ranks == ranks] for name, line in found.items()}
     return {
-        name: sorted(_one_placement(line), key=lambda one: _size(run, one)) for name, line in kept.items() if line
+        name: sorted(_one_placement(line), key=lambda one: run.measurements.size(one))
+        for name, line in kept.items()
+        if line
     }
 
 
 def _one_placement(line: list[Summary]) -> list[Summary]:
     first = min(one.placement for one in line)
     return [one for one in line if one.placement == first]
-
-
-def _size(run: Run, one: Summary) -> int:
-    return run.benchmarks.size(one.benchmark, one.parameters) or 0
 
 
 def _timed(group: list[Summary]) -> str:
@@ -104,7 +102,7 @@ def _timed(group: list[Summary]) -> str:
 
 def _by_size(run: Run, lines: dict[str, list[Summary]], ranks: int) -> Figure:
     group = [one for line in lines.values() for one in line]
-    xs = [float(_size(run, one)) for one in group]
+    xs = [float(run.measurements.size(one)) for one in group]
     traces: list[Plot] = []
     for slot, (name, line) in enumerate(lines.items()):
         variable = next(iter(run.benchmarks.of_role(name, line[0].parameters, "size")))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from scope import units
 from scope.findings.results import Run
 from scope.models.scaling.applications import Application, ApplicationPoint
-from scope.report.figure import Figure, Plot, log_axis, number, whiskers
+from scope.report.figure import (
+    Figure,
+    Plot,
+    estimates,
+    log_axis,
+    scatter,
+)
 from scope.report.run.applications import law, times
 from scope.report.run.figures.grouping import chosen_words
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_unit
 
 PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
 SLOTS = {"compute": 0, "communicate": 1, "idle": 8}
@@ -63,30 +66,17 @@ def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Estima
 
 
 def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "markers" if name == "compute" else "lines+markers",
-        "x": [point.ranks for point, _ in points],
-        "y": [number(bounds.value) for _, bounds in points],
-        "error_y": whiskers((bounds.value, bounds.low, bounds.high) for _, bounds in points),
-        "text": [
-            f"{name}, {point.ranks} ranks: {units.interval(bounds.value, bounds.low, bounds.high, 's')}"
-            for point, bounds in points
-        ],
-        "hovertemplate": "%{text}",
-        "name": name,
-        "meta": {"slot": SLOTS[name], "role": "points"},
-    }
+    return estimates(
+        [point.ranks for point, _ in points],
+        [bounds for _, bounds in points],
+        name,
+        slot=SLOTS[name],
+        mode="markers" if name == "compute" else "lines+markers",
+        text=[f"{name}, {point.ranks} ranks: {in_unit(bounds, 's')}" for point, bounds in points],
+    )
 
 
 def _law(a0_s: Estimate, counts: list[int]) -> Plot:
-    at = np.geomspace(counts[0], counts[-1], 2)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [number(float(n)) for n in at],
-        "y": [number(a0_s.value / float(n)) for n in at],
-        "name": "a0 / p",
-        "hoverinfo": "skip",
-        "meta": {"slot": SLOTS["compute"], "role": "fit"},
-    }
+    ends = [float(counts[0]), float(counts[-1])]
+    times = [a0_s.value / n for n in ends]
+    return scatter(ends, times, "a0 / p", role="fit", slot=SLOTS["compute"], mode="lines")

@@ -10,7 +10,7 @@ from statistics import median
 from scope import units
 from scope.findings.results import Run
 from scope.plan.case import Batch
-from scope.report.figure import Figure, Plot, Table, number
+from scope.report.figure import Figure, Plot, Table, number, scatter
 from scope.samples.samples import Samples
 from scope.statistics.course import MEASURES, Course, Measure, seconds_of
 
@@ -97,16 +97,15 @@ def _caption(course: Course, samples: Samples) -> str:
 
 
 def _trace(name: str, points: Sequence[Point], slot: int, highest: float) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [number(at) for at, _ in points],
-        "y": [number(min(max(factor, LOWEST), highest)) for _, factor in points],
-        "text": [f"{factor:.3g}" for _, factor in points],
-        "hovertemplate": f"{name}: %{{text}} times typical after %{{x:.1f}} s",
-        "name": name,
-        "meta": {"slot": slot, "role": "moments"},
-    }
+    return scatter(
+        [at for at, _ in points],
+        [min(max(factor, LOWEST), highest) for _, factor in points],
+        name,
+        role="moments",
+        slot=slot,
+        text=[f"{factor:.3g}" for _, factor in points],
+        hover=f"{name}: %{{text}} times typical after %{{x:.1f}} s",
+    )
 
 
 def _axis(factors: Sequence[float], highest: float) -> Plot:

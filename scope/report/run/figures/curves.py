@@ -17,12 +17,14 @@ from scope.report.figure import (
     LOWEST_SHARE,
     Figure,
     Plot,
+    band,
     count_axis,
     label,
     log_axis,
     number,
     origins,
     place,
+    scatter,
     series_name,
     share_axis,
     shown,
@@ -141,46 +143,24 @@ def points_and_band(
     joined: bool,
 ) -> Iterator[Plot]:
     """Yield the band of intervals and the points; neither crosses a breakpoint or starts at size 0."""
-    pieces = list(_pieces(line, variable, breaks))
-    meta = {"slot": slot}
-    common = {"type": "scatter", "legendgroup": name, "name": name}
-    band_x: list[float | None] = []
-    band_y: list[float | None] = []
+    bands: list[tuple[list[float], list[float], list[float]]] = []
     x: list[float | None] = []
     y: list[float | None] = []
     text: list[str] = []
-    for piece in pieces:
-        places = [number(place(float(one.parameters[variable]), xs)) for one in piece]
-        lows = [number(one.ci_low if one.ci_low is not None else one.median or 0.0) for one in piece]
+    for piece in _pieces(line, variable, breaks):
+        places = [place(float(one.parameters[variable]), xs) for one in piece]
+        medians = [one.median or 0.0 for one in piece]
+        lows = [one.estimate.bounds[0] for one in piece]
         if not units.is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
-            lows = [
-                low if low > 0 else number((one.median or 0.0) / 100) for low, one in zip(lows, piece, strict=True)
-            ]
-        highs = [number(one.ci_high if one.ci_high else one.median or 0.0) for one in piece]
-        band_x += [*places, *reversed(places), places[0], None]
-        band_y += [*highs, *reversed(lows), highs[0], None]
+            lows = [low if low > 0 else median / 100 for low, median in zip(lows, medians, strict=True)]
+        bands.append((places, lows, [one.ci_high or one.median or 0.0 for one in piece]))
         x += [*places, None]
-        y += [*(number(one.median or 0.0) for one in piece), None]
+        y += [*medians, None]
         text += [f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}" for one in piece]
         text.append("")
-    yield common | {
-        "x": band_x,
-        "y": band_y,
-        "mode": "lines",
-        "fill": "toself",
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "meta": meta | {"role": "band"},
-    }
-    yield common | {
-        "x": x,
-        "y": y,
-        "text": text,
-        "mode": "lines+markers" if joined else "markers",
-        "connectgaps": False,
-        "hovertemplate": "%{text}",
-        "meta": meta | {"role": "points"},
-    }
+    yield band(bands, name, slot)
+    mode = "lines+markers" if joined else "markers"
+    yield scatter(x, y, name, slot=slot, mode=mode, text=text, legendgroup=name, connectgaps=False)
 
 
 def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) -> Iterator[list[Summary]]:
@@ -205,18 +185,9 @@ def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
         ):
             x.append(None)
             y.append(None)
-        x.append(number(place(point.x, xs)))
-        y.append(number(point.fitted) if point.fitted > 0 else None)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "name": f"fit: {model(fit.model)}",
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "meta": {"slot": slot, "role": "fit"},
-    }
+        x.append(place(point.x, xs))
+        y.append(point.fitted if point.fitted > 0 else None)
+    return scatter(x, y, f"fit: {model(fit.model)}", role="fit", slot=slot, mode="lines", showlegend=False)
 
 
 def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> list[Fit]:
@@ -306,22 +277,11 @@ def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[fl
     for path, found in points.items():
         ordered = sorted(found)
         places = [place(size, xs) for size, _ in ordered]
-        values = [number(value) for _, value in ordered]
+        values = [value for _, value in ordered]
         text = [f"limit, {path}: {units.quantity(value, first.unit)}" for value in values]
         if len(ordered) == 1:
             places, values, text = [min(place(x, xs) for x in xs), max(xs)], values * 2, text * 2
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": places,
-                "y": values,
-                "text": text,
-                "name": f"limit: {path}",
-                "hovertemplate": "%{text}",
-                "meta": {"role": "limit"},
-            }
-        )
+        traces.append(scatter(places, values, f"limit: {path}", role="limit", mode="lines", text=text))
     return traces
 
 
@@ -347,16 +307,14 @@ def _lines(
 def limit_line(line: Limit, xs: Sequence[float]) -> Plot:
     """Return a limit at the sizes that lie within `xs`."""
     points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [number(place(point.message_bytes, xs)) for point in points],
-        "y": [number(point.value) for point in points],
-        "text": [f"limit, {line.name}: {units.quantity(point.value, line.unit)}" for point in points],
-        "name": f"limit: {line.name}",
-        "hovertemplate": "%{text}",
-        "meta": {"role": "limit"},
-    }
+    return scatter(
+        [place(point.message_bytes, xs) for point in points],
+        [point.value for point in points],
+        f"limit: {line.name}",
+        role="limit",
+        mode="lines",
+        text=[f"limit, {line.name}: {units.quantity(point.value, line.unit)}" for point in points],
+    )
 
 
 def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches: bool) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from scope import units
 from scope.findings.results import Run
 from scope.models.ladder.rung import Ladder
-from scope.report.figure import Figure, Plot, Table, log_axis, number
+from scope.report.figure import Figure, Plot, Table, log_axis, scatter
 from scope.samples.samples import CaseSamples, Floats
 from scope.statistics.summary import Summary
 from scope.statistics.values import seconds_behind
@@ -84,16 +84,16 @@ def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], k
 
 def _line(slot: int, launch: int, times: Floats) -> Plot:
     chosen = np.unique(np.linspace(0, times.size - 1, min(times.size, _STEPS)).round().astype(int))
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "line": {"shape": "hv"},
-        "x": [number(float(value)) for value in (times[0], *times[chosen])],
-        "y": [0.0, *(number(float(value)) for value in (chosen + 1) / times.size)],
-        "name": f"launch {launch}",
-        "hovertemplate": f"launch {launch}" + ": %{y:.0%}",
-        "meta": {"slot": slot, "role": "ecdf"},
-    }
+    return scatter(
+        [times[0], *times[chosen]],
+        [0.0, *((chosen + 1) / times.size)],
+        f"launch {launch}",
+        role="ecdf",
+        slot=slot,
+        mode="lines",
+        hover=f"launch {launch}" + ": %{y:.0%}",
+        line={"shape": "hv"},
+    )
 
 
 def _row(launch: int, times: Floats) -> list[str]:

@@ -47,7 +47,7 @@ def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
                     taken.add(one.key)
                     found[layer][_name(run, place, one)].append(one)
     ordered = [
-        (name, sorted(line, key=lambda one: _size(run, one)))
+        (name, sorted(line, key=lambda one: run.measurements.size(one)))
         for layer in _LAYERS
         for name, line in sorted(found[layer].items(), key=lambda item: -len(item[1]))
         if len(line) >= FEWEST_POINTS
@@ -67,13 +67,9 @@ def _name(run: Run, place: Standing, one: Summary) -> str:
     return ", ".join([" ".join(words), *one.placement.words])
 
 
-def _size(run: Run, one: Summary) -> int:
-    return run.benchmarks.size(one.benchmark, one.parameters) or 0
-
-
 def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, metric: str) -> Figure:
     group = [one for line in lines.values() for one in line]
-    xs = [float(_size(run, one)) for one in group]
+    xs = [float(run.measurements.size(one)) for one in group]
     traces: list[Plot] = []
     for slot, (name, line) in enumerate(lines.items()):
         variable = next(iter(run.benchmarks.of_role(line[0].benchmark, line[0].parameters, "size")))

@@ -10,6 +10,7 @@ from scope.models.prediction.operation_parts import OperationParts
 from scope.report.figure import Figure, Table
 from scope.report.run.figures.grouping import chosen_words
 from scope.report.run.figures.stacked import bars, layout
+from scope.statistics.estimate import in_percent, in_unit
 
 _PARTS = {"messages": 0, "packing": 4, "first touch": 8, "rest": 1}
 """Each part with the style of its bars, in stacking order."""
@@ -39,8 +40,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
             [
                 [
                     label,
-                    units.interval(one.time_s.value, one.time_s.low, one.time_s.high, "s"),
-                    units.share(one.retained.value, one.retained.low, one.retained.high),
+                    in_unit(one.time_s, "s"),
+                    in_percent(one.retained),
                     *(
                         "-" if (value := _seconds(one, name)) is None else units.quantity(value, "s")
                         for name in _PARTS

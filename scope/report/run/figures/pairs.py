@@ -11,6 +11,7 @@ from scope.plan.case import transport_words
 from scope.report.figure import Figure, Plot, Table
 from scope.report.run.figures.heat import cells
 from scope.report.wording import count, sentence
+from scope.statistics.estimate import in_percent
 
 _FEWEST = 3
 """Two processes are a single pair, which needs no matrix."""
@@ -126,7 +127,7 @@ def _caption(matrix: PairMatrix) -> str:
 
 
 def _excess(slow: Slow) -> str:
-    return units.share(slow.excess.value, slow.excess.low, slow.excess.high)
+    return in_percent(slow.excess)
 
 
 def _hover(matrix: PairMatrix, names: Sequence[str]) -> list[list[str]]:

@@ -8,7 +8,7 @@ from scope.catalog.catalog import Catalog
 from scope.findings.results import Run
 from scope.models.prediction.points import PredictedPoint
 from scope.models.prediction.prediction import Prediction
-from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
+from scope.report.figure import Figure, Plot, Table, estimates, log_axis, scatter
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
 from scope.report.run.prediction_table import VALIDATED, summary, validated_row
 
@@ -49,32 +49,19 @@ def _name(one: Prediction, catalog: Catalog) -> str:
 
 def equal(values: list[float], name: str = "predicted = measured") -> Plot:
     """Return the line on which two times of a case agree."""
-    ends = [number(min(values)), number(max(values))]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": ends,
-        "y": ends,
-        "name": name,
-        "hoverinfo": "skip",
-        "meta": {"role": "limit"},
-    }
+    ends = [min(values), max(values)]
+    return scatter(ends, ends, name, role="limit", mode="lines")
 
 
 def _trace(one: Prediction, slot: int, catalog: Catalog) -> Plot:
     shown = [point for point in one.points if point.role == "validated" and point.measured_total_s]
-    totals = [point.total_s for point in shown]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [number(point.measured_total_s.value) for point in shown if point.measured_total_s],
-        "y": [number(total.value) for total in totals],
-        "error_y": whiskers((total.value, total.low, total.high) for total in totals),
-        "text": [_hover(point) for point in shown],
-        "hovertemplate": "%{text}",
-        "name": _name(one, catalog),
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return estimates(
+        [point.measured_total_s.value for point in shown if point.measured_total_s],
+        [point.total_s for point in shown],
+        _name(one, catalog),
+        slot=slot,
+        text=map(_hover, shown),
+    )
 
 
 def _hover(point: PredictedPoint) -> str:

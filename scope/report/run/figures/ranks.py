@@ -9,14 +9,14 @@ from scope.models.fitting.fit import Fit
 from scope.report.figure import (
     Figure,
     Plot,
+    estimates,
     label,
     log_axis,
-    number,
     origins,
+    scatter,
     series_name,
     shown,
     table,
-    whiskers,
 )
 from scope.report.order import level, varying
 from scope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
@@ -98,29 +98,24 @@ def _varied(group: list[Summary]) -> list[Summary]:
 
 
 def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers" if joined else "markers",
-        "x": [one.ranks for one in line],
-        "y": [number(one.median or 0.0) for one in line],
-        "error_y": whiskers((one.median or 0.0, one.ci_low, one.ci_high) for one in line),
-        "text": [f"{name}, {one.ranks} ranks: {shown(one)}" for one in line],
-        "hovertemplate": "%{text}",
-        "name": name,
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return estimates(
+        [one.ranks for one in line],
+        [one.estimate for one in line],
+        name,
+        slot=slot,
+        mode="lines+markers" if joined else "markers",
+        text=[f"{name}, {one.ranks} ranks: {shown(one)}" for one in line],
+    )
 
 
 def _fitted(fit: Fit, slot: int) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [point.x for point in fit.points],
-        "y": [number(point.fitted) for point in fit.points],
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "meta": {"slot": slot, "role": "fit"},
-    }
+    return scatter(
+        [point.x for point in fit.points],
+        [point.fitted for point in fit.points],
+        role="fit",
+        slot=slot,
+        mode="lines",
+    )
 
 
 def _chosen_fit(fits: list[Fit], first: Summary) -> Fit | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from scope import units
 from scope.catalog.catalog import Catalog
 from scope.findings.results import Run
-from scope.models.fitting.fit import Fit, NotFitted, Point, Variable
-from scope.report.figure import Figure, Plot, Table, count_axis, number, place, size_axis
+from scope.models.fitting.fit import Fit, FitPoint, NotFitted, Variable
+from scope.report.figure import Figure, Plot, Table, count_axis, place, scatter, size_axis
 from scope.report.wording import model
 
 _MOST = 8
@@ -60,9 +60,9 @@ def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figu
     )
 
 
-def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[Point]]]:
+def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[FitPoint]]]:
     """Return the points of each fit, separately for each number of processes where that is a variable too."""
-    groups: dict[tuple[int, str], list[Point]] = {}
+    groups: dict[tuple[int, str], list[FitPoint]] = {}
     for index, fit in enumerate(fits):
         for point in fit.points:
             if point.fitted > 0:
@@ -70,26 +70,25 @@ def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[Point
     return [(name, points) for (_, name), points in groups.items()]
 
 
-def _trace(name: str, points: Sequence[Point], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": [number(place(point.x, xs)) if sizes else point.x for point in points],
-        "y": [number(point.measured / point.fitted - 1) for point in points],
-        "text": [f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}" for p in points],
-        "hovertemplate": "%{text}: %{y:.1%}",
-        "name": name,
-        "meta": {"slot": slot, "role": "points"},
-    }
+def _trace(name: str, points: Sequence[FitPoint], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
+    return scatter(
+        [place(point.x, xs) if sizes else point.x for point in points],
+        [point.measured / point.fitted - 1 for point in points],
+        name,
+        slot=slot,
+        mode="lines+markers",
+        text=[f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}" for p in points],
+        hover="%{text}: %{y:.1%}",
+    )
 
 
-def _row(fit: Fit, point: Point, sizes: bool, catalog: Catalog) -> list[str]:
+def _row(fit: Fit, point: FitPoint, sizes: bool, catalog: Catalog) -> list[str]:
     measured = units.interval(point.measured, point.measured_low, point.measured_high, "s")
     x = units.size(point.x) if sizes else f"{point.x:g}"
     return [_name(fit, point, catalog), model(fit.model), x, measured, units.quantity(point.fitted, "s")]
 
 
-def _name(fit: Fit, point: Point, catalog: Catalog) -> str:
+def _name(fit: Fit, point: FitPoint, catalog: Catalog) -> str:
     """Return the label of a point's case, on its own ranks where these vary, too."""
     if point.ranks is None:
         return subject(fit)

@@ -9,7 +9,15 @@ from scope import units
 from scope.catalog.benchmark import Pattern
 from scope.catalog.catalog import LIMIT
 from scope.findings.results import Run
-from scope.report.figure import Figure, Plot, Table, log_axis, number, origins, shown
+from scope.report.figure import (
+    Figure,
+    Plot,
+    Table,
+    log_axis,
+    origins,
+    scatter,
+    shown,
+)
 from scope.report.run.figures.grouping import MOST_SERIES
 from scope.report.run.results import has_default_problem, results
 from scope.statistics.summary import Summary
@@ -34,14 +42,13 @@ def figures(run: Run) -> Iterator[Figure]:
     roof = [low, top / slope, high]
     ys = [one.median or 0.0 for one in group]
     traces: list[Plot] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [number(x) for x in roof],
-            "y": [number(min(top, slope * x)) for x in roof],
-            "name": f"{units.quantity(top, 'flop/s')}, {units.quantity(slope, 'B/s')}",
-            "meta": {"role": "limit"},
-        },
+        scatter(
+            roof,
+            [min(top, slope * x) for x in roof],
+            f"{units.quantity(top, 'flop/s')}, {units.quantity(slope, 'B/s')}",
+            role="limit",
+            mode="lines",
+        ),
         *(_points(name, line, slot) for slot, (name, line) in enumerate(lines.items())),
     ]
     axis = log_axis("operations per byte", [low, high], "")
@@ -63,16 +70,13 @@ def figures(run: Run) -> Iterator[Figure]:
 
 
 def _points(name: str, line: list[Point], slot: int) -> Plot:
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [number(x) for x, _ in line],
-        "y": [number(one.median or 0.0) for _, one in line],
-        "text": [f"{one.label}: {shown(one)} at {x:.3g} operations per byte" for x, one in line],
-        "hovertemplate": "%{text}",
-        "name": name,
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return scatter(
+        [x for x, _ in line],
+        [one.median for _, one in line],
+        name,
+        slot=slot,
+        text=[f"{one.label}: {shown(one)} at {x:.3g} operations per byte" for x, one in line],
+    )
 
 
 def _lines(run: Run) -> dict[str, list[Point]]:

@@ -10,9 +10,9 @@ import numpy as np
 from scope import units
 from scope.findings.results import Run
 from scope.models.scaling.saturation import Saturation
-from scope.report.figure import Figure, Plot, Table, log_axis, number, whiskers
+from scope.report.figure import Figure, Plot, Table, estimates, log_axis, scatter
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import in_unit
 
 COLUMNS = ["case", "one process", "saturated", "reaches 90 % on", "remarks"]
 
@@ -51,45 +51,29 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
 
 def _traces(run: Run, one: Saturation, slot: int) -> Iterator[Plot]:
     points = one.points
-    rates = [point.bytes_per_s for point in points]
-    yield {
-        "type": "scatter",
-        "mode": "markers" if one.alone_bytes_per_s else "lines+markers",
-        "x": [point.ranks for point in points],
-        "y": [number(rate.value) for rate in rates],
-        "error_y": whiskers((rate.value, rate.low, rate.high) for rate in rates),
-        "text": [f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
-        "hovertemplate": "%{text}",
-        "name": chosen_words(one.subject, run.benchmarks, ("ranks",)) or "measured",
-        "meta": {"slot": slot, "role": "points"},
-    }
+    yield estimates(
+        [point.ranks for point in points],
+        [point.bytes_per_s for point in points],
+        chosen_words(one.subject, run.benchmarks, ("ranks",)) or "measured",
+        slot=slot,
+        mode="markers" if one.alone_bytes_per_s else "lines+markers",
+        text=[f"{point.ranks} processes: {units.quantity(point.bytes_per_s.value, 'B/s')}" for point in points],
+    )
     if one.alone_bytes_per_s and one.saturated_bytes_per_s:
         shared = 1 / one.saturated_bytes_per_s.value
         own = max(1 / one.alone_bytes_per_s.value - shared, 0.0)
-        counts = np.linspace(points[0].ranks, points[-1].ranks, 60)
-        yield {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [number(float(n)) for n in counts],
-            "y": [number(float(n / (own + n * shared))) for n in counts],
-            "showlegend": False,
-            "hoverinfo": "skip",
-            "meta": {"slot": slot, "role": "fit"},
-        }
+        counts = np.linspace(points[0].ranks, points[-1].ranks, 60).tolist()
+        yield scatter(counts, [n / (own + n * shared) for n in counts], role="fit", slot=slot, mode="lines")
 
 
 def _row(one: Saturation) -> list[str]:
     enough = one.enough_ranks
     return [
         one.subject.label,
-        _rate(one.alone_bytes_per_s),
-        _rate(one.saturated_bytes_per_s),
+        in_unit(one.alone_bytes_per_s, "B/s"),
+        in_unit(one.saturated_bytes_per_s, "B/s"),
         f"{enough.value:.0f} [{enough.low:.0f}, {enough.high:.0f}]"
         if enough and enough.low and enough.high
         else "–",
         one.reason,
     ]
-
-
-def _rate(found: Estimate | None) -> str:
-    return units.interval(found.value, found.low, found.high, "B/s") if found else "–"

@@ -8,7 +8,7 @@ from functools import partial
 from scope.catalog.benchmark import Value
 from scope.findings.results import Run
 from scope.plan.case import transport_words
-from scope.report.figure import Comparison, Mark, Panel, label, origins, series_name, shown, table
+from scope.report.figure import DotPlot, Mark, Panel, label, origins, series_name, shown, table
 from scope.report.order import case_key, factors, level
 from scope.report.run.figures.grouping import series_factors, spread, swept, values
 from scope.report.run.figures.ranks import LEVELS
@@ -26,7 +26,7 @@ Row = tuple[str, Summary]
 Rows = tuple[str, list[Row]]
 
 
-def choices(run: Run, benchmark: str) -> Iterator[Comparison]:
+def choices(run: Run, benchmark: str) -> Iterator[DotPlot]:
     """Yield the first metric of a benchmark by a parameter of three or more choices, at four sizes."""
     usable = results(run, benchmark)
     main = next((one.metric for one in usable), None)
@@ -54,7 +54,7 @@ def choices(run: Run, benchmark: str) -> Iterator[Comparison]:
             )
 
 
-def definitions(run: Run, benchmark: str) -> Iterator[Comparison]:
+def definitions(run: Run, benchmark: str) -> Iterator[DotPlot]:
     """Yield all definitions of time of a collective side by side, on the most ranks, at four sizes."""
     mine = [one for one in run.statistics if one.benchmark == benchmark and one.valid and one.median]
     times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
@@ -86,7 +86,7 @@ def definitions(run: Run, benchmark: str) -> Iterator[Comparison]:
     )
 
 
-def singles(run: Run, benchmark: str) -> Iterator[Comparison]:
+def singles(run: Run, benchmark: str) -> Iterator[DotPlot]:
     """Yield each metric of a benchmark that was not swept, a row for each case."""
     usable = results(run, benchmark)
     for name in dict.fromkeys(one.metric for one in usable):
@@ -109,7 +109,7 @@ def singles(run: Run, benchmark: str) -> Iterator[Comparison]:
         )
 
 
-def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str) -> Comparison:
+def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str) -> DotPlot:
     names = series_factors(group, variable)
     ordered = sorted(sorted(group, key=case_key), key=partial(choice_key, run.benchmarks))
     panels: list[Rows] = []
@@ -146,10 +146,10 @@ def beside(
     names: Sequence[str],
     with_definition: bool = False,
     wide: bool = True,
-) -> Comparison:
+) -> DotPlot:
     """Return panels of rows; `names` are the factors of the table."""
     summaries = [one for _, rows in panels for _, one in rows]
-    return Comparison(
+    return DotPlot(
         key=key,
         title=title,
         caption=caption,

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from scope import units
 from scope.findings.results import Run
 from scope.models.scaling.amdahl import Amdahl
 from scope.models.scaling.speedup import Speedup, SpeedupPoint
 from scope.plan.case import transport_words
-from scope.report.figure import Comparison, Figure, Mark, Panel, Plot, Table, number, whiskers
+from scope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, scatter
 from scope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
 from scope.report.run.prediction_table import grid_words
 from scope.report.validity import MIXED
-from scope.statistics.estimate import Estimate
+from scope.statistics.estimate import Estimate, in_percent, in_unit
 
 COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "relative to the best sequential time", "remarks"]
 LAW = ["serial share", "critical number", "most cost-effective number"]
@@ -36,7 +35,7 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
         yield _figure(sorted(group, key=lambda one: one.size), title, f"{benchmark}-speedup-{index}")
 
 
-def compared(run: Run) -> Iterator[Comparison]:
+def compared(run: Run) -> Iterator[DotPlot]:
     """Yield the speed-ups of all programs on their largest number of processes, a panel for each number."""
     panels: dict[int, list[Mark]] = defaultdict(list)
     rows: list[list[str]] = []
@@ -44,19 +43,18 @@ def compared(run: Run) -> Iterator[Comparison]:
         point = one.points[-1] if one.points else None
         if point is None or point.speedup is None or point.ranks < 2:
             continue
-        bounds, ideal = point.speedup, float(point.ranks)
-        low, high = (bounds.value if bound is None else bound for bound in (bounds.low, bounds.high))
+        speedup, ideal = point.speedup, float(point.ranks)
         panels[point.ranks].append(
             Mark(
                 run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
                 + ("" if one.subject.transport == "default" else f", {transport_words(one.subject.transport)}"),
-                f"{_figure_of(bounds)}{MIXED if bounds.mixes_states else ''}",
-                *(round(100 * min(1.0, max(0.0, value) / ideal), 2) for value in (low, bounds.value, high)),
+                f"{in_unit(speedup)}{MIXED if speedup.mixes_states else ''}",
+                *(round(100 * min(1.0, max(0.0, value) / ideal), 2) for value in speedup.bounds),
             )
         )
-        rows.append([one.subject.label, _figure_of(bounds), units.share(*_triple(point.efficiency))])
+        rows.append([one.subject.label, in_unit(speedup), in_percent(point.efficiency)])
     if panels:
-        yield Comparison(
+        yield DotPlot(
             key="speedups-compared",
             title="Speed-ups compared",
             caption="On the largest number of processes of each program, with 95 % intervals, relative to the "
@@ -108,7 +106,7 @@ def _caption(group: Sequence[Speedup]) -> str:
 def _told(one: Speedup, law: Amdahl) -> str:
     share = law.serial_share
     of_size = f"Size {one.size}: " if one.size else ""
-    serial = f"{of_size}{units.share(share.value, share.low, share.high)} serial"
+    serial = f"{of_size}{in_percent(share)} serial"
     critical = (
         f"no gain beyond {_count(law.critical_ranks)} processes"
         if law.critical_ranks
@@ -131,10 +129,10 @@ def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
     return [
         str(one.size) if one.size else "–",
         str(point.ranks),
-        units.interval(point.time_s.value, point.time_s.low, point.time_s.high, "s"),
-        _figure_of(point.speedup),
-        units.share(*_triple(point.efficiency)),
-        _figure_of(point.speedup_of_best),
+        in_unit(point.time_s, "s"),
+        in_unit(point.speedup),
+        in_percent(point.efficiency),
+        in_unit(point.speedup_of_best),
         "; ".join(remarks),
     ]
 
@@ -143,46 +141,27 @@ def _of_size(one: Speedup) -> list[str]:
     law, effective = one.amdahl, one.effective_ranks
     critical = law.critical_ranks if law else None
     return [
-        units.share(*_triple(law.serial_share if law else None)),
+        in_percent(law.serial_share if law else None),
         _count(critical) if critical else (law.reason if law else one.reason),
         _count(effective) if effective else "–",
     ]
 
 
-def _triple(bounds: Estimate | None) -> tuple[float | None, float | None, float | None]:
-    return (None, None, None) if bounds is None else (bounds.value, bounds.low, bounds.high)
-
-
-def _figure_of(bounds: Estimate | None) -> str:
-    return units.interval(*_triple(bounds), "")
-
-
 def _ideal(counts: list[int]) -> Plot:
     ends = [counts[0], counts[-1]]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": ends,
-        "y": ends,
-        "name": "ideal",
-        "hoverinfo": "skip",
-        "meta": {"role": "limit"},
-    }
+    return scatter(ends, ends, "ideal", role="limit", mode="lines")
 
 
 def _points(one: Speedup, slot: int) -> Plot:
     shown = [(point, point.speedup) for point in one.points if point.speedup is not None]
-    return {
-        "type": "scatter",
-        "mode": "markers" if one.amdahl else "lines+markers",
-        "x": [point.ranks for point, _ in shown],
-        "y": [number(speedup.value) for _, speedup in shown],
-        "error_y": whiskers((speedup.value, speedup.low, speedup.high) for _, speedup in shown),
-        "text": [f"{_name(one)}, {point.ranks} ranks: {_figure_of(speedup)}" for point, speedup in shown],
-        "hovertemplate": "%{text}",
-        "name": _name(one),
-        "meta": {"slot": slot, "role": "points"},
-    }
+    return estimates(
+        [point.ranks for point, _ in shown],
+        [speedup for _, speedup in shown],
+        _name(one),
+        slot=slot,
+        mode="markers" if one.amdahl else "lines+markers",
+        text=[f"{_name(one)}, {point.ranks} ranks: {in_unit(speedup)}" for point, speedup in shown],
+    )
 
 
 def _name(one: Speedup) -> str:
@@ -191,15 +170,8 @@ def _name(one: Speedup) -> str:
 
 
 def _law(one: Speedup, law: Amdahl, slot: int) -> Plot:
-    counts = np.linspace(law.points[0].x, law.points[-1].x, 60)
+    counts = np.linspace(law.points[0].x, law.points[-1].x, 60).tolist()
     serial, parallel, each = law.serial_s.value, law.parallel_s.value, law.per_process_s.value
     sequential_s = one.points[0].time_s.value
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [number(float(n)) for n in counts],
-        "y": [number(sequential_s / (serial + parallel / n + each * (n - 1))) for n in counts],
-        "showlegend": False,
-        "hoverinfo": "skip",
-        "meta": {"slot": slot, "role": "fit"},
-    }
+    speedups = [sequential_s / (serial + parallel / n + each * (n - 1)) for n in counts]
+    return scatter(counts, speedups, role="fit", slot=slot, mode="lines")
