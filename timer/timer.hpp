@@ -60,7 +60,7 @@ inline Ticks register_ticks() {
 #endif
 }
 
-// Serialised on both sides ("anti-warping", thesis 6.3.5): no instruction of a timed part moves across the read.
+// Serialized on both sides ("anti-warping", thesis 6.3.5): no instruction of a timed part moves across the read.
 inline Ticks serialised_register_ticks() {
 #if defined(__x86_64__)
   __builtin_ia32_lfence();
@@ -90,7 +90,7 @@ struct Moment {
   Ticks nanoseconds;
 };
 
-// Of several readings of both clocks the fastest one, which no interruption disturbed.
+// The fastest of several readings of both clocks, which no interruption disturbed.
 template <class Now>
 Moment moment_on(clockid_t clock, int attempts, Now&& now) {
   Moment best{};

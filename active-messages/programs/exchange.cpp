@@ -1,5 +1,5 @@
 // Two of these processes exchange messages: one answers, the other asks, measures and checks. What tests and benchmarks
-// run. With COUNT, as many may ask the one that answers.
+// run. With COUNT, this many processes may ask the one that answers.
 //
 // usage: scope-exchange INTERFACE automatic|xdp|packet|none on|off ACTION [BYTES COUNT]
 //   on|off: flow control. ACTION: latency, stream, put, check; answer; late and

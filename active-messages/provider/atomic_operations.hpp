@@ -13,7 +13,7 @@ namespace scope::provider {
 // changes depending on a second operand.
 enum class AtomicForm : std::uint8_t { write, fetch, compare };
 
-// Of one element; 0: no such type.
+// The size of one element; 0: no such type.
 std::size_t element_bytes(unsigned datatype);
 bool supported(AtomicForm form, unsigned datatype, unsigned operation);
 

@@ -103,8 +103,8 @@ ssize_t wait_from(fid_cq* id, void* buffer, std::size_t count, fi_addr_t* source
   for (;;) {
     const ssize_t got = read_from(id, buffer, count, sources);
     if (got != -FI_EAGAIN) return got;
-    if (queue.signalled) {
-      queue.signalled = false;
+    if (queue.signaled) {
+      queue.signaled = false;
       return -FI_EAGAIN;
     }
     if (timeout_ms >= 0 && Clock::now() >= end) return -FI_EAGAIN;
@@ -124,7 +124,7 @@ ssize_t wait(fid_cq* id, void* buffer, std::size_t count, const void* condition,
 }
 
 int signal(fid_cq* id) {
-  queue_of(id).signalled = true;
+  queue_of(id).signaled = true;
   return 0;
 }
 

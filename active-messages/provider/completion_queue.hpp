@@ -26,11 +26,11 @@ struct CompletionQueue : fid_cq {
   fi_cq_format format;
   std::deque<Entry> entries;
   std::deque<std::string> causes;  // one for each entry that failed
-  // Of the error that was read last: its reader looks at it, and may give it back as the memory for the next one's,
+  // The cause of the error that was read last: its reader looks at it, and may give it back as the memory for the next one's,
   // as Open MPI does, which reads all errors into one entry.
   std::array<char, 256> cause{};
   std::vector<Endpoint*> endpoints;  // one entry per binding
-  bool signalled = false;
+  bool signaled = false;
   // Whether the last yield gave the processor to another process, and to one that computes.
   bool switched = false, crowded = false;
 };

@@ -99,13 +99,13 @@ int locked(fid* id, Use use) {
   });
 }
 
-// The same, once the endpoint is enabled.
+// Runs `use` on an enabled endpoint under the lock.
 template <class Use>
 int locked_exchange(fid* id, Use use) {
   return locked(id, [&](Endpoint& endpoint) { return endpoint.exchange ? use(endpoint) : -FI_EOPBADSTATE; });
 }
 
-// The same, for an operation on a peer.
+// Runs `use` on an enabled endpoint and a peer under the lock.
 template <class Use>
 int locked_peer(fid_ep* id, fi_addr_t index, Use use) {
   return locked_exchange(&id->fid, [&](Endpoint& endpoint) {

@@ -566,7 +566,7 @@ void Exchange::on_atomic(Peer source, const AtomicRequest& request, Bytes payloa
     answer(source, answer_to_operation_, head);
 }
 
-// Of a small read with its bytes, of a large one after they were put in place.
+// Answers a small read with its bytes, a large one after they were put in place.
 void Exchange::on_read_data(Peer source, const Answer& answer, Bytes payload) {
   Operation* operation = operations_.find(answer.operation);
   if (operation == nullptr || operation->peer != source || operation->target == nullptr) return;

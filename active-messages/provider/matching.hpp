@@ -66,7 +66,7 @@ class Matching {
   std::optional<Receive> receive_for(Peer source, const Envelope& envelope);
   // The first message that this receive takes, removed.
   std::optional<Arrival> arrival_for(const Receive& receive);
-  // The same, left where it is; nullptr if there is none.
+  // The first arrival for a receive, left in the queue; nullptr if there is none.
   const Arrival* first_for(const Receive& receive) const;
 
   void post(Receive receive) { posted_.push_back(std::move(receive)); }

@@ -43,7 +43,7 @@ class Slots {
 
   std::size_t used() const { return used_; }
 
-  // Of all objects that satisfy a condition.
+  // The numbers of all objects that satisfy a condition.
   template <class Condition>
   std::vector<std::uint64_t> numbers(Condition condition) const {
     std::vector<std::uint64_t> found;

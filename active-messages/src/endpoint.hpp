@@ -84,7 +84,7 @@ class Endpoint {
   const Address& address() const;
   std::string wire() const;  // for a person: "AF_XDP (copy) on eth0", "AF_PACKET on eth0 (CAP_BPF is missing)"
 
-  // The same peer again gives the same index. A message from an address that was not added is accepted after the
+  // A peer that was added keeps its index. A message from an address that was not added is accepted after the
   // session key was verified, and adds it.
   Peer add(const Address& address);   // Error
   std::string name(Peer peer) const;  // for a person: "02:42:ac:11:00:03 port 4 process 815"

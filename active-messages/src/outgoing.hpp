@@ -19,7 +19,7 @@ struct SentFrame {
   Time sent{};
   std::uint64_t order = 0;  // counts transmissions, repetitions included
   bool arrived = false, repeated = false, lost = false;
-  bool together = false;  // it may have travelled with others, the first time
+  bool together = false;  // it may have traveled with others, the first time
 };
 
 class Outgoing {

@@ -11,7 +11,7 @@ class RoundTrip {
  public:
   using Duration = std::chrono::nanoseconds;
 
-  // Of a frame that was sent once: an acknowledgement of a repeated one tells not which was meant (Karn).
+  // The time of a frame that was sent once: an acknowledgement of a repeated frame is ambiguous (Karn).
   void sample(Duration measured) {
     if (smoothed_.count() == 0) {
       smoothed_ = measured;

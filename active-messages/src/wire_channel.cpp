@@ -14,8 +14,8 @@ constexpr std::size_t frames_per_poll = 64;
 constexpr std::size_t puts_limit = 64;  // per peer; further ones are told `again`
 constexpr std::size_t window = 1024;    // frames under way to a peer: 12 ms on a link of 1 Gbit/s
 constexpr std::size_t smallest_share = 16;
-constexpr std::size_t reserved_for_messages = 8;  // a put leaves them so many frames of the window
-constexpr std::uint32_t owed_limit = 16;          // so many frames are acknowledged together
+constexpr std::size_t reserved_for_messages = 8;  // frames of the window that a put leaves to them
+constexpr std::uint32_t owed_limit = 16;          // frames that are acknowledged together
 // Where memory is the slowest link: more would no longer be in a cache when the kernel copies the next bytes to it.
 constexpr std::size_t cached_bytes = 192 << 10;
 constexpr auto acknowledgement_delay = microseconds(50);

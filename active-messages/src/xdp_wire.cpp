@@ -33,7 +33,7 @@ const std::vector<std::string> capabilities = {"cap_net_raw", "cap_net_admin", "
 // The kernel takes the queue back from a process some time after its end; programs start one after the other.
 constexpr auto kernel_delay = std::chrono::milliseconds(50);
 
-struct Taken : Error {
+struct InterfaceBusy : Error {
   using Error::Error;
 };
 
@@ -269,7 +269,7 @@ class XdpWire final : public EthernetWire {
 
   [[noreturn]] void refuse_taken() const {
     if (errno == EBUSY || errno == EEXIST)
-      throw Taken("AF_XDP on " + interface_.name + ": another process has it");
+      throw InterfaceBusy("AF_XDP on " + interface_.name + ": another process has it");
     refuse("AF_XDP on " + interface_.name, capabilities);
   }
 
@@ -291,7 +291,7 @@ std::unique_ptr<EthernetWire> xdp_wire(const Interface& interface, std::uint16_t
   const auto patience = std::chrono::steady_clock::now() + kernel_delay;
   for (;;) try {
       return std::make_unique<XdpWire>(interface, port);
-    } catch (const Taken&) {
+    } catch (const InterfaceBusy&) {
       if (std::chrono::steady_clock::now() > patience) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }

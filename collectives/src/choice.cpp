@@ -32,7 +32,7 @@ std::vector<std::int64_t> sizes(const Problem& problem) {
   return list;
 }
 
-// Of those as fast as the fastest, within the accuracy of an estimate: the fewest messages, then the first
+// The choice among candidates as fast as the fastest, within the accuracy of an estimate: the fewest messages, then the first
 // shape.
 std::vector<Candidate>::const_iterator least_effort(const std::vector<Candidate>& tried) {
   const auto fastest =

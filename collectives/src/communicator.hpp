@@ -16,7 +16,7 @@ namespace scope {
 // True once MPI is up, a topology is known and the job has several hosts. All entries check this first.
 extern bool collectives_active;
 
-// Called right after MPI is initialised, and before it is finalised.
+// Called right after MPI is initialized, and before it is finalized.
 void begin_collectives();
 void end_collectives();
 
@@ -26,7 +26,7 @@ struct Decision {
   std::optional<Library> library;  // whose own broadcast it is; without this and an algorithm: MPI's call
   Shape shape = Shape::binomial;
   std::int64_t segment_bytes = 0;
-  // Of the last message of this class:
+  // Of the last message in this class of sizes:
   std::int64_t units = -1;
   std::int64_t unit_bytes = 0;
   std::vector<int> order;

@@ -24,56 +24,28 @@ SCOPE_ENTRY MPI_Finalize() {
   return PMPI_Finalize();
 }
 
-SCOPE_ENTRY MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Bcast(buffer, count, type, root, comm);
-  return scope::broadcast(buffer, count, type, root, comm);
-}
+#define SCOPE_COLLECTIVE(Name, ours, parameters, ...) \
+  SCOPE_ENTRY MPI_##Name parameters {                 \
+    if (!collectives_active) [[likely]]               \
+      return PMPI_##Name(__VA_ARGS__);                \
+    return scope::ours(__VA_ARGS__);                  \
+  }
+SCOPE_COLLECTIVE(Bcast, broadcast, (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm), buffer,
+                 count, type, root, comm)
+SCOPE_COLLECTIVE(Reduce, reduce,
+                 (const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root,
+                  MPI_Comm comm),
+                 send, receive, count, type, op, root, comm)
+SCOPE_COLLECTIVE(Allreduce, allreduce,
+                 (const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), send,
+                 receive, count, type, op, comm)
+SCOPE_COLLECTIVE(Barrier, barrier, (MPI_Comm comm), comm)
 
-SCOPE_ENTRY MPI_Reduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op, int root,
-                       MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Reduce(send, receive, count, type, op, root, comm);
-  return scope::reduce(send, receive, count, type, op, root, comm);
-}
-
-SCOPE_ENTRY MPI_Allreduce(const void* send, void* receive, int count, MPI_Datatype type, MPI_Op op,
-                          MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Allreduce(send, receive, count, type, op, comm);
-  return scope::allreduce(send, receive, count, type, op, comm);
-}
-
-SCOPE_ENTRY MPI_Barrier(MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Barrier(comm);
-  return scope::barrier(comm);
-}
-
-SCOPE_ENTRY MPI_Gather(const void* send, int send_count, MPI_Datatype send_type, void* receive, int receive_count,
-                       MPI_Datatype receive_type, int root, MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
-  return scope::gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
-}
-
-SCOPE_ENTRY MPI_Scatter(const void* send, int send_count, MPI_Datatype send_type, void* receive, int receive_count,
-                        MPI_Datatype receive_type, int root, MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Scatter(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
-  return scope::scatter(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
-}
-
-SCOPE_ENTRY MPI_Allgather(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                          int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
-  return scope::allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
-}
-
-SCOPE_ENTRY MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* receive,
-                         int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
-  if (!collectives_active) [[likely]]
-    return PMPI_Alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
-  return scope::alltoall(send, send_count, send_type, receive, receive_count, receive_type, comm);
-}
+#define SCOPE_BLOCK_PARAMETERS                                                                \
+  const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count, \
+      MPI_Datatype receive_type
+#define SCOPE_BLOCKS send, send_count, send_type, receive, receive_count, receive_type
+SCOPE_COLLECTIVE(Gather, gather, (SCOPE_BLOCK_PARAMETERS, int root, MPI_Comm comm), SCOPE_BLOCKS, root, comm)
+SCOPE_COLLECTIVE(Scatter, scatter, (SCOPE_BLOCK_PARAMETERS, int root, MPI_Comm comm), SCOPE_BLOCKS, root, comm)
+SCOPE_COLLECTIVE(Allgather, allgather, (SCOPE_BLOCK_PARAMETERS, MPI_Comm comm), SCOPE_BLOCKS, comm)
+SCOPE_COLLECTIVE(Alltoall, alltoall, (SCOPE_BLOCK_PARAMETERS, MPI_Comm comm), SCOPE_BLOCKS, comm)

@@ -18,7 +18,7 @@ struct Estimate {
 // Simulates the whole schedule. Throws std::logic_error where it deadlocks or messages do not match.
 Estimate simulate(const Problem& problem, const Schedule& schedule);
 
-// The same, but of a message in very many segments only the beginning is simulated: once the pipeline is
+// As `simulate`, but only the beginning of a message in very many segments is simulated: once the pipeline is
 // full, each further segment takes as long as the one before.
 double estimate(const Problem& problem, const Algorithm& algorithm);
 

@@ -20,7 +20,7 @@ Operation operation_named(const std::string& where, const std::string& name);
 // Memory of one rank, counted in units: bytes, or elements where the operation reduces them.
 enum class Space : std::uint8_t {
   input,     // contribution of the rank; never written
-  work,      // the result in progress; initialised by the operation (see algorithms.hpp)
+  work,      // the result in progress; initialized by the operation (see algorithms.hpp)
   incoming,  // scratch
   result     // what it ends with, where that is not `work`
 };

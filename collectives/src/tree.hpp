@@ -32,7 +32,7 @@ void join_chain(const std::vector<int>& order, Tree& tree);
 void join_star(const std::vector<int>& order, Tree& tree);
 void join_radix(const std::vector<int>& order, int radix, Tree& tree);  // halving, in `radix` parts
 
-// The same branch with `root` first wherever it lies, the other parts unchanged: the first rank of a branch
+// A branch reordered so that `root` comes first wherever it lies, the other parts unchanged: the first rank of a branch
 // is its leader.
 Branch led_by(Branch branch, int root);
 

@@ -14,7 +14,7 @@ struct AskedCase {
   std::map<std::string, std::string> values;
 };
 
-// Of `application.npb_lu class=W`.
+// Parses `application.npb_lu class=W`.
 AskedCase asked(const std::string& text) {
   const auto words = split(text, ' ');
   if (words.empty())

@@ -55,7 +55,7 @@ struct Parameter {
 
   constexpr bool is_choice() const { return !choices.empty(); }
   // A label where the name alone is not the common term: n, shift.
-  constexpr Parameter labelled(Text given) const {
+  constexpr Parameter labeled(Text given) const {
     Parameter parameter = *this;
     parameter.given_label = given;
     return parameter;
@@ -117,7 +117,7 @@ struct Metric {
   MetricRole role;
   Text given_label = "";
 
-  constexpr Metric labelled(Text words) const {
+  constexpr Metric labeled(Text words) const {
     Metric metric = *this;
     metric.given_label = words;
     return metric;
@@ -216,7 +216,7 @@ struct Rung {
 };
 // Bytes over the time of communication.
 constexpr Rung communication() { return {Pattern::communication, "communicate_s"}; }
-// Of all cases.
+// The arithmetic rate of all cases.
 constexpr Rung arithmetic(Text metric = "flops_per_s") { return {Pattern::arithmetic, metric, "*"}; }
 
 // The steps of the busiest rank. `count`, `bytes` and `ranks` are expressions of the parameters that are numbers, of

@@ -65,7 +65,7 @@ Launch::Launch(const Options& options, const Communicator& world, const MpiEnvir
   setting_.resolution_s = facts_.quality.resolution_s;
   setting_.overhead_s = assess(ticks_).overhead_s;
   progress.enter(Stage::synchronizing_clocks);
-  clock_.synchronise();
+  clock_.synchronize();
   facts_.clock_error_s = setting_.clock_error_s = clock_.measure_error();
   facts_.common_start = common_start(setting_);
 }

@@ -1,4 +1,4 @@
-// State shared by all cases of a launch: the synchronised clock and its quality.
+// State shared by all cases of a launch: the synchronized clock and its quality.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace scope {
 
 class Launch {
  public:
-  // Calibrates and synchronises the clocks. Collective.
+  // Calibrates and synchronizes the clocks. Collective.
   Launch(const Options& options, const Communicator& world, const MpiEnvironment& mpi, const Faults& faults,
          Progress& progress);
 

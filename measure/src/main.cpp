@@ -104,11 +104,11 @@ int main(int argc, char** argv) {
     scope::write_registry(std::cout);
     return 0;
   }
-  // Action test covers every benchmark; otherwise thread support is initialised only where requested, as it
+  // Action test covers every benchmark; otherwise thread support is initialized only where requested, as it
   // costs time.
   const bool threads = options.action == scope::Action::test || options.placement.starts_with("threads");
   scope::MpiEnvironment mpi(argc, argv, threads);
-  // A write beyond `ulimit -f` shall fail with a reason, not end the process. Not before MPI_Init: Open MPI would go on
+  // A write beyond `ulimit -f` must fail with an error, not end the process. Not before MPI_Init: Open MPI would go on
   // without shared memory, and another transport would be measured.
   std::signal(SIGXFSZ, SIG_IGN);
   if (options.action == scope::Action::child) return scope::answer_parent();

@@ -188,17 +188,6 @@ void write_step(Json& json, const Step& step, const Declaration& declaration) {
   }
 }
 
-// As `split`, but an empty part is kept: the words of a choice of which labels say nothing.
-std::vector<std::string> phrases(std::string_view text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 void write_parameter(Json& json, const Parameter& parameter) {
   const auto choices = split(parameter.choices, ',');
   json.object();
@@ -218,7 +207,8 @@ void write_parameter(Json& json, const Parameter& parameter) {
   }
   json.member("choices", choices);
   json.member("label", parameter.label());
-  json.member("words", phrases(parameter.words));
+  // Labels say nothing of a choice whose words are empty.
+  json.member("words", split(parameter.words, ',', Empty::kept));
   json.member("role", roles.at(parameter.role));
   json.member("meaning", parameter.meaning);
   json.end();

@@ -6,7 +6,7 @@
 using namespace scope;
 
 int main() {
-  // The check value of the catalogue of CRC algorithms.
+  // The check value of the catalog of CRC algorithms.
   CHECK(crc32("123456789") == 0xCBF43926);
   CHECK(crc32("") == 0);
   CHECK(with_checksum("{\"a\":1}") == "{\"a\":1,\"crc32\":" + std::to_string(crc32("{\"a\":1")) + "}");

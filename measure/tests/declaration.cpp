@@ -7,7 +7,7 @@ using namespace scope;
 int main() {
   CHECK(size("message_bytes", "B", 1, 0, 2, "").label() == "message size");
   CHECK(method("look_ahead", "on,off", "").label() == "look ahead");
-  CHECK(size("n", "", 1, 0, 2, "").labelled("order of the matrix").label() == "order of the matrix");
+  CHECK(size("n", "", 1, 0, 2, "").labeled("order of the matrix").label() == "order of the matrix");
   CHECK(seconds("latency_s").label() == "latency");
   CHECK(phase("distribute_s").role == MetricRole::phase);
 

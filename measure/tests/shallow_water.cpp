@@ -116,12 +116,12 @@ void a_round_trip_changes_nothing(const Communicator& world) {
         }
       }
       std::vector<double> fourier(LegendreTransform::fourier_size(all, decomposition.pairs(), 2 * values));
-      latitudes.synthesise(spectral.data(), fourier.data());
+      latitudes.synthesize(spectral.data(), fourier.data());
       const auto bands = LongitudeTransform::bands(decomposition);
       std::vector<double> grid(2 * static_cast<std::size_t>(bands.front().size()) * resolution.longitudes *
                                values);
       for (const Range& band : bands) {
-        longitudes.synthesise(band, fourier.data(), grid.data());
+        longitudes.synthesize(band, fourier.data(), grid.data());
         longitudes.analyse(band, grid.data(), fourier.data());
       }
       std::vector<double> back(spectral.size());

@@ -1,4 +1,4 @@
-// Samples of the program's computation: at every tick of the processor clock of the thread that initialised MPI
+// Samples of the program's computation: at every tick of the processor clock of the thread that initialized MPI
 // the call path that runs is counted, unless it is inside MPI.
 #pragma once
 

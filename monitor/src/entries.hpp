@@ -13,7 +13,7 @@
 
 #define SCOPE_ENTRY extern "C" __attribute__((visibility("default")))
 
-// A program may query before MPI is initialised, and may load its MPI late.
+// A program may query before MPI is initialized, and may load its MPI late.
 #define SCOPE_NEXT                 \
   if (!next_is_known) [[unlikely]] \
     know_next();

@@ -46,7 +46,7 @@ struct FortranTypes {
   MPI_Datatype operator[](u8 i) const { return type_of(static_cast<const MPI_Fint*>(handles)[i]); }
 };
 
-// The index of the first request in completion arrays: 1, but 0 in MPICH 4.0 under `use mpi_f08`. Recognised
+// The index of the first request in completion arrays: 1, but 0 in MPICH 4.0 under `use mpi_f08`. Recognized
 // by an index that only one of them can have, or by the handle that was cleared.
 inline int first_index(const void* requests, int count, int index) {
 #if defined(OPEN_MPI)
@@ -134,7 +134,7 @@ static MPI_Status* status_of(void* address) {
     return reinterpret_cast<returns(*) parameters>(theirs) arguments; \
   }
 
-// The same entry under another name.
+// An entry under another name.
 #define SCOPE_ALSO(symbol, name, returns, parameters) \
   SCOPE_ENTRY returns name parameters __attribute__((alias(#symbol)));
 

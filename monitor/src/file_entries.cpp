@@ -85,7 +85,7 @@ int syncs(int descriptor, const Sync& sync) {
   if (!followed(descriptor)) return sync();
   const u8 begin = ticks_now();
   const int code = sync();
-  synchronised(descriptor, begin, Layer::posix);
+  synchronized(descriptor, begin, Layer::posix);
   return code;
 }
 
@@ -139,32 +139,18 @@ SCOPE_OPEN(open64)
 SCOPE_OPENAT(openat)
 SCOPE_OPENAT(openat64)
 
-SCOPE_ENTRY int creat(const char* path, mode_t mode) {
-  SCOPE_BEHIND(creat)
-  return opens(path, [&] { return behind(path, mode); });
-}
-SCOPE_ENTRY int creat64(const char* path, mode_t mode) {
-  SCOPE_BEHIND(creat64)
-  return opens(path, [&] { return behind(path, mode); });
-}
-
+#define SCOPE_OPEN_WITH(name, parameters, ...)               \
+  SCOPE_ENTRY int name parameters {                          \
+    SCOPE_BEHIND(name)                                       \
+    return opens(path, [&] { return behind(__VA_ARGS__); }); \
+  }
+SCOPE_OPEN_WITH(creat, (const char* path, mode_t mode), path, mode)
+SCOPE_OPEN_WITH(creat64, (const char* path, mode_t mode), path, mode)
 // What programs compiled with _FORTIFY_SOURCE call.
-SCOPE_ENTRY int __open_2(const char* path, int flags) {
-  SCOPE_BEHIND(__open_2)
-  return opens(path, [&] { return behind(path, flags); });
-}
-SCOPE_ENTRY int __open64_2(const char* path, int flags) {
-  SCOPE_BEHIND(__open64_2)
-  return opens(path, [&] { return behind(path, flags); });
-}
-SCOPE_ENTRY int __openat_2(int folder, const char* path, int flags) {
-  SCOPE_BEHIND(__openat_2)
-  return opens(path, [&] { return behind(folder, path, flags); });
-}
-SCOPE_ENTRY int __openat64_2(int folder, const char* path, int flags) {
-  SCOPE_BEHIND(__openat64_2)
-  return opens(path, [&] { return behind(folder, path, flags); });
-}
+SCOPE_OPEN_WITH(__open_2, (const char* path, int flags), path, flags)
+SCOPE_OPEN_WITH(__open64_2, (const char* path, int flags), path, flags)
+SCOPE_OPEN_WITH(__openat_2, (int folder, const char* path, int flags), folder, path, flags)
+SCOPE_OPEN_WITH(__openat64_2, (int folder, const char* path, int flags), folder, path, flags)
 SCOPE_ENTRY ssize_t __read_chk(int descriptor, void* data, std::size_t bytes, std::size_t room) {
   SCOPE_BEHIND(__read_chk)
   return transfers(descriptor, reads, [&] { return behind(descriptor, data, bytes, room); });

@@ -289,7 +289,7 @@ void moved(int descriptor, u8 begin, i8 position) {
   if (position >= 0) here->position = static_cast<u8>(position);
 }
 
-void synchronised(int descriptor, u8 begin, Layer layer) {
+void synchronized(int descriptor, u8 begin, Layer layer) {
   const u8 ticks = ticks_since(begin);
   const FilesLocked locked;
   if (const Descriptor* here = find(descriptor, layer))

@@ -43,7 +43,7 @@ void transferred(int descriptor, Action action, u8 begin, i8 bytes);
 void transferred_at(int descriptor, Action action, u8 begin, i8 bytes, u8 offset);
 void streamed(int descriptor, Action action, u8 begin, u8 bytes);
 void moved(int descriptor, u8 begin, i8 position);
-void synchronised(int descriptor, u8 begin, Layer layer);
+void synchronized(int descriptor, u8 begin, Layer layer);
 void closed_descriptor(int descriptor, u8 begin, Layer layer);
 // Before the call: the number will mean another file.
 void forget_descriptor(int descriptor);

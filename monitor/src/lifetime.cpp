@@ -88,7 +88,7 @@ void begin(u8 begin_tick, MPI_Group group, int rank, int ranks) {
   observed = getpid();
   pthread_atfork(nullptr, nullptr, leave_to_parent);
   set_world(group);
-  thread.initialised_mpi = true;
+  thread.initialized_mpi = true;
   several_threads = level == MPI_THREAD_MULTIPLE;
   begin_sites(options.depth);
   const Moment first = moment_on(CLOCK_REALTIME, 20, ticks_now);

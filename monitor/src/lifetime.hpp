@@ -8,7 +8,7 @@
 
 namespace scope {
 
-// Just before MPI is initialised.
+// Just before MPI is initialized.
 void note_init_begin();
 
 void began(u8 begin_tick);

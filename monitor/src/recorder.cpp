@@ -174,7 +174,7 @@ void forget_recent() { std::fill(recent, recent + recent_capacity, Recent{}); }
   if (row_ == profile.calls) [[unlikely]]
     ++process.lost_calls;
   ++process.calls;
-  (thread.initialised_mpi ? process.mpi_ticks : process.other_threads_mpi_ticks) += ticks;
+  (thread.initialized_mpi ? process.mpi_ticks : process.other_threads_mpi_ticks) += ticks;
   process.last_tick = end_;
   if (end_ >= attention_tick) [[unlikely]]
     attend(meaning);

@@ -21,7 +21,7 @@ struct Thread {
   int depth = 0;          // nesting depth of calls
   u4 routine = 0;         // the outermost
   bool in_files = false;  // the monitor's own work on files
-  bool initialised_mpi = false;
+  bool initialized_mpi = false;
   const void* fortran_caller = nullptr;  // caller of the Fortran entry around the one that counts
 };
 extern thread_local constinit Thread thread;
@@ -153,7 +153,7 @@ class Call {
   CallRow* row_ = nullptr;  // once found
 };
 
-// The same, called instead of inlined: for the many entries where speed matters little.
+// A Call whose functions are called, not inlined: for the many entries where speed matters little.
 class PlainCall : public Call {
  public:
   PlainCall(u4 routine, const void* caller);

@@ -26,7 +26,7 @@ struct ProcessRow {
   u4 state;
   i4 abort_code;
   u8 init_begin_tick, first_tick, first_unix_ns, last_tick, last_unix_ns, last_sample_tick, finalize_tick;
-  u8 mpi_ticks;  // of the thread that initialised MPI, outermost calls
+  u8 mpi_ticks;  // of the thread that initialized MPI, outermost calls
   u8 other_threads_mpi_ticks;
   u8 finalize_ticks;  // in MPI_Finalize, not included in `mpi_ticks`
   u8 calls;

@@ -54,7 +54,7 @@ class Stopwatch {
   }
   void reset() { *this = {}; }
   std::int64_t intervals() const { return intervals_; }
-  // Of all finished intervals, without the overhead of the readings.
+  // The sum of all finished intervals, without the overhead of the readings.
   double seconds() const {
     const Ticks net = elapsed_ - intervals_ * quality().pair;
     return net > 0 ? timer::seconds(net) : 0.0;
@@ -76,7 +76,7 @@ inline Enter monitor() {
   return found;
 }
 
-// The same number on every rank, without a message: FNV-1a of the name, never a level that MPI_Pcontrol knows.
+// A number that is equal on every rank, without a message: FNV-1a of the name, never a level that MPI_Pcontrol knows.
 inline int number_of(const char* name) {
   std::uint32_t hash = 2166136261u;
   for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619u;

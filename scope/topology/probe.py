@@ -98,7 +98,7 @@ class Probe:
         ]
         reply = self._ask(f"loaded {LOADED_S:g} {self.nap_us} {first} {second} {' '.join(words)}")
         for each, replied in zip(transfers, reply["transfers"], strict=True):
-            if not replied["well"]:
+            if not replied["correct"]:
                 raise ScopeError(f"what {each.target} received from {each.source} is not what was sent")
         delivered = np.array([one["bytes"] / max(one["seconds"], 1e-9) for one in reply["transfers"]])
         waited = max(float(one["starved"]) for one in reply["transfers"])
@@ -144,7 +144,7 @@ class Probe:
             words = [f"{a} {b} {chunk} {WINDOW}" for (a, b), chunk in zip(ends, chunks, strict=True)]
             replies = self._ask(f"transfers {seconds:g} {self.nap_us} {' '.join(words)}")["transfers"]
             for (a, b), reply in zip(ends, replies, strict=True):
-                if not reply["well"]:
+                if not reply["correct"]:
                     raise ScopeError(f"what rank {b} received from rank {a} is not what was sent")
             rates = np.array([reply["bytes"] / max(reply["seconds"], 1e-9) for reply in replies])
             waited = max(float(reply["starved"]) for reply in replies)

@@ -61,10 +61,10 @@ def test_streams_and_echoes_are_measured(few: NativeBuild) -> None:
     assert code == 0
     assert len(hello["hosts"]) == 4
     (paced,) = loaded["transfers"]
-    assert paced["well"]
+    assert paced["correct"]
     assert 0 < paced["bytes"] <= 1.0 * 200_000 + 1024, "never more than it may"
     assert loaded["half_round_trips_s"]
-    assert all(each["well"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
+    assert all(each["correct"] and each["bytes"] > 0 and each["seconds"] > 0 for each in streams["transfers"])
     assert len(streams["transfers"]) == 3
     assert len(ping_pongs["half_round_trips_s"]) == 7
     assert all(value > 0 for value in ping_pongs["half_round_trips_s"])
@@ -95,13 +95,13 @@ def test_wrong_questions_are_refused(embedded_build: NativeBuild) -> None:
 def test_a_wrong_payload_is_noticed(embedded_build: NativeBuild) -> None:
     environment = {"SCOPE_FAULT": "corrupt-payload:probe"}
     _, answers = converse(embedded_build, 2, "transfers 1 100 0 1 4096 4 1 0 4096 4", **environment)
-    assert [each["well"] for each in answers[1]["transfers"]] == [False, True]
+    assert [each["correct"] for each in answers[1]["transfers"]] == [False, True]
 
 
 def test_a_stream_without_time_is_empty_and_not_wrong(embedded_build: NativeBuild) -> None:
     """As where the sender has no processor until its time is over: its slots are closed before any chunk."""
     _, (_, answer) = converse(embedded_build, 2, "transfers 1e-9 0 0 1 4096 4")
-    assert [(each["well"], each["bytes"]) for each in answer["transfers"]] == [(True, 0)]
+    assert [(each["correct"], each["bytes"]) for each in answer["transfers"]] == [(True, 0)]
 
 
 def test_one_host_is_refused(embedded_build: NativeBuild) -> None:
@@ -203,7 +203,7 @@ class Scripted:
         rate = min(self.rate, int(chunk) * int(window) / self.round_trip_s)
         chunks = max(1, int(0.75 * float(seconds) * rate / int(chunk)))
         return {"transfers": [{"bytes": chunks * int(chunk), "seconds": chunks * int(chunk) / rate,
-                               "well": True, "starved": 0.0}]}  # fmt: skip
+                               "correct": True, "starved": 0.0}]}  # fmt: skip
 
 
 @pytest.mark.parametrize(("rate", "round_trip_s"), [(1e9, 1e-5), (1e5, 1e-5), (1e8, 0.02)])
@@ -226,7 +226,7 @@ def test_a_burst_behind_a_lost_chunk_is_measured_again_with_chunks_of_the_same_s
         chunk = int(question.split()[5])
         asked.append(chunk)
         seconds = 1e-5 if len(asked) == 1 else 10 * chunk / 8e5
-        one = {"bytes": 10 * chunk, "seconds": seconds, "well": True, "starved": 0.0}
+        one = {"bytes": 10 * chunk, "seconds": seconds, "correct": True, "starved": 0.0}
         return {"transfers": [one, one]}
 
     shared = Probe(["a", "b", "c", "d"], {"a": [0], "b": [1], "c": [2], "d": [3]}, 0, answer)

@@ -1,4 +1,4 @@
-// The optimisation of Storchi et al., section 3: as in MPICH-G2, with a local tree of blocking sends: 3 steps
+// The optimization of Storchi et al., section 3: as in MPICH-G2, with a local tree of blocking sends: 3 steps
 // for 8 hosts.
 #include "algorithms.hpp"
 #include "algorithms/passing.hpp"

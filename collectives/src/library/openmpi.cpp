@@ -38,13 +38,13 @@ using enum Method;
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
 constexpr int any_ranks = std::numeric_limits<int>::max();
 
-// Of messages below so many bytes.
+// The method for messages below this many bytes.
 struct OfBytes {
   std::int64_t below;
   Method method;
 };
 
-// On fewer ranks than these.
+// The methods on fewer ranks than this.
 struct OfRanks {
   int below;
   std::vector<OfBytes> methods;

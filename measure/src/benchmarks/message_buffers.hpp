@@ -19,9 +19,9 @@ inline std::vector<Parameter> with_message_buffers(std::vector<Parameter> parame
        {layout("alignment", "line,page", "each message buffer begins at a cache line, or at a page")
             .worded(",aligned to pages"),
         layout("offset_bytes", "B", 0, 0, 4095, "bytes by which each buffer begins behind that boundary")
-            .labelled("buffer offset"),
+            .labeled("buffer offset"),
         layout("rotation", "", 1, 1, 1024, "message buffers that successive operations use in turn")
-            .labelled("rotating buffers")
+            .labeled("rotating buffers")
             .worded("{} buffers in turn"),
         layout("cache", "warm,cold",
                "cold: message buffers are flushed from all caches before every repetition, which is one "

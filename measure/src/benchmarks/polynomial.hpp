@@ -86,7 +86,7 @@ class Polynomial {
 
 inline Parameter intensity_parameter() {
   return problem("intensity", "", 4, 1, highest_order, "operations per word: the order of the polynomial")
-      .labelled("operations per memory reference")
+      .labeled("operations per memory reference")
       .worded("{} flop per memory reference");
 }
 

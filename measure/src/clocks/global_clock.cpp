@@ -14,7 +14,7 @@ constexpr int fewest_exchanges = 3;
 constexpr int exchanges_per_offset = mpi_simulates ? fewest_exchanges : 20;
 constexpr int exchanges_of_error = mpi_simulates ? fewest_exchanges : 60;
 // Long distances use fewer exchanges: a fixed number would take a minute for tens of hosts on a WAN.
-constexpr double longest_synchronisation_s = 1.0;
+constexpr double longest_synchronization_s = 1.0;
 constexpr int points_at_start = mpi_simulates ? 3 : 50;
 constexpr int points_per_refresh = mpi_simulates ? 1 : 4;
 // The first points are spread over 0.2 s: the longer the base, the better the slope.
@@ -35,7 +35,7 @@ double GlobalClock::local(Ticks ticks) const {
   return true_s + skew_.offset_s + skew_.drift * true_s;
 }
 
-void GlobalClock::synchronise() {
+void GlobalClock::synchronize() {
   offsets_.clear();
   model_ = {};
   learn(points_at_start, pause_at_start_us);
@@ -61,7 +61,7 @@ void GlobalClock::learn(int points, useconds_t pause_us) {
       } else if (place == distance) {
         const int reference = leaders.rank() - distance;
         const double affordable =
-            longest_synchronisation_s / (points * measure(leaders, reference, fewest_exchanges).round_trip_s);
+            longest_synchronization_s / (points * measure(leaders, reference, fewest_exchanges).round_trip_s);
         const int exchanges =
             static_cast<int>(std::clamp<double>(affordable, fewest_exchanges, exchanges_per_offset));
         MPI_Send(&exchanges, 1, MPI_INT, reference, tag, leaders.handle());

@@ -1,7 +1,7 @@
 // One clock for all ranks of a launch: rank 0's.
 //
 // Ranks of one host share the host's ticks. The first rank of every other host learns a linear model of rank
-// 0's clock, hierarchically: in ceil(log2 hosts) rounds, synchronised hosts teach the others (S. Hunold and
+// 0's clock, hierarchically: in ceil(log2 hosts) rounds, synchronized hosts teach the others (S. Hunold and
 // A. Carpen-Amarie, "Hierarchical Clock Synchronization in MPI", CLUSTER 2018: HCA3). Of each set of
 // exchanges, the offset of the shortest round trip counts (SKaMPI). A slope learnt in a fraction of a second
 // is too coarse to hold for a minute, so `refresh` adds points before every case and fits the slope over all
@@ -27,7 +27,7 @@ struct LinearClock {
   double global(double local_s) const { return local_s + offset_s + drift * (local_s - origin_s); }
 };
 
-// Disturbs this rank's clock, so that tests know which error the synchronisation has to find.
+// Disturbs this rank's clock, so that tests know which error the synchronization has to find.
 struct ClockSkew {
   double offset_s = 0;
   double drift = 0;
@@ -38,7 +38,7 @@ class GlobalClock {
   // The ranks of a host share a clock. Collective.
   GlobalClock(const Communicator& world, const TickClock& ticks, const Hosts& hosts, ClockSkew skew = {});
 
-  void synchronise();  // first model of every host's clock; collective
+  void synchronize();  // first model of every host's clock; collective
   void refresh();      // a few more points, and the model anew; collective, cheap on one host
   // Largest offset found between the clocks of two hosts, or of two ranks of a host, in s. Collective.
   double measure_error();

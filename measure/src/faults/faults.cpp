@@ -45,20 +45,22 @@ bool Faults::asks(std::string_view kind) const {
                      [&](const std::string& fault) { return fault.substr(0, fault.find(':')) == kind; });
 }
 
-double Faults::delay_s(std::string_view kind, int rank) const {
+std::vector<std::string> Faults::arguments(std::string_view kind, const std::string& subject) const {
   for (const auto& fault : faults_) {
-    const auto parts = split(fault, ':');
-    if (parts.size() == 3 && parts[0] == kind && std::stoi(parts[1]) == rank) return std::stod(parts[2]);
+    auto parts = split(fault, ':');
+    if (parts.size() > 2 && parts[0] == kind && parts[1] == subject) return {parts.begin() + 2, parts.end()};
   }
-  return 0;
+  return {};
+}
+
+double Faults::delay_s(std::string_view kind, int rank) const {
+  const auto given = arguments(kind, std::to_string(rank));
+  return given.empty() ? 0 : std::stod(given[0]);
 }
 
 std::int64_t Faults::wrong_receive(std::string_view transport) const {
-  for (const auto& fault : faults_) {
-    const auto parts = split(fault, ':');
-    if (parts.size() == 3 && parts[0] == "flip-byte" && parts[1] == transport) return std::stoll(parts[2]);
-  }
-  return 0;
+  const auto given = arguments("flip-byte", std::string(transport));
+  return given.empty() ? 0 : std::stoll(given[0]);
 }
 
 void Faults::corrupt_if_asked(std::string_view benchmark, const Communicator& world,
@@ -77,17 +79,12 @@ void Faults::hang_if_asked(std::string_view benchmark, const Communicator& world
 }
 
 std::string Faults::host(int rank) const {
-  const bool apart = std::find(faults_.begin(), faults_.end(), "host-per-rank") != faults_.end();
-  return apart ? host_name() + "-" + std::to_string(rank) : host_name();
+  return asks("host-per-rank") ? host_name() + "-" + std::to_string(rank) : host_name();
 }
 
 ClockSkew Faults::clock_skew(int rank) const {
-  for (const auto& fault : faults_) {
-    const auto parts = split(fault, ':');
-    if (parts.size() == 4 && parts[0] == "clock-skew" && std::stoi(parts[1]) == rank)
-      return {std::stod(parts[2]), std::stod(parts[3])};
-  }
-  return {};
+  const auto given = arguments("clock-skew", std::to_string(rank));
+  return given.size() == 2 ? ClockSkew{std::stod(given[0]), std::stod(given[1])} : ClockSkew{};
 }
 
 }  // namespace scope

@@ -2,13 +2,13 @@
 // show that every check of the program can fail:
 // - corrupt-payload:BENCHMARK: alters the data that the last rank received, before verification
 // - wrong-result:BENCHMARK: alters the result of rank 0, before verification
-// - wrong-pivot:BENCHMARK: a factorisation exchanges other rows than the chosen ones
+// - wrong-pivot:BENCHMARK: a factorization exchanges other rows than the chosen ones
 // - flip-byte:TRANSPORT:NUMBER: one byte of the receive of that number is wrong, in every case on this transport
 // - lose-data:TRANSPORT: receives on this transport end without data
 // - sleep:BENCHMARK: the last rank never arrives at a repetition
-// - slow-check:RANK:SECONDS: that rank takes so long to check its data after every repetition; the case fails if another
+// - slow-check:RANK:SECONDS: that rank takes this long to check its data after every repetition; the case fails if another
 //   rank times anything in the meantime
-// - late-entry:RANK:SECONDS: after every third wait for a common start, that rank loses its processor for so long
+// - late-entry:RANK:SECONDS: after every third wait for a common start, that rank loses its processor for this long
 // - no-resynchronization: ranks do not wait for each other after checks, as that fault must show
 // - host-per-rank: every rank believes that it has a host of its own
 // - clock-skew:RANK:OFFSET_S:DRIFT: that rank's clock is off and drifts
@@ -41,6 +41,9 @@ class Faults {
   std::int64_t wrong_receive(std::string_view transport) const;
 
  private:
+  // What follows the subject of an injected fault; empty where it is not asked for.
+  std::vector<std::string> arguments(std::string_view kind, const std::string& subject) const;
+
   std::vector<std::string> faults_;
 };
 

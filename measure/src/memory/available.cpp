@@ -21,7 +21,7 @@ extern "C" int malloc_trim(std::size_t);  // SMPI's header redefines other names
 namespace scope {
 namespace {
 
-// Of a rank. Simulated ranks are many in one memory: little of each is much together.
+// Threshold per rank; simulated ranks share one address space.
 constexpr std::int64_t unquestioned = (mpi_simulates ? std::int64_t{256} << 10 : std::int64_t{64} << 20);
 
 std::optional<double> number_in_file(const std::string& path) {

@@ -12,7 +12,7 @@
 
 namespace scope {
 
-// Initialises MPI for the life of the program.
+// Initializes MPI for the life of the program.
 class MpiEnvironment {
  public:
   // `threads`: several threads of each process may call MPI at once, if the library supports that.
@@ -67,7 +67,7 @@ class Communicator {
 
   // Gathers one text of every rank on every rank, in rank order.
   std::vector<std::string> all_gather(const std::string& text) const;
-  // The same on the root only, and nothing on the others.
+  // Gathers them on the root; nothing on the other ranks.
   std::vector<std::string> gather(const std::string& text) const;
   // The text of one rank, on all. Collective.
   std::string broadcast(std::string text, int root) const;

@@ -28,13 +28,13 @@ struct PointToPoint<int> {
   static constexpr auto start_buffered_send = MPI_Ibsend;
   static constexpr auto start_synchronous_send = MPI_Issend;
   static constexpr auto start_ready_send = MPI_Irsend;
-  static constexpr auto initialise_send = MPI_Send_init;
-  static constexpr auto initialise_buffered_send = MPI_Bsend_init;
-  static constexpr auto initialise_synchronous_send = MPI_Ssend_init;
-  static constexpr auto initialise_ready_send = MPI_Rsend_init;
+  static constexpr auto initialize_send = MPI_Send_init;
+  static constexpr auto initialize_buffered_send = MPI_Bsend_init;
+  static constexpr auto initialize_synchronous_send = MPI_Ssend_init;
+  static constexpr auto initialize_ready_send = MPI_Rsend_init;
   static constexpr auto receive = MPI_Recv;
   static constexpr auto start_receive = MPI_Irecv;
-  static constexpr auto initialise_receive = MPI_Recv_init;
+  static constexpr auto initialize_receive = MPI_Recv_init;
 };
 
 #if defined(SCOPE_HAS_LARGE_COUNTS)
@@ -48,13 +48,13 @@ struct PointToPoint<MPI_Count> {
   static constexpr auto start_buffered_send = MPI_Ibsend_c;
   static constexpr auto start_synchronous_send = MPI_Issend_c;
   static constexpr auto start_ready_send = MPI_Irsend_c;
-  static constexpr auto initialise_send = MPI_Send_init_c;
-  static constexpr auto initialise_buffered_send = MPI_Bsend_init_c;
-  static constexpr auto initialise_synchronous_send = MPI_Ssend_init_c;
-  static constexpr auto initialise_ready_send = MPI_Rsend_init_c;
+  static constexpr auto initialize_send = MPI_Send_init_c;
+  static constexpr auto initialize_buffered_send = MPI_Bsend_init_c;
+  static constexpr auto initialize_synchronous_send = MPI_Ssend_init_c;
+  static constexpr auto initialize_ready_send = MPI_Rsend_init_c;
   static constexpr auto receive = MPI_Recv_c;
   static constexpr auto start_receive = MPI_Irecv_c;
-  static constexpr auto initialise_receive = MPI_Recv_init_c;
+  static constexpr auto initialize_receive = MPI_Recv_init_c;
 };
 #endif
 

@@ -22,11 +22,11 @@ class SharedSegments {
   SharedSegments(const SharedSegments&) = delete;
   SharedSegments& operator=(const SharedSegments&) = delete;
 
-  // Of one process; it begins at a page.
+  // The segment of one process; it begins at a page.
   std::span<std::byte> of(int rank) const;
   // What others stored before they said so, by a message for example, is seen after this; and others see what was
   // stored before it.
-  void synchronise() const { MPI_Win_sync(window_); }
+  void synchronize() const { MPI_Win_sync(window_); }
 
  private:
   std::int64_t bytes_;

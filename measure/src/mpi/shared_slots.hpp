@@ -28,7 +28,7 @@ class SharedSlots {
   // What a process of the communicator has filled in.
   const double* of(int rank, int slot) const { return slot_of(places_[rank], slot).data(); }
   // Between filling and the message that tells of it, and between that message and reading.
-  void synchronise() const { segments_.synchronise(); }
+  void synchronize() const { segments_.synchronize(); }
 
  private:
   SharedSlots(const Communicator& host, MPI_Comm all, int slots, std::size_t room);

@@ -180,7 +180,7 @@ std::vector<double> carry_out_here(const Command& command, const Communicator& w
   const auto deliveries =
       carry_out(command.transfers, command.seconds, command.nap, world, faults, start_together);
   for (const Delivery& each : deliveries)
-    numbers.insert(numbers.end(), {each.bytes, each.seconds, each.starved, static_cast<double>(each.well)});
+    numbers.insert(numbers.end(), {each.bytes, each.seconds, each.starved, static_cast<double>(each.correct)});
   return numbers;
 }
 
@@ -242,7 +242,7 @@ void write_transfers(Json& json, const Command& command, const std::vector<std::
     json.member("bytes", numbers[0]);
     json.member("seconds", numbers[1]);
     json.member("starved", numbers[2]);
-    json.member("well", numbers[3] != 0);
+    json.member("correct", numbers[3] != 0);
     json.end();
   }
   json.end();

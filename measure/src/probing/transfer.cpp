@@ -152,7 +152,7 @@ class Receiver {
       return true;
     }
     arrivals_.push_back(Clock::now());
-    well_ = well_ && number == expected_++;
+    correct_ = correct_ && number == expected_++;
     receive(slot);
     MPI_Isend(&token_, 1, MPI_CHAR, transfer_.from, tag_ + 1, world_, &grants_[slot]);
     return true;
@@ -164,7 +164,7 @@ class Receiver {
     Delivery result;
     measure(result);
     verify(world, faults);
-    result.well = well_ ? 1 : 0;
+    result.correct = correct_ ? 1 : 0;
     return result;
   }
 
@@ -211,7 +211,7 @@ class Receiver {
     const std::size_t used = std::min(arrivals_.size(), chunks_.size());
     for (std::size_t slot = 0; slot < used; ++slot) {
       faults.corrupt_if_asked("probe", world, chunks_[slot].payload());
-      well_ = well_ && pattern_problem(chunks_[slot].payload(), index_).empty();
+      correct_ = correct_ && pattern_problem(chunks_[slot].payload(), index_).empty();
     }
   }
 
@@ -226,7 +226,7 @@ class Receiver {
   char token_ = 0;
   std::int64_t expected_ = 0;
   int next_ = 0, closed_ = 0;
-  bool well_ = true;
+  bool correct_ = true;
 };
 
 // Time for which this process was runnable without a free processor, in seconds; 0 where the kernel does not

@@ -21,10 +21,10 @@ struct Transfer {
 };
 
 struct Delivery {
-  double bytes = 0;       // arrived in the middle part of the stream
-  double seconds = 0;     // time in which they arrived, on the receiver's clock
-  double starved = 0;     // share of the time in which the receiver waited for a processor
-  std::int64_t well = 1;  // 0: wrong contents arrived
+  double bytes = 0;          // arrived in the middle part of the stream
+  double seconds = 0;        // time in which they arrived, on the receiver's clock
+  double starved = 0;        // share of the time in which the receiver waited for a processor
+  std::int64_t correct = 1;  // 0: wrong contents arrived
 };
 
 // Carries out the transfers that begin or end on this rank; `start_together` returns when all ranks are

@@ -13,7 +13,7 @@ namespace scope {
 // Processors that the operating system lets this process run on, ascending.
 std::vector<int> allowed_processors();
 
-// The same of every process on this host. Collective.
+// The processors allowed to every process on this host. Collective.
 std::vector<std::vector<int>> allowed_on_host(const Communicator& world);
 
 // Processor time that control groups (version 1 or 2) grant this process, in processors: the smallest limit

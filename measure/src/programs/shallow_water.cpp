@@ -49,7 +49,7 @@ class Options {
                                              {"--exchange", "blocking"}, {"--legendre", "transposition"}};
 };
 
-// Of the options; returns the exit code.
+// Runs the model that the options describe; returns the exit code.
 int run(const Options& options, const scope::Communicator& world) {
   const Methods methods{
       static_cast<FourierMethod>(options.word("--fft", {"transposition", "distributed"})),

@@ -21,7 +21,7 @@ constexpr int progress_slot_bytes = 256;
 constexpr auto interval = std::chrono::milliseconds(500);
 
 const Names<Stage> stages = {
-    {Stage::connecting, "connecting"}, {Stage::synchronizing_clocks, "synchronising-clocks"},
+    {Stage::connecting, "connecting"}, {Stage::synchronizing_clocks, "synchronizing-clocks"},
     {Stage::preparing, "preparing"},   {Stage::warming_up, "warming-up"},
     {Stage::sampling, "sampling"},     {Stage::verifying, "verifying"},
     {Stage::writing, "writing"},       {Stage::sentinel, "sentinel"},
@@ -34,7 +34,7 @@ Progress::Progress(const std::string& path, int rank) : rank_(rank), host_(host_
   file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
   write_slot();
-  // Of simulated ranks one at a time runs, and no thread beside them may call what the simulation replaces.
+  // Simulated ranks run one at a time, and no other thread may call what the simulation replaces.
   if (!mpi_simulates) heart_ = std::thread([this] { beat(); });
 }
 

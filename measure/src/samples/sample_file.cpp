@@ -26,7 +26,7 @@ std::vector<int> ranks_to_keep(Definition definition, int ranks, int most_in_ful
   return kept;
 }
 
-// The same values of all ranks, rank by rank, on the root; those of ranks not kept are empty.
+// These values of all kept ranks, rank by rank, on the root.
 std::vector<std::vector<double>> gather(const std::vector<double>& mine, const std::vector<int>& kept,
                                         const Communicator& world) {
   constexpr int tag = 4;
@@ -95,8 +95,8 @@ void write_extremes(Json& json, const Series& series, const std::vector<double>&
   json.end();
 }
 
-// The median of each rank's times after the warm-up, rank by rank, on the root: of pairs every one is wanted, and
-// one number a rank is little.
+// The median of each rank's times after the warm-up, rank by rank, on the root: pair benchmarks need every rank, and
+// one double per rank is cheap.
 std::vector<double> medians(const Series& series, const Communicator& world) {
   std::vector<double> times_s(series.elapsed_s.begin() + series.warmup, series.elapsed_s.end());
   const double mine_s = times_s.empty() ? 0 : median(times_s);

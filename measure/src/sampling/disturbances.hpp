@@ -11,7 +11,7 @@ struct Disturbances {
   std::int64_t involuntary_switches = 0;
   std::int64_t major_faults = 0;
   std::optional<std::int64_t> migrations;  // to another processor; none where the kernel does not tell
-  // That this process was ready and its processor was another's; none where the kernel does not tell.
+  // Run-queue wait time; none where the kernel does not tell.
   std::optional<double> waited_s;
   double steal_s = 0;  // that a hypervisor withheld the host's processors, over all of them
 

@@ -51,7 +51,7 @@ void LinkCounters::end(Repetition& repetition) {
   }
 }
 
-// Of proc(5), /proc/net/dev: the name and a colon, bytes and seven more counts received, then bytes sent.
+// The format of /proc/net/dev, proc(5): the name and a colon, bytes and seven more counts received, then bytes sent.
 std::vector<LinkCounters::Bytes> LinkCounters::read() const {
   std::ifstream file(file_);
   std::map<std::string, Bytes> all;

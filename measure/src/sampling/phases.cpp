@@ -148,7 +148,7 @@ void Phases::observe(Repetition& repetition, const Communicator& communicator) c
     idle += waited[i];
   }
   const auto of = [&](Phase phase) { return std::max(0.0, spent[static_cast<int>(phase)]); };
-  repetition.observe("initialise_s", of(Phase::initialise));
+  repetition.observe("initialise_s", of(Phase::initialize));
   repetition.observe("distribute_s", of(Phase::distribute));
   repetition.observe("compute_s", of(Phase::compute));
   repetition.observe("exchange_s", of(Phase::exchange));
@@ -158,9 +158,9 @@ void Phases::observe(Repetition& repetition, const Communicator& communicator) c
   repetition.observe("last_arrival_share", share_as_last(last, communicator.rank()));
 
   const double end_s = clock_.global(since_);
-  double initialised_s = mine.empty() ? end_s : mine.front().offered_s;
-  MPI_Bcast(&initialised_s, 1, MPI_DOUBLE, 0, communicator.handle());
-  repetition.observe("solve_s", std::max(0.0, end_s - initialised_s));
+  double initialized_s = mine.empty() ? end_s : mine.front().offered_s;
+  MPI_Bcast(&initialized_s, 1, MPI_DOUBLE, 0, communicator.handle());
+  repetition.observe("solve_s", std::max(0.0, end_s - initialized_s));
 }
 
 }  // namespace scope

@@ -2,7 +2,7 @@
 // T_idle (thesis, eq. 6.20), where T_comm is distribution, exchange and collection.
 //
 // Idle time is found afterwards, without a barrier that would disturb the algorithm: the processes exchange
-// the times at which they entered each meeting, on the synchronised clock; the wait before a partner's
+// the times at which they entered each meeting, on the synchronized clock; the wait before a partner's
 // arrival is idle time.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace scope {
 
-enum class Phase { initialise, distribute, compute, exchange, collect };
+enum class Phase { initialize, distribute, compute, exchange, collect };
 
 // The partners for which a process has to wait in a meeting.
 class Partners {
@@ -39,7 +39,7 @@ class Phases {
 
   // From here on, time belongs to `phase`.
   void enter(Phase phase);
-  // The same, beginning with a meeting: this process cannot leave it before its partners have entered. All
+  // Enters a phase that begins with a meeting: this process cannot leave it before its partners have entered. All
   // processes go through the same meetings in the same order; `partners` must outlive this object.
   void meet(Phase phase, const Partners& partners);
   // This process's contribution to the next meeting is in flight from now on, before the process itself
@@ -48,7 +48,7 @@ class Phases {
   void leave();
 
   // Reports to `repetition` the seconds of each phase, of all communication, of idling, and of everything
-  // after the root's initialisation, and the share of exchanges that this process entered last. Collective.
+  // after the root's initialization, and the share of exchanges that this process entered last. Collective.
   void observe(Repetition& repetition, const Communicator& communicator) const;
 
  private:
@@ -71,7 +71,7 @@ class Phases {
   const TickClock& ticks_;
   const GlobalClock& clock_;
   Ticks since_;
-  Phase phase_ = Phase::initialise;
+  Phase phase_ = Phase::initialize;
   bool meeting_ = false;
   Ticks offered_ = 0;  // 0: the next meeting's offer is its entry
   std::array<double, phases> spent_{};

@@ -6,7 +6,7 @@ namespace scope {
 
 void Repetition::observe(std::string_view name, double value) { times_.observed[std::string(name)] = value; }
 
-void Repetition::synchronise() {
+void Repetition::synchronize() {
   if (synchronization_ == Synchronization::window) {
     times_.agreed_start_s = window_.wait();
     times_.late = window_.late();

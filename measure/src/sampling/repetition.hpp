@@ -18,7 +18,7 @@ namespace scope {
 
 // How the operations of a repetition follow each other.
 enum class Cadence {
-  isolated,     // the processes are synchronised before every repetition
+  isolated,     // the processes are synchronized before every repetition
   streaming,    // operations back to back
   barrier_loop  // each operation followed by the library's barrier, as in the thesis
 };
@@ -45,7 +45,7 @@ struct Setting {
 
 // The result of a repetition on this rank.
 struct Times {
-  double agreed_start_s = 0;  // on the global clock; window synchronisation only
+  double agreed_start_s = 0;  // on the global clock; window synchronization only
   double entry_s = 0;         // on the global clock
   double elapsed_s = 0;       // whole repetition, overhead subtracted
   bool late = false;
@@ -63,7 +63,7 @@ class Repetition {
         operations_(operations) {}
 
   // Times `operations()` calls of `operation`, between its first and its last event on this rank; one that takes
-  // a number is told which call of the repetition it is. Where calls are looped and synchronise themselves, or
+  // a number is told which call of the repetition it is. Where calls are looped and synchronize themselves, or
   // stream, one call before them is not timed.
   template <class Operation>
   void time(Operation&& operation) {
@@ -117,7 +117,7 @@ class Repetition {
       else
         operation();
     };
-    synchronise();
+    synchronize();
     // After one operation the ranks are in a steady state, also those of an exchange that synchronizes itself.
     if (calls() > operations_) call(operations_);
     const Ticks start = setting_.ticks.now();
@@ -132,7 +132,7 @@ class Repetition {
     return {start, setting_.ticks.now()};
   }
 
-  void synchronise();
+  void synchronize();
 
   const Setting& setting_;
   Window& window_;

@@ -24,21 +24,21 @@ constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
 constexpr int fewest_on_same_data = 4;
-// Of the timed part, for digests.
+// The share of the timed part that digests may take.
 constexpr double allowed_for_digests = 0.1;
 constexpr double tolerated_late_share = 0.1;
 // Ranks start together if their entries lie no further apart than the larger of these: errors of the clock, and a share
 // of the typical time. A rank may lose its processor between its last look at the clock and its entry.
 constexpr double tolerated_clock_errors = 3;
 constexpr double tolerated_skew = 0.1;
-// With filling and verifying, a case lasts at most so many budgets, unless it has too few repetitions by then.
+// With filling and verifying, a case lasts at most this many budgets, unless it has too few repetitions by then.
 constexpr double longest_stay = 4;
 constexpr double one_definition_s = 1;
 // A smaller budget than this does not end a case that has too few repetitions.
 constexpr double budget_of_few_s = 0.05;
 // Loops of operations back to back may take as long as the budget, or this.
 constexpr double shortest_budget_of_loops_s = 0.1;
-// From here on a few operations feel how their ranks began. Shorter ones would lose more by receiving into more places
+// For slower operations, start skew still affects the first of a loop. Shorter ones would lose more by using more slots
 // than fit into a cache.
 constexpr double slow_operation_s = 200e-6;
 
@@ -199,7 +199,7 @@ class Sampling {
     outcome_.verification.digested_share = std::min(outcome_.verification.digested_share, compared);
     note_problem(digests.difference(parts), cadence, repetition_);
     const double cost_s = seconds_since(start);
-    // Of small shares most of the time goes elsewhere: they must not make digests look ever dearer.
+    // Digests of small shares spend most time elsewhere: they must not make digests look ever dearer.
     const double bytes = digests.share() * size_of(parts);
     if (bytes > 0 && (digest_s_per_byte_ == 0 || cost_s < digest_s_per_byte_ * bytes))
       digest_s_per_byte_ = cost_s / bytes;
@@ -336,7 +336,7 @@ class Sampling {
     collect_headline(size);
   }
 
-  // Of the other cadences come, spread over the whole case, a quarter as many operations as isolated ones, or as many
+  // The other cadences get, spread over the whole case, a quarter as many operations as isolated ones, or as many
   // repetitions where these are loops, too.
   std::int64_t due(const Series& series) const {
     const auto isolated = static_cast<std::int64_t>(outcome_.series.front().size());

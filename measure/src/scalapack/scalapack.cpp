@@ -34,7 +34,7 @@ void* open(const char* path, int visibility) {
 void* loaded() {
   static void* const handle = [] {
     // MPICH's library has two names. The second is a link beside this program to the library already in the
-    // process: the loader recognises it and does not load a second MPI.
+    // process: the loader recognizes it and does not load a second MPI.
     if (*mpi_name != '\0') open(mpi_name, RTLD_LOCAL);
     // Global, so that its symbols precede those of the BLAS to which ScaLAPACK was linked.
     if (const std::string names = beside_program("libblas-names.so"); !names.empty()) {

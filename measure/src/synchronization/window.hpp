@@ -1,4 +1,4 @@
-// A common start at an agreed time on the synchronised clock (Round-Time: Hunold and Carpen-Amarie, CLUSTER
+// A common start at an agreed time on the synchronized clock (Round-Time: Hunold and Carpen-Amarie, CLUSTER
 // 2018).
 #pragma once
 

@@ -26,11 +26,11 @@ std::string sentence(std::initializer_list<Word> words) {
   return text;
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
+std::vector<std::string> split(std::string_view text, char separator, Empty empty) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(separator, begin), text.size());
-    if (end > begin) parts.emplace_back(text.substr(begin, end - begin));
+    if (end > begin || empty == Empty::kept) parts.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
   return parts;

@@ -37,8 +37,9 @@ class Word {
 // Concatenates words: sentence({"n=", n, ": must be above ", least}).
 std::string sentence(std::initializer_list<Word> words);
 
-// Parts between separators; empty ones are left out.
-std::vector<std::string> split(std::string_view text, char separator);
+// Parts between separators.
+enum class Empty { left_out, kept };
+std::vector<std::string> split(std::string_view text, char separator, Empty empty = Empty::left_out);
 
 std::string joined(const std::vector<std::string>& words, const char* separator);
 

@@ -3,7 +3,6 @@
 // IEEE 802 reserves ethertype 0x88B5 for experiments. Needs CAP_NET_RAW. Inside one host the frames use the
 // loopback interface.
 #include <arpa/inet.h>
-#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -53,9 +52,7 @@ void hear_only(const Socket& socket, std::uint32_t channel) {
       sock_filter BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
       sock_filter BPF_STMT(BPF_RET | BPF_K, 0),
   };
-  const sock_fprog filter{program.size(), program.data()};
-  if (setsockopt(socket.descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0)
-    fail("SO_ATTACH_FILTER");
+  socket.filter(program);
 }
 
 Socket packet_socket() {

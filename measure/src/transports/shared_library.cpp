@@ -15,7 +15,7 @@ namespace {
 }
 
 // RTLD_DEEPBIND: its own functions precede those of the same name in MPI's copy under another name. The
-// sanitiser forbids the flag, and has no such copy.
+// sanitizer forbids the flag, and has no such copy.
 #ifdef __SANITIZE_ADDRESS__
 constexpr int own_names_first = 0;
 #else

@@ -29,33 +29,30 @@ Socket make(Name& name, std::size_t bytes) {
   return file;
 }
 
-std::byte* map(const Socket& file, std::size_t bytes) {
+active_messages::Mapping map(const Socket& file, std::size_t bytes) {
   if (!file.open()) fail("shared memory of the other process");
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
-  if (memory == MAP_FAILED) fail("mmap");
-  return static_cast<std::byte*>(memory);
+  active_messages::Mapping memory(bytes, MAP_SHARED, file.descriptor(), 0);
+  if (!memory) fail("mmap");
+  return memory;
 }
 
 }  // namespace
 
-SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) : bytes_(bytes) {
+SharedMemory::SharedMemory(const Partner& partner, std::size_t bytes) {
   Name own{"/dev/shm/scope-measure-XXXXXX"};
   try {
     const Name theirs = partner.agree([&] {
-      if (partner.leads) data_ = map(make(own, bytes_), bytes_);
+      if (partner.leads) mapping_ = map(make(own, bytes), bytes);
       return own;
     });
     partner.agree([&] {
-      if (!partner.leads) data_ = map(Socket(open(theirs.data(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)), bytes_);
+      if (!partner.leads) mapping_ = map(Socket(open(theirs.data(), O_RDWR | O_NOFOLLOW | O_CLOEXEC)), bytes);
     });
   } catch (...) {
-    if (data_ != nullptr) munmap(data_, bytes_);
     if (partner.leads) unlink(own.data());
     throw;
   }
   if (partner.leads) unlink(own.data());
 }
-
-SharedMemory::~SharedMemory() { munmap(data_, bytes_); }
 
 }  // namespace scope

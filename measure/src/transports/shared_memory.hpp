@@ -1,6 +1,7 @@
 // Memory that two processes of one host share.
 #pragma once
 
+#include "active-messages/src/descriptor.hpp"
 #include "transports/partner.hpp"
 
 namespace scope {
@@ -13,15 +14,11 @@ constexpr std::size_t apart_bytes = 2 * line_bytes;
 class SharedMemory {
  public:
   SharedMemory(const Partner& partner, std::size_t bytes);  // throws Unavailable on both
-  ~SharedMemory();
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
 
-  std::byte* data() const { return data_; }
+  std::byte* data() const { return mapping_.data(); }
 
  private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_;
+  active_messages::Mapping mapping_;
 };
 
 }  // namespace scope

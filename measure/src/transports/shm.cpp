@@ -33,14 +33,14 @@ struct Body {
   alignas(apart_bytes) std::byte bytes[ring_slot_bytes];
 };
 
-struct Taken {
+struct Consumed {
   alignas(apart_bytes) std::atomic<std::uint64_t> count;  // consumed by the reader so far
 };
 
 // Two queues, one for each direction.
 struct Queues {
   Line line[slots];  // adjacent, so that short messages stay on one page
-  Taken taken[2];
+  Consumed consumed[2];
   Body body[2][slots];
 };
 
@@ -65,9 +65,9 @@ class Shm final : public Transport {
 
  protected:
   std::size_t send_some(std::span<const std::byte> rest, bool) override {
-    if (sent_ - known_taken_ == slots) {
-      known_taken_ = queues_->taken[out_].count.load(std::memory_order_acquire);
-      if (sent_ - known_taken_ == slots) return 0;
+    if (sent_ - known_consumed_ == slots) {
+      known_consumed_ = queues_->consumed[out_].count.load(std::memory_order_acquire);
+      if (sent_ - known_consumed_ == slots) return 0;
     }
     const std::uint64_t place = sent_ % slots;
     Place& here = queues_->line[place].place[out_];
@@ -88,7 +88,7 @@ class Shm final : public Transport {
     const std::size_t bytes = std::min<std::size_t>(ticket & ((1u << length_bits) - 1), rest.size());
     copy(rest.data(), bytes <= inline_bytes ? here.brief : queues_->body[in_][place].bytes, bytes);
     // Updated rarely: the store would precede the answer's in this processor's store buffer.
-    if (++received_ % (slots / 4) == 0) queues_->taken[in_].count.store(received_, std::memory_order_release);
+    if (++received_ % (slots / 4) == 0) queues_->consumed[in_].count.store(received_, std::memory_order_release);
     return bytes;
   }
 
@@ -99,7 +99,7 @@ class Shm final : public Transport {
   int in_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
-  std::uint64_t known_taken_ = 0;
+  std::uint64_t known_consumed_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "transports/socket.hpp"
 
-#include <linux/filter.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -22,23 +21,14 @@ std::size_t moved(ssize_t count, const char* what) {
 
 void fail(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
 
-Socket::~Socket() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-Socket& Socket::operator=(Socket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
 void Socket::set(int level, int option, int value) const {
-  if (setsockopt(descriptor_, level, option, &value, sizeof value) != 0) fail("setsockopt");
+  if (setsockopt(descriptor(), level, option, &value, sizeof value) != 0) fail("setsockopt");
 }
 
 int Socket::get(int level, int option) const {
   int value = 0;
   socklen_t length = sizeof value;
-  if (getsockopt(descriptor_, level, option, &value, &length) != 0) fail("getsockopt");
+  if (getsockopt(descriptor(), level, option, &value, &length) != 0) fail("getsockopt");
   return value;
 }
 
@@ -61,8 +51,12 @@ void Socket::lose(int per_million) const {
       sock_filter BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
       sock_filter BPF_STMT(BPF_RET | BPF_K, 0),
   };
-  const sock_fprog filter{program.size(), program.data()};
-  if (setsockopt(descriptor_, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) != 0) fail("SO_ATTACH_FILTER");
+  filter(program);
+}
+
+void Socket::filter(std::span<sock_filter> program) const {
+  const sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
+  if (setsockopt(descriptor(), SOL_SOCKET, SO_ATTACH_FILTER, &whole, sizeof whole) != 0) fail("SO_ATTACH_FILTER");
 }
 
 Socket open_socket(int family, int type, int protocol) {

@@ -1,8 +1,10 @@
 // Sockets: an owner of the descriptor, and streams of bytes through one.
 #pragma once
 
+#include <linux/filter.h>
 #include <sys/socket.h>
 
+#include "active-messages/src/descriptor.hpp"
 #include "transports/transport.hpp"
 
 namespace scope {
@@ -12,20 +14,19 @@ namespace scope {
 class Socket {
  public:
   explicit Socket(int descriptor = -1) : descriptor_(descriptor) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept;
-  Socket& operator=(Socket&& other) noexcept;
 
-  int descriptor() const { return descriptor_; }
-  bool open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_.get(); }
+  bool open() const { return static_cast<bool>(descriptor_); }
   void set(int level, int option, int value) const;
   int get(int level, int option) const;
   void size_buffers(int bytes) const;  // 0 leaves them to the system
   double buffer_bytes() const;         // what the kernel grants, without its own bookkeeping
   void lose(int per_million) const;    // from now on the kernel drops so many arriving packets; 0: none
 
+  void filter(std::span<sock_filter> program) const;  // from now on the kernel delivers what the program accepts
+
  private:
-  int descriptor_;
+  active_messages::Descriptor descriptor_;
 };
 
 // Opens a socket; throws std::system_error.

@@ -18,7 +18,7 @@ class Slot:
     position: int
     """Of the case in its launch."""
     stage: str
-    """`connecting`, `synchronising-clocks`, `preparing`, `warming-up`, `sampling`, `verifying`, `writing` or
+    """`connecting`, `synchronizing-clocks`, `preparing`, `warming-up`, `sampling`, `verifying`, `writing` or
     `finished`."""
     repetition: int
     heartbeat_unix_s: float

@@ -45,7 +45,7 @@ class GridProduct : public Benchmark {
   bool loops() const override { return false; }
 
   static std::vector<Parameter> parameters() {
-    return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
+    return {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labeled("matrix order"),
             method("variant", "plain,transposed,overlapped,tuned",
                    "triple loop; triple loop with B transposed on distribution (appendix G); triple loop with "
                    "overlapped communication; BLAS with overlapped communication")
@@ -93,7 +93,7 @@ class GridProduct : public Benchmark {
   virtual std::size_t meetings() const = 0;
   // Releases everything that `solve` allocated.
   virtual void release() = 0;
-  // The whole program, beginning with initialisation.
+  // The whole program, beginning with initialization.
   virtual void solve(Phases& phases) = 0;
 
   bool tuned() const { return variant_ == "tuned"; }

@@ -1,9 +1,9 @@
 // algorithm.linpack: a dense system of equations solved as HPL does, by Scope's own LU.
 //
-// Timed: factorisation with partial pivoting of the block-cyclic [A | b], and the solution with U, on every
+// Timed: factorization with partial pivoting of the block-cyclic [A | b], and the solution with U, on every
 // rank; the slowest counts. Generating the matrix and computing the residual are not timed.
 //
-// Not for sanitisers: they do not see into the BLAS, and without it nothing runs.
+// Not for sanitizers: they do not see into the BLAS, and without it nothing runs.
 
 #include "benchmarks/algorithm/block_cyclic.hpp"
 #include "benchmarks/algorithm/linpack/hpl_matrix.hpp"
@@ -72,11 +72,11 @@ class Linpack final : public Benchmark {
     times_ = {};
     missing_ = 0;
     repetition.time([&] {
-      watch.add(times_.factorise_s, [&] { factorise(); });
+      watch.add(times_.factorize_s, [&] { factorize(); });
       watch.add(times_.solve_s, [&] { solve(); });
     });
     watch_ = nullptr;
-    repetition.observe("factorise_s", times_.factorise_s);
+    repetition.observe("factorise_s", times_.factorize_s);
     repetition.observe("solve_s", times_.solve_s);
     repetition.observe("panel_s", times_.panel_s);
     repetition.observe("broadcast_s", times_.broadcast_s);
@@ -102,7 +102,7 @@ class Linpack final : public Benchmark {
 
  private:
   struct Times {
-    double factorise_s = 0;
+    double factorize_s = 0;
     double solve_s = 0;
     double panel_s = 0;      // factoring panels
     double broadcast_s = 0;  // waiting for them
@@ -169,7 +169,7 @@ class Linpack final : public Benchmark {
 
   // Right-looking. With a look-ahead the next panel is updated and factored before the rest, and travels
   // while the rest is updated.
-  void factorise() {
+  void factorize() {
     publish(0);
     for (std::int64_t step = 0; step < steps(); ++step) {
       watch_->add(times_.broadcast_s, [&] { broadcasts_[step % 2].wait(); });
@@ -460,9 +460,9 @@ class Linpack final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 500, 1, 1'000'000, "equations").labelled("equations").worded("1=1 equation,{} equations"),
+      {{size("n", "", 500, 1, 1'000'000, "equations").labeled("equations").worded("1=1 equation,{} equations"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
-            .labelled("block size")},
+            .labeled("block size")},
        grid_parameters(),
        {parallel("broadcast", broadcasts, "how a factored panel travels along a row of the grid")
             .worded(",ring broadcast,binomial broadcast,long broadcast"),

@@ -1,6 +1,6 @@
 // algorithm.matmul_cannon: C = A B by Cannon's algorithm on any grid of processes.
 //
-// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialise), aligned
+// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialize), aligned
 // blocks to the processes (distribute), products of blocks (compute), blocks to the left and up (exchange), C
 // to the root (collect). After thesis 6.7.3 and appendices F.2 and G. Non-square grids after Lee, Robertson
 // and Fortes: r rows and c columns of processes share the inner dimension in L = lcm(r, c) blocks, of which a

@@ -1,7 +1,7 @@
 // algorithm.matmul_strassen: C = A B by one level of Strassen's algorithm, one of its seven products on each
 // of seven processes, or all of them one after another on one process.
 //
-// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialise: A on process
+// Timed: the whole program on every rank, the slowest counts: buffers and matrices (initialize: A on process
 // 0, B on process 2), operands to the processes, each a quarter or a sum of two (distribute), sums and
 // products (compute), products to the process that sums a quarter of C (exchange). The quarters are not
 // collected. After thesis, appendix C.
@@ -92,7 +92,7 @@ class Strassen final : public Benchmark {
     std::optional<Phases> phases;
     repetition.time([&] {
       phases.emplace(repetition, meetings_.size() + 1);
-      initialise();
+      initialize();
       phases->meet(Phase::distribute, owners_);
       if (alone()) {
         phases->enter(Phase::compute);
@@ -171,7 +171,7 @@ class Strassen final : public Benchmark {
     return at == schedule_.homes.end() ? -1 : static_cast<int>(at - schedule_.homes.begin());
   }
 
-  void initialise() {
+  void initialize() {
     memory_.emplace(Memory{Values(makes_a() ? 4 * quarter_values() : 0),
                            Values(makes_b() ? 4 * quarter_values() : 0),
                            Values(quarter_values()),
@@ -315,7 +315,7 @@ const Registration registration{{
     .family = "matrix product",
     .ranks = Ranks::among("1,7"),
     .rungs = {communication(), arithmetic()},
-    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labelled("matrix order"),
+    .parameters = {size("n", "", 120, 1, 46340, "N of the N x N matrices of doubles").labeled("matrix order"),
                    method("variant", "plain,tuned", "triple loop or BLAS for each product").worded(",tuned"),
                    parallel("schedule", "original,rescheduled",
                             "order in which products are sent: Table C.2, or C.3")

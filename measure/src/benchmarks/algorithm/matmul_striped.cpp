@@ -1,7 +1,7 @@
 // algorithm.matmul_striped: C = A B, rows of A and columns of B striped over a grid of processes.
 //
 // Timed: the whole program on every rank, the slowest counts: buffers, matrices and the communicators of rows
-// and columns (initialise), stripes of A to the first column and of B to the first row of the grid
+// and columns (initialize), stripes of A to the first column and of B to the first row of the grid
 // (distribute), broadcasts along rows and down columns (exchange), one product (compute), C to the root
 // (collect). After thesis 6.7.2 and appendices F.1 and G.
 

@@ -148,11 +148,11 @@ inline bool spans_hosts(const Communicator& row) { return Communicator::on_this_
 // them while panels travel: libraries make progress only inside their calls. Each piece costs the BLAS a copy
 // of the panel that all pieces share. The pieces do not depend on time, or rounding would.
 template <class Multiply, class Progress>
-void multiply_in_pieces(int columns, bool travelling, Multiply multiply, Progress progress) {
-  const Partition pieces(columns, travelling ? std::min(6, columns) : 1);
+void multiply_in_pieces(int columns, bool traveling, Multiply multiply, Progress progress) {
+  const Partition pieces(columns, traveling ? std::min(6, columns) : 1);
   for (int piece = 0; piece < pieces.parts(); ++piece) {
     multiply(pieces.begin(piece), static_cast<int>(pieces.size(piece)));
-    if (travelling) progress();
+    if (traveling) progress();
   }
 }
 

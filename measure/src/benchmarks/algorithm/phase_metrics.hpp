@@ -11,9 +11,9 @@ inline std::vector<Metric> with_phases(std::vector<Metric> metrics) {
        {"initialise_s", "distribute_s", "compute_s", "exchange_s", "collect_s", "communicate_s", "idle_s"}) {
     metrics.push_back(phase(name));
   }
-  metrics.push_back(phase("solve_s").labelled("time without initialization"));
+  metrics.push_back(phase("solve_s").labeled("time without initialization"));
   metrics.push_back(
-      condition("last_arrival_share", "1", Better::lower).labelled("share of exchanges entered last"));
+      condition("last_arrival_share", "1", Better::lower).labeled("share of exchanges entered last"));
   return metrics;
 }
 

@@ -2,7 +2,7 @@
 // boundary, in blocks on a grid of processes.
 //
 // Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
-// initialise (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbors;
+// initialize (the root makes the grid), distribute, compute (sweeps), exchange (edges with the neighbors;
 // the largest change to all, by reduce and broadcast, `tuned` by allreduce), collect. After thesis 6.7.5 and appendix F.4.
 #include <bit>
 #include <cstdio>
@@ -207,7 +207,7 @@ class Relaxation final : public Benchmark {
   // The program core; `phases` records where the time goes.
   template <class Marks>
   void solve(int iterations, Marks& phases) {
-    initialise();
+    initialize();
     phases.meet(Phase::distribute, from_root_);
     distribute();
     neighbors_known_ = true;  // each block was distributed with its halo
@@ -287,7 +287,7 @@ class Relaxation final : public Benchmark {
     return whole_.as<double>().data() + static_cast<std::size_t>(row + 1) * (size_ + 2) + column + 1;
   }
 
-  void initialise() {
+  void initialize() {
     const int rows = static_cast<int>(rows_.size(grid_.row()));
     const int columns = static_cast<int>(columns_.size(grid_.column()));
     current_ = std::make_unique<Block>(rows, columns);
@@ -557,7 +557,7 @@ const Registration registration{{
     .summary = "relaxation of the Laplace equation on a process grid: total time and phases",
     .rungs = {communication(), arithmetic()},
     .parameters = {size("n", "", 120, 1, 46000, "N of the N x N points inside the boundary")
-                       .labelled("grid points per side")
+                       .labeled("grid points per side")
                        .worded("{} points per side"),
                    problem("iterations", "", 100, 1, 1'000'000, "number of sweeps over all points")
                        .worded("1=1 iteration,{} iterations"),

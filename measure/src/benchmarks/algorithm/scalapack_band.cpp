@@ -1,10 +1,10 @@
 // algorithm.scalapack_band_{lu,cholesky}: a banded system of equations solved by ScaLAPACK.
 //
-// Timed: factorisation and the solution of one system on every rank, together and separately; the slowest
+// Timed: factorization and the solution of one system on every rank, together and separately; the slowest
 // counts. Each process has one block of columns: ScaLAPACK divides the band among them and couples the parts
 // by a reduced system, so that more processes compute more in total than one.
 //
-// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
@@ -28,7 +28,7 @@ class BandSolve : public ScalapackCase<Real> {
         above_(above),
         first_(std::min<std::int64_t>(this->n_, std::int64_t{communicator.rank()} * this->block_)),
         columns_(std::min<std::int64_t>(this->n_ - first_, this->block_)) {
-    // The same again for fill-in.
+    // Fill-in needs as many rows again.
     require_memory(2 * std::int64_t{stored} * this->block_ * static_cast<std::int64_t>(sizeof(Real)),
                    communicator);
     a_.resize(std::size_t(stored) * this->block_);
@@ -64,7 +64,7 @@ class BandSolve : public ScalapackCase<Real> {
     std::fill(b_.begin(), b_.end(), Real{});
     for_each([&](std::int64_t row, std::int64_t column, double value) {
       const std::int64_t in_band = above_ + row - column;
-      // Of a symmetric matrix the lower half is stored.
+      // Only the lower half of a symmetric matrix is stored.
       if (in_band >= 0 && in_band < stored_) a_[in_band + (column - first_) * stored_] = static_cast<Real>(value);
     });
     for (std::int64_t i = 0; i < columns_; ++i) b_[i] = static_cast<Real>(right_[first_ + i]);
@@ -160,7 +160,7 @@ class BandLu final : public BandSolve<Real> {
   void begin() override {
     const int filled = static_cast<int>(this->fill_in_.size());
     const int size = static_cast<int>(this->work_.size());
-    factorise_(&this->n_, &this->band_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
+    factorize_(&this->n_, &this->band_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
                pivots_.data(), this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_);
   }
   void finish() override {
@@ -174,7 +174,7 @@ class BandLu final : public BandSolve<Real> {
   }
 
   std::vector<int> pivots_;
-  scalapack::Routine factorise_ = this->routine("gbtrf");
+  scalapack::Routine factorize_ = this->routine("gbtrf");
   scalapack::Routine solve_ = this->routine("gbtrs");
 };
 
@@ -202,7 +202,7 @@ class BandCholesky final : public BandSolve<Real> {
   void begin() override {
     const int filled = static_cast<int>(this->fill_in_.size());
     const int size = static_cast<int>(this->work_.size());
-    factorise_("L", &this->n_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
+    factorize_("L", &this->n_, &this->band_, this->a_.data(), &first_item, this->a_descriptor_.data(),
                this->fill_in_.data(), &filled, this->work_.data(), &size, &this->info_, letter);
   }
   void finish() override {
@@ -215,7 +215,7 @@ class BandCholesky final : public BandSolve<Real> {
            this->work_.data(), &size, &this->info_, letter);
   }
 
-  scalapack::Routine factorise_ = this->routine("pbtrf");
+  scalapack::Routine factorize_ = this->routine("pbtrf");
   scalapack::Routine solve_ = this->routine("pbtrs");
 };
 
@@ -235,9 +235,9 @@ Declaration declaration(const Row& row) {
       .rungs = {arithmetic()},
       .parameters = {problem("precision", "double,single", "precision of the matrix and the arithmetic")
                          .worded(",single precision"),
-                     size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labelled("matrix order"),
+                     size("n", "", 120, 1, 100'000'000, "rows and columns of the matrix").labeled("matrix order"),
                      problem("band", "", 10, 1, 10'000, "diagonals on either side of the main one")
-                         .labelled("half bandwidth"),
+                         .labeled("half bandwidth"),
                      problem("condition", "", 1000, 2, 1'000'000'000'000,
                              "upper bound of the matrix's condition number")},
       .definition = Definition::max_rank,

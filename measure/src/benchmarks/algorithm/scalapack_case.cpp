@@ -5,9 +5,9 @@ namespace scope {
 std::vector<Parameter> scalapack_parameters(const std::vector<Parameter>& further) {
   return together({{problem("precision", "double,single", "precision of the matrices and the arithmetic")
                         .worded(",single precision"),
-                    size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labelled("matrix order"),
+                    size("n", "", 120, 1, 1'000'000, "rows and columns of the matrix").labeled("matrix order"),
                     method("block", "", 32, 1, 100'000, "edge of the blocks of the block-cyclic distribution")
-                        .labelled("block size")},
+                        .labeled("block size")},
                    grid_parameters(),
                    further});
 }

@@ -1,9 +1,9 @@
 // algorithm.scalapack_inverse: the inverse of a dense matrix by ScaLAPACK.
 //
-// Timed: LU factorisation and the inverse from the factors on every rank, together and separately; the
+// Timed: LU factorization and the inverse from the factors on every rank, together and separately; the
 // slowest counts.
 //
-// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
@@ -46,7 +46,7 @@ class Inverse final : public ScalapackCase<Real> {
     this->info_ = 0;
   }
   void begin() override {
-    factorise_(&this->n_, &this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(),
+    factorize_(&this->n_, &this->n_, a_.values.data(), &first_item, &first_item, a_.descriptor.data(),
                pivots_.data(), &this->info_);
   }
   void finish() override {
@@ -80,7 +80,7 @@ class Inverse final : public ScalapackCase<Real> {
   std::vector<Real> work_;
   std::vector<int> integers_;
   std::optional<KnownCondition> matrix_;
-  scalapack::Routine factorise_ = this->routine("getrf");
+  scalapack::Routine factorize_ = this->routine("getrf");
   scalapack::Routine invert_ = this->routine("getri");
 };
 

@@ -1,9 +1,9 @@
 // algorithm.scalapack_{lu,cholesky,qr}: a dense system of equations solved by ScaLAPACK.
 //
-// Timed: factorisation and the solution of one system on every rank, together and separately; the slowest
+// Timed: factorization and the solution of one system on every rank, together and separately; the slowest
 // counts. The matrices are generated before.
 //
-// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 
@@ -76,7 +76,7 @@ class Lu final : public Solve<Real> {
 
  private:
   void begin() override {
-    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+    factorize_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
                pivots_.data(), &this->info_);
   }
   void finish() override {
@@ -88,7 +88,7 @@ class Lu final : public Solve<Real> {
   }
 
   std::vector<int> pivots_;
-  scalapack::Routine factorise_ = this->routine("getrf");
+  scalapack::Routine factorize_ = this->routine("getrf");
   scalapack::Routine solve_ = this->routine("getrs");
 };
 
@@ -105,7 +105,7 @@ class Cholesky final : public Solve<Real> {
 
  private:
   void begin() override {
-    factorise_("L", &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+    factorize_("L", &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
                &this->info_, letter);
   }
   void finish() override {
@@ -118,7 +118,7 @@ class Cholesky final : public Solve<Real> {
     return sentence({"step ", info, " of the factorization: the matrix is not positive definite"});
   }
 
-  scalapack::Routine factorise_ = this->routine("potrf");
+  scalapack::Routine factorize_ = this->routine("potrf");
   scalapack::Routine solve_ = this->routine("potrs");
 };
 
@@ -129,7 +129,7 @@ class Qr final : public Solve<Real> {
       : Solve<Real>(parameters, communicator, false, 5), scales_(this->a_.layout.columns.local() + 1) {
     Real wanted = 0;
     const int ask = -1;
-    factorise(&wanted, &ask);
+    factorize(&wanted, &ask);
     Real further = 0;
     turn(&further, &ask);
     work_.resize(static_cast<std::size_t>(std::max(wanted, further)) + 1);
@@ -143,7 +143,7 @@ class Qr final : public Solve<Real> {
  private:
   void begin() override {
     const int size = static_cast<int>(work_.size());
-    factorise(work_.data(), &size);
+    factorize(work_.data(), &size);
   }
   // x = R^-1 Q^T b
   void finish() override {
@@ -156,8 +156,8 @@ class Qr final : public Solve<Real> {
            this->b_.descriptor.data(), &this->info_, letter, letter, letter);
   }
 
-  void factorise(Real* work, const int* size) {
-    factorise_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
+  void factorize(Real* work, const int* size) {
+    factorize_(&this->n_, &this->n_, this->a_.values.data(), &first_item, &first_item, this->a_.descriptor.data(),
                scales_.data(), work, size, &this->info_);
   }
   void turn(Real* work, const int* size) {
@@ -169,7 +169,7 @@ class Qr final : public Solve<Real> {
 
   std::vector<Real> scales_;  // of the reflections
   std::vector<Real> work_;
-  scalapack::Routine factorise_ = this->routine("geqrf");
+  scalapack::Routine factorize_ = this->routine("geqrf");
   scalapack::Routine turn_ = this->routine("ormqr");
   scalapack::Routine solve_ = this->routine("trtrs");
 };

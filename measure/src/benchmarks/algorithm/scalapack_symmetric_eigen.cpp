@@ -3,7 +3,7 @@
 // Timed: pdsyevd (tridiagonal reduction, divide and conquer, back-transformation) on every rank; the slowest
 // counts.
 //
-// Not for sanitisers: they do not see into ScaLAPACK, and without it nothing runs.
+// Not for sanitizers: they do not see into ScaLAPACK, and without it nothing runs.
 
 #include "benchmarks/algorithm/scalapack_case.hpp"
 

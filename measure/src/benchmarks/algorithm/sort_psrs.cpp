@@ -1,7 +1,7 @@
 // algorithm.sort_psrs: parallel sorting by regular sampling of n items that begin and end on the root.
 //
 // Timed: the whole program core on every rank, allocation included; the slowest counts. Its phases:
-// initialise (the root makes the items), distribute, compute (local sort; last stage), exchange (samples,
+// initialize (the root makes the items), distribute, compute (local sort; last stage), exchange (samples,
 // pivots, counts, partitions), collect. After Li et al. 1993, thesis 6.7.4 and appendix F.3.
 #include <bit>
 #include <numeric>
@@ -363,7 +363,7 @@ const Registration registration{{
     .ranks = Ranks::at_most(32768),  // sample numbers have 32 bits
     .rungs = {communication()},
     .parameters =
-        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labelled("keys").worded("1=1 key,{} keys"),
+        {size("n", "", 1 << 16, 0, 0x7fffffff, "number of keys").labeled("keys").worded("1=1 key,{} keys"),
          problem("key_type", "float,integer", "32-bit; integers are unsigned").worded(",integer keys"),
          problem("input", "uniform,skewed,sorted,equal,with_nan",
                  "distribution of the keys: uniform, its 8th power, sorted, all equal, or a quarter of them NaN")
@@ -373,8 +373,8 @@ const Registration registration{{
              .worded(",tuned")},
     .definition = Definition::max_rank,
     .metrics = with_phases(
-        {seconds("time_s"), seconds_per_step("time_per_element_s").labelled("time per key"),
-         condition("partition_imbalance", "1", Better::lower).labelled("largest partition over the mean")}),
+        {seconds("time_s"), seconds_per_step("time_per_element_s").labeled("time per key"),
+         condition("partition_imbalance", "1", Better::lower).labeled("largest partition over the mean")}),
     .sweeps = {{"baseline", "ranks=1,2,4 variant=tuned n=256Ki,1Mi"},
                {"baseline", "ranks=1,2,4 variant=plain n=256Ki"},
                {"baseline", "ranks=2,4 variant=tuned input=equal n=1Mi"},

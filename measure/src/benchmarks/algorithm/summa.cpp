@@ -215,11 +215,11 @@ class Summa final : public Benchmark {
 
 std::vector<Parameter> parameters() {
   return together(
-      {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labelled("matrix order"),
+      {{size("n", "", 240, 1, 1'000'000, "rows and columns of the matrices").labeled("matrix order"),
         method("block", "", 128, 1, 10'000, "edge of the blocks of the block-cyclic distribution")
-            .labelled("block size"),
+            .labeled("block size"),
         method("panel", "", 256, 1, 10'000, "columns of A multiplied at once, in whole blocks")
-            .labelled("panel width")},
+            .labeled("panel width")},
        grid_parameters(),
        {grid_order_parameter(),
         parallel("broadcast", broadcasts_with_library, "how panels travel along rows and columns of the grid")

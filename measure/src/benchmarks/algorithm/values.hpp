@@ -22,7 +22,7 @@ class Values {
   Buffer buffer_;
 };
 
-// The same value for the same seed and position on any process, in [-0.5, 0.5].
+// A value in [-0.5, 0.5] that depends only on the seed and the position, on any process.
 inline double matrix_value(std::uint64_t seed, std::int64_t place) {
   return static_cast<double>(static_cast<std::int64_t>(pattern_word(seed, static_cast<std::uint64_t>(place)))) *
          0x1p-64;

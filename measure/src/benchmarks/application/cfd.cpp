@@ -276,14 +276,14 @@ const Registration registration{{
     .rungs = {communication(), arithmetic()},
     .costs = costs(),
     .parameters =
-        {size("n", "", 64, 4, 4096, "cells along x and y").labelled("cells per side"),
-         problem("depth", "", 0, 0, 4096, "cells along z; 0: as many as along x").labelled("cells in depth"),
+        {size("n", "", 64, 4, 4096, "cells along x and y").labeled("cells per side"),
+         problem("depth", "", 0, 0, 4096, "cells along z; 0: as many as along x").labeled("cells in depth"),
          problem("steps", "", 10, 1, 1'000'000, "time steps").worded("1=1 step,{} steps"),
          problem("case", "beltrami,taylor_green,ethier_steinman,cavity",
                  "Arnold-Beltrami-Childress flow or decaying Taylor-Green vortices in a periodic box, "
                  "Ethier-Steinman flow between walls, or a cavity under a moving lid")
              .worded(",Taylor-Green vortices,Ethier-Steinman flow,lid-driven cavity"),
-         problem("reynolds", "", 100, 1, 10'000, "Reynolds number").labelled("Reynolds number"),
+         problem("reynolds", "", 100, 1, 10'000, "Reynolds number").labeled("Reynolds number"),
          problem("digits", "", 5, 1, 12,
                  "criterion of the pressure: flow out of a cell at most 10^-digits of that through a face at "
                  "unit "
@@ -301,13 +301,12 @@ const Registration registration{{
                 "iterations in one pass over memory")
              .worded(",tuned")},
     .definition = Definition::max_rank,
-    .metrics =
-        with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
-                     count("iterations").labelled("iterations for the pressure"), count("exchange_messages"),
-                     count("exchange_bytes", "B"),
-                     condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
-                     condition("velocity_error", "1", Better::lower), condition("divergence", "1", Better::lower),
-                     condition("profile_error", "1", Better::lower)}),
+    .metrics = with_phases(
+        {seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
+         count("iterations").labeled("iterations for the pressure"), count("exchange_messages"),
+         count("exchange_bytes", "B"), condition("memory_bytes", "B", Better::lower).labeled("memory per process"),
+         condition("velocity_error", "1", Better::lower), condition("divergence", "1", Better::lower),
+         condition("profile_error", "1", Better::lower)}),
     .sweeps = {{"standard", "ranks=powers n=64 variant=plain,tuned"},
                {"advanced",
                 "ranks=powers n=32,64,128 variant=tuned partition=slabs,pencils,blocks "

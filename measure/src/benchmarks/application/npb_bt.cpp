@@ -4,7 +4,7 @@
 // Timed: all time steps on every process; the slowest counts. After the simulated application BT of the NAS
 // Parallel Benchmarks (RNR-94-007, 3.3.2). Few long messages, and the most arithmetic at each point.
 //
-// Not for sanitisers: they take a minute to compile it.
+// Not for sanitizers: they take a minute to compile it.
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/block_tridiagonal.hpp"
 

@@ -128,7 +128,7 @@ class ConjugateGradient final : public Kernel {
     matrix_ = matrix.block(pieces_.rows_begin(), pieces_.rows_end(), place_of_column);
   }
 
-  void initialise() override {
+  void initialize() override {
     start();
     invert();
     start();
@@ -146,7 +146,7 @@ class ConjugateGradient final : public Kernel {
     }
   }
 
-  // One step of inverse iteration: z solves A z = x, zeta follows, and z normalised is the next x.
+  // One step of inverse iteration: z solves A z = x, zeta follows, and z normalized is the next x.
   void invert() {
     solve();
     double sums[2] = {dot(x_, z_), dot(z_, z_)};

@@ -48,7 +48,7 @@ struct Tally {
   Counts pairs{};
 };
 
-// A point of the square (-1, 1)^2 and its squared distance from the centre.
+// A point of the square (-1, 1)^2 and its squared distance from the center.
 struct Point {
   double x;
   double y;
@@ -97,7 +97,7 @@ class EmbarrassinglyParallel final : public Kernel {
   }
 
  private:
-  void initialise() override { tally_ = {}; }
+  void initialize() override { tally_ = {}; }
 
   void iterate() override {
     RandomNumbers random(seed);

@@ -138,7 +138,7 @@ class FourierTransform final : public Kernel {
   std::ptrdiff_t y_row(int y, int z) const { return (static_cast<std::ptrdiff_t>(z) * own_y() + y) * nx(); }
 
   // One untimed transform, as NPB prescribes.
-  void initialise() override { start(); }
+  void initialize() override { start(); }
 
   void iterate() override {
     start();

@@ -144,7 +144,7 @@ class IntegerSort final : public Kernel {
   }
 
   // One untimed iteration, as NPB prescribes.
-  void initialise() override {
+  void initialize() override {
     std::copy(first_keys_.begin(), first_keys_.end(), keys_.begin());
     rank_keys(1);
   }

@@ -5,7 +5,7 @@
 // Parallel Benchmarks (RNR-94-007, 3.3.4). A sweep passes through the processes as a wavefront, plane by
 // plane: very many short messages, each on the critical path.
 //
-// Not for sanitisers: they take a minute to compile it.
+// Not for sanitizers: they take a minute to compile it.
 
 #include "benchmarks/algorithm/partition.hpp"
 #include "benchmarks/application/npb/flow_norms.hpp"
@@ -153,7 +153,7 @@ class OverRelaxedFlow final : public Kernel {
   };
 
   // NPB's rule: one step is done untimed, then everything is restored.
-  void initialise() override {
+  void initialize() override {
     set_u(*cell_, 0, initial_values);
     find_residual();
     step();

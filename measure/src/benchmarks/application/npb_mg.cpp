@@ -161,7 +161,7 @@ class Multigrid final : public Kernel {
   Level& finest_level() { return levels_.front(); }
 
   // One untimed V-cycle, as NPB prescribes; then u = 0 again.
-  void initialise() override {
+  void initialize() override {
     finest_level().u.clear();
     find_residual();
     v_cycle();

@@ -4,7 +4,7 @@
 // Parallel Benchmarks (RNR-94-007, 3.3.3). As BT, but with twice the steps and little arithmetic between two
 // messages.
 //
-// Not for sanitisers: they take a minute to compile it.
+// Not for sanitizers: they take a minute to compile it.
 #include "benchmarks/application/npb/alternating_directions.hpp"
 #include "benchmarks/application/npb/scalar_pentadiagonal.hpp"
 

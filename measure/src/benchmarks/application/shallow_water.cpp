@@ -262,11 +262,11 @@ const Registration registration{{
              .worded(",advected bell,zonal flow in a band,moving low,flow over a mountain,Rossby-Haurwitz wave"),
          parallel("fft", "transposition,distributed",
                   "whole lines for each process, or transforms of lines that processes share")
-             .labelled("FFT")
+             .labeled("FFT")
              .worded(",distributed FFT"),
          parallel("legendre", "transposition,allreduce,ring",
                   "whole meridians for each process, or sums over the processes, at once or round a ring")
-             .labelled("Legendre transform")
+             .labeled("Legendre transform")
              .worded(",Legendre sums by allreduce,Legendre sums round a ring"),
          parallel("exchange", "blocking,nonblocking,shared_memory",
                   "messages after, or during, the computation of their contents; or as the first, but "
@@ -280,7 +280,7 @@ const Registration registration{{
     .metrics =
         with_phases({seconds("time_s"), seconds_per_step("time_per_step_s"), flops_per_second(),
                      count("flops_per_step", "flop"), count("exchange_messages"), count("exchange_bytes", "B"),
-                     condition("memory_bytes", "B", Better::lower).labelled("memory per process"),
+                     condition("memory_bytes", "B", Better::lower).labeled("memory per process"),
                      condition("height_error", "1", Better::lower), condition("wind_error", "1", Better::lower),
                      condition("mass_change", "1", Better::lower), condition("energy_change", "1", Better::lower),
                      condition("enstrophy_change", "1", Better::lower)}),

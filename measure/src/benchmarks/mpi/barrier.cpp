@@ -1,6 +1,6 @@
 // mpi.barrier: time of the library's barrier over all processes.
 //
-// Timed: from the agreed start to the last exit on the synchronised clock; other definitions from the same
+// Timed: from the agreed start to the last exit on the synchronized clock; other definitions from the same
 // raw times. Model 6.15 of the thesis: t = t_oc + t_init p + t_s ceil(log2 p).
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 //
 // A collective is called in one of four ways: blocking; nonblocking with an immediate wait; the same with a
 // computation of equal length between the two (overlapped); persistent, with start and wait. The call is
-// timed (for persistent ones start and wait, not the initialisation), from the agreed start to the last exit.
+// timed (for persistent ones start and wait, not the initialization), from the agreed start to the last exit.
 //
 // Ranks may form groups of `group_ranks` consecutive ones, each of which calls the collective at the same time:
 // what a row of a program's grid of processes costs while the other rows communicate too.
@@ -76,13 +76,13 @@ struct Calls {
 
 #if defined(SCOPE_HAS_PERSISTENT_COLLECTIVES)
 inline constexpr bool has_persistent_collectives = true;
-#define SCOPE_INITIALISE(routine, ...) MPI_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
+#define SCOPE_INITIALIZE(routine, ...) MPI_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
 #elif defined(SCOPE_HAS_EXTENDED_PERSISTENT_COLLECTIVES)
 inline constexpr bool has_persistent_collectives = true;
-#define SCOPE_INITIALISE(routine, ...) MPIX_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
+#define SCOPE_INITIALIZE(routine, ...) MPIX_##routine(__VA_ARGS__, MPI_INFO_NULL, request)
 #else
 inline constexpr bool has_persistent_collectives = false;
-#define SCOPE_INITIALISE(routine, ...) static_cast<void>(request)
+#define SCOPE_INITIALIZE(routine, ...) static_cast<void>(request)
 #endif
 
 // One function of MPI in its three forms, all of which take the same arguments first. They are written in
@@ -92,7 +92,7 @@ inline constexpr bool has_persistent_collectives = false;
     switch (way) {                                                                         \
       case Way::blocking: MPI_##Blocking##Suffix(__VA_ARGS__); break;                      \
       case Way::nonblocking: MPI_##Nonblocking##Suffix(__VA_ARGS__, request); break;       \
-      case Way::persistent: SCOPE_INITIALISE(Blocking##_init##Suffix, __VA_ARGS__); break; \
+      case Way::persistent: SCOPE_INITIALIZE(Blocking##_init##Suffix, __VA_ARGS__); break; \
     }                                                                                      \
   }
 
@@ -136,7 +136,7 @@ class Collective : public Benchmark {
     } else if (mode_ == "nonblocking") {
       repetition.time([&](std::int64_t number) { call_and_wait(number); });
     } else if (mode_ == "persistent") {
-      initialise_requests(repetition.calls());
+      initialize_requests(repetition.calls());
       repetition.time([&](std::int64_t number) { start_and_wait(number); });
     } else {
       overlapped_.run(
@@ -176,8 +176,8 @@ class Collective : public Benchmark {
     return std::max(asked_.layout.rotation, mode_ == "overlapped" ? 2 * calls : calls);
   }
 
-  // Each operation of a repetition receives `received` bytes in a place of its own; a rank whose data go out from where
-  // the others receive has only those used in turn.
+  // Each operation of a repetition receives `received` bytes in its own slot; a rank that sends from where the others
+  // receive has only the ring.
   void set_arguments(Arguments arguments, std::int64_t sent, std::int64_t received, bool sends_in_place = false) {
     sources_ = MessageSlots(sent, asked_.layout);
     received_ = MessageSlots(received, asked_.layout);
@@ -250,7 +250,7 @@ class Collective : public Benchmark {
   }
 
   // Not in the constructor: all ranks must have got that far. Collective: every rank has as many already.
-  void initialise_requests(std::int64_t count) {
+  void initialize_requests(std::int64_t count) {
     const auto known = static_cast<std::int64_t>(requests_.size());
     for (std::int64_t number = known; number < count; ++number) {
       requests_.push_back(MPI_REQUEST_NULL);
@@ -290,7 +290,7 @@ inline Parameter block_parameter() {
       .worded(",blocks in proportion to the rank,one block empty,one block with everything");
 }
 inline Metric hidden_share() {
-  return result("hidden_share", "", Better::higher).labelled("share hidden behind computation");
+  return result("hidden_share", "", Better::higher).labeled("share hidden behind computation");
 }
 // A nonblocking or persistent routine represents its start and its wait together.
 inline std::vector<Binding> collective_routines(const Calls& calls,

@@ -228,7 +228,7 @@ class Incast final : public Blocks {
       if (!side_.root()) {
         MPI_Isend(sent_.data(), count(), MPI_BYTE, 0, tag, side_.handle(), &*request++);
       } else {
-        // Of each sender all messages but the last arrive in the same place, which is written once more.
+        // All messages of a sender but the last arrive in one place, which is overwritten.
         for (int from = 1; from < side_.size(); ++from)
           MPI_Irecv(number + 1 < in_flight ? beside(from, number) : arrived_.data() + from * bytes_, count(),
                     MPI_BYTE, from, tag, side_.handle(), &*request++);
@@ -247,7 +247,7 @@ class Incast final : public Blocks {
   Buffer others_{0};
 };
 
-// The same with puts into memory that the first process exposes.
+// Many to one by puts into memory that the first process exposes.
 class PutIncast final : public Blocks {
  public:
   PutIncast(const Communicator& side, std::int64_t bytes) : Blocks(side, bytes, 1, side.root() ? side.size() : 0) {
@@ -362,7 +362,7 @@ class Congestion final : public Benchmark {
     exchange_ = is_victim_ ? victim() : aggressor(bytes);
   }
 
-  // Of the victims.
+  // The work of the victims.
   Work work() const override {
     const double messages = static_cast<double>(sides_.victims.size()) * (victim_ == "allreduce" ? 1 : 2);
     return {.bytes = messages * static_cast<double>(message_bytes_), .messages = messages};
@@ -469,8 +469,8 @@ const Registration registration{{
                      "files,beside nothing"),
          problem("aggressor_bytes", "B", 4096, 1, 1 << 28, "payload of each of the aggressors' messages")},
     .definition = Definition::local,
-    .metrics = {result("impact_factor", "", Better::lower).labelled("impact factor"), seconds("time_s"),
-                result_seconds("isolated_s").labelled("time without the load")},
+    .metrics = {result("impact_factor", "", Better::lower).labeled("impact factor"), seconds("time_s"),
+                result_seconds("isolated_s").labeled("time without the load")},
     .sweeps = {{"standard",
                 "ranks=nodes placement=node victim=random_ring message_bytes=8,128Ki "
                 "aggressor=none,all_to_all,incast,put_incast,broadcast"},

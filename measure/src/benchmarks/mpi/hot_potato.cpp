@@ -1,4 +1,4 @@
-// mpi.hot_potato: one message passed around all processes, the generalised ping-pong of P-COMS.
+// mpi.hot_potato: one message passed around all processes, the generalized ping-pong of P-COMS.
 //
 // Timed: a full round on every rank's own clock; the slowest rank counts. The time of a hop is the round's
 // time over the number of processes, so that two processes give the ping-pong.
@@ -44,7 +44,7 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .parameters = {size("message_bytes", "B", 1024, 0, 1 << 30, "payload of the message")},
     .definition = Definition::local,
-    .metrics = {seconds_per_step("hop_s").labelled("time per hop"), bytes_per_second()},
+    .metrics = {seconds_per_step("hop_s").labeled("time per hop"), bytes_per_second()},
     .sweeps = {{"baseline", "ranks=2,4 message_bytes=0,64Ki"},
                {"standard", "ranks=every message_bytes=0,1Ki,64Ki,1Mi"},
                {"standard", "ranks=nodes placement=node message_bytes=0,1Ki,64Ki,1Mi"}},

@@ -75,7 +75,7 @@ const Registration registration{{
     .summary = "floating point rate over operations per word received: f_1/2 (POLY3)",
     .ranks = Ranks::exactly(2),
     .parameters = {polynomials::intensity_parameter()
-                       .labelled("operations per received word")
+                       .labeled("operations per received word")
                        .worded("{} flop per received word"),
                    size("array_bytes", "B", 64 << 10, 8, 1 << 30, "size of the vector that each rank receives")},
     .definition = Definition::max_rank,

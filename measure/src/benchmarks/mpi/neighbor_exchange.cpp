@@ -80,7 +80,7 @@ class NeighborExchange final : public Benchmark {
   std::int64_t most_operations() const override { return arrived_.most() / 2; }
 
  private:
-  // Of a grid as close to a cube as possible. On an extent of 1 a rank would be its own neighbor.
+  // The extents of a grid as close to a cube as possible. On an extent of 1 a rank would be its own neighbor.
   static std::vector<int> extents(int ranks, int dimensions) {
     std::vector<int> extents(dimensions, 0);
     MPI_Dims_create(ranks, dimensions, extents.data());
@@ -91,7 +91,7 @@ class NeighborExchange final : public Benchmark {
     return extents;
   }
 
-  // Of the message of a rank to its i-th neighbor: no two are alike.
+  // The seed of a rank's message to its i-th neighbor: no two are alike.
   std::uint64_t seed_of(std::uint64_t seed, int rank, int i) const {
     return (seed * ranks_ + rank) * neighbors_ + i;
   }

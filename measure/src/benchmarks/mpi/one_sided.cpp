@@ -1,6 +1,6 @@
-// mpi.one_sided: put, get and accumulate into another process's memory, under each synchronisation mode.
+// mpi.one_sided: put, get and accumulate into another process's memory, under each synchronization mode.
 //
-// Timed: one operation with its synchronisation (a pair of fences; a passive-target lock and unlock; post/start and
+// Timed: one operation with its synchronization (a pair of fences; a passive-target lock and unlock; post/start and
 // complete/wait) between a change of the data by their owner and the look at them by their receiver, which make the
 // data cross from one process to the other in every operation.
 
@@ -13,7 +13,7 @@ constexpr int target = 1;
 constexpr int tag = 19;
 constexpr std::int64_t line_bytes = 64;
 constexpr std::uint64_t summand = 0x0101010101010101u;
-// Operations of a repetition go to places of their own, as many as fit into this.
+// The operations of a repetition go to separate places; this many bytes of places.
 constexpr std::int64_t room = std::int64_t{2} << 20;
 constexpr std::int64_t most_places = 65;
 
@@ -272,7 +272,7 @@ class OneSided final : public Benchmark {
   std::uint64_t seen_ = 0;  // sum of all words that this rank looked at in it
 };
 
-// Each operation under each synchronisation mode.
+// Each operation under each synchronization mode.
 std::vector<Binding> routines() {
   struct Epoch {
     const char *name, *ends, *begins;

@@ -43,7 +43,7 @@ class Sends {
         comm_(comm),
         requests_(window, MPI_REQUEST_NULL) {
     if (way_ != Way::persistent) return;
-    for (auto& request : requests_) mode_.initialise(data_, bytes_, MPI_BYTE, partner_, tag, comm_, &request);
+    for (auto& request : requests_) mode_.initialize(data_, bytes_, MPI_BYTE, partner_, tag, comm_, &request);
   }
   ~Sends() {
     if (way_ != Way::persistent) return;
@@ -347,11 +347,11 @@ const Registration registration{{
                          ",blocking receives,persistent receives"),
                    size("message_bytes", "B", 8, 0, 1 << 28, "payload of each message")},
     .definition = Definition::half_round_trip,
-    .metrics = {seconds("half_round_trip_s"), result_seconds("send_overhead_s").labelled("send overhead"),
-                result_seconds("receive_overhead_s").labelled("receive overhead"),
-                result_seconds("gap_s").labelled("gap between messages"),
-                result_seconds("wire_latency_s").labelled("latency without overheads"),
-                result("overhead_share", "", Better::lower).labelled("share of both overheads")},
+    .metrics = {seconds("half_round_trip_s"), result_seconds("send_overhead_s").labeled("send overhead"),
+                result_seconds("receive_overhead_s").labeled("receive overhead"),
+                result_seconds("gap_s").labeled("gap between messages"),
+                result_seconds("wire_latency_s").labeled("latency without overheads"),
+                result("overhead_share", "", Better::lower).labeled("share of both overheads")},
     .sweeps = {{"baseline", "ranks=2 placement=core,node message_bytes=8,1Ki,64Ki"},
                {"standard",
                 "ranks=2 placement=core,node message_bytes=0,8,64,256,1Ki,2Ki,4Ki,16Ki,64Ki,256Ki,1Mi"},

@@ -12,7 +12,7 @@ template <class Count>
 struct SendMode {
   int (*send)(const void*, Count, MPI_Datatype, int, int, MPI_Comm);
   int (*start)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
-  int (*initialise)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+  int (*initialize)(const void*, Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 };
 
 inline Parameter send_mode_parameter() {
@@ -23,11 +23,11 @@ template <class Count>
 SendMode<Count> send_mode(const std::string& name) {
   using Calls = PointToPoint<Count>;
   if (name == "buffered")
-    return {Calls::buffered_send, Calls::start_buffered_send, Calls::initialise_buffered_send};
+    return {Calls::buffered_send, Calls::start_buffered_send, Calls::initialize_buffered_send};
   if (name == "synchronous")
-    return {Calls::synchronous_send, Calls::start_synchronous_send, Calls::initialise_synchronous_send};
-  if (name == "ready") return {Calls::ready_send, Calls::start_ready_send, Calls::initialise_ready_send};
-  return {Calls::send, Calls::start_send, Calls::initialise_send};
+    return {Calls::synchronous_send, Calls::start_synchronous_send, Calls::initialize_synchronous_send};
+  if (name == "ready") return {Calls::ready_send, Calls::start_ready_send, Calls::initialize_ready_send};
+  return {Calls::send, Calls::start_send, Calls::initialize_send};
 }
 
 // Buffer space for this many buffered sends, attached for its lifetime; none for other modes. At least a byte:

@@ -26,7 +26,7 @@ class Window {
   std::atomic_ref<std::int64_t> flag_of(int rank) const {
     return std::atomic_ref(*reinterpret_cast<std::int64_t*>(segments_.of(rank).data()));
   }
-  void synchronise() const { segments_.synchronise(); }
+  void synchronize() const { segments_.synchronize(); }
 
  private:
   SharedSegments segments_;
@@ -57,7 +57,7 @@ class SharedWindow final : public Benchmark {
       write_pattern(own_, seed);
     else
       std::ranges::fill(own_, std::byte{0});
-    window_.synchronise();
+    window_.synchronize();
     MPI_Barrier(comm_);  // nobody stores into a segment that is being filled
   }
 
@@ -77,7 +77,7 @@ class SharedWindow final : public Benchmark {
   }
   void send() {
     if (stores_) copy(theirs_, own_);
-    window_.synchronise();
+    window_.synchronize();
     if (by_flag_)
       their_flag_.store(++sent_, std::memory_order_release);
     else
@@ -91,7 +91,7 @@ class SharedWindow final : public Benchmark {
     } else {
       MPI_Recv(nullptr, 0, MPI_BYTE, partner_, tag, comm_, MPI_STATUS_IGNORE);
     }
-    window_.synchronise();
+    window_.synchronize();
     if (!stores_) copy(own_, theirs_);
   }
 

@@ -80,7 +80,7 @@ const Registration registration{{
     .parameters =
         {size("message_bytes", "B", 1024, 0, 1 << 30, "message that each process sends"),
          problem("shift", "", 1, 0, 1 << 24, "q, taken modulo the number of processes")
-             .labelled("shift q")
+             .labeled("shift q")
              .worded("by {}"),
          call("call", "sendrecv,nonblocking", "MPI_Sendrecv, or MPI_Irecv and MPI_Isend").worded(",nonblocking")},
     .definition = Definition::max_rank,

@@ -1,6 +1,6 @@
 // mpi.spawn: time to start further processes from running ones.
 //
-// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialised MPI and can
+// Timed: from the common start to the end of MPI_Comm_spawn, when every child has initialized MPI and can
 // communicate, on every rank's own clock; the slowest rank counts. Querying the children and disconnecting
 // from them is not timed.
 #include <unistd.h>

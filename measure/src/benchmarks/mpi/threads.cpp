@@ -2,7 +2,7 @@
 //
 // Timed: `rounds` round trips of every thread with its partner in the other process, from the common start of
 // the threads to the end of the last, on both ranks' own clocks; the slower one counts. The library was
-// initialised with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
+// initialized with MPI_THREAD_MULTIPLE, in a launch of its own (placement=threads), because that level slows
 // even single-threaded programs.
 #include <atomic>
 #include <thread>

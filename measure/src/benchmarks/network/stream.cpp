@@ -110,7 +110,7 @@ struct Member {
 Declaration declaration(const Member& member) {
   std::vector<Metric> metrics = member.metrics;
   metrics.push_back(retransmitted_packets());
-  metrics.push_back(condition("granted_buffer_bytes", "B", Better::higher).labelled("granted socket buffer"));
+  metrics.push_back(condition("granted_buffer_bytes", "B", Better::higher).labeled("granted socket buffer"));
   return {.name = member.name,
           .title = member.title,
           .summary = member.summary,

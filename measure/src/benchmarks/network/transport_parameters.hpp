@@ -24,9 +24,9 @@ inline std::vector<Parameter> network_parameters(std::int64_t default_message_by
             .worded(",AF_XDP,AF_PACKET"),
         path("lost_per_million", "", 0, 0, 500'000,
              "tcp, udp, active_messages: arriving packets that the kernel drops, as a bad link would")
-            .labelled("lost packets per million"),
+            .labeled("lost packets per million"),
         path("socket_buffer_bytes", "B", 0, 0, 1 << 30, "SO_SNDBUF and SO_RCVBUF; 0: the system's defaults")
-            .labelled("socket buffer")}}));
+            .labeled("socket buffer")}}));
 }
 
 // The rung below MPI is a transport configured as MPI libraries do, over any protocol of the ladder; raw
@@ -39,7 +39,7 @@ inline std::vector<Rung> network_rungs(Pattern pattern) {
 #undef SCOPE_AS_LIBRARIES
 
 inline Metric retransmitted_packets() {
-  return count("retransmitted_packets", "").labelled("retransmitted packets");
+  return count("retransmitted_packets", "").labeled("retransmitted packets");
 }
 
 inline std::unique_ptr<Transport> connect(const Parameters& parameters, const Partner& partner) {

@@ -91,9 +91,9 @@ const Registration registration{{
     .parameters =
         {problem("clock", "register,clock_gettime,mpi_wtime", "clock to compare")
              .worded("register,clock_gettime,MPI_Wtime"),
-         problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure").labelled("interval")},
+         problem("interval_ms", "ms", 50, 1, 10'000, "interval that both clocks measure").labeled("interval")},
     .definition = Definition::max_rank,
-    .metrics = {result("deviation", "", Better::lower).labelled("deviation from the wall clock"),
+    .metrics = {result("deviation", "", Better::lower).labeled("deviation from the wall clock"),
                 seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"},
                {"standard", "nodes=types ranks=1 interval_ms=500 clock=register,clock_gettime,mpi_wtime"}},

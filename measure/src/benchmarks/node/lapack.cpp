@@ -1,4 +1,4 @@
-// node.lapack: factorisations, decompositions and solutions of dense systems by the LAPACK that comes with the BLAS.
+// node.lapack: factorizations, decompositions and solutions of dense systems by the LAPACK that comes with the BLAS.
 //
 // Timed: one call on every rank at the same time, each on its own matrix and clock; the slowest rank counts.
 // The routines overwrite their matrix, so every repetition is one call on a copy made before.
@@ -457,9 +457,9 @@ const Registration registration{{
          parallel("threads", "", 1, 0, 4096,
                   "threads of the library; 0: one for each processor that the rank may use")
              .worded("0=one thread per processor,{} threads"),
-         size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank").labelled("matrix order")},
+         size("n", "", 200, 1, 20'000, "rows and columns of the matrix on each rank").labeled("matrix order")},
     .definition = Definition::max_rank,
-    .metrics = {seconds("time_s"), flops_per_second(), count("threads_used").labelled("threads")},
+    .metrics = {seconds("time_s"), flops_per_second(), count("threads_used").labeled("threads")},
     .sweeps = {{"baseline", "nodes=types ranks=1 routine=lu,cholesky,qr n=200"},
                {"baseline", "nodes=types ranks=1 routine=eigenvalues,singular_values n=100"},
                {"standard", "nodes=types ranks=1,all routine=lu,cholesky,qr n=100,200,500,1000"},

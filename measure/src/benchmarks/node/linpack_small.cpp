@@ -1,6 +1,6 @@
 // node.linpack_small: the LINPACK benchmark of 1979: one dense system, factored and solved.
 //
-// Timed: factorisation with partial pivoting and the solution of one system, on every rank at the same time
+// Timed: factorization with partial pivoting and the solution of one system, on every rank at the same time
 // and on its own clock; the slowest rank counts. Written out by columns as dgefa and dgesl are, or by
 // LAPACK's dgesv.
 #include "benchmark.hpp"
@@ -111,7 +111,7 @@ const Registration registration{{
     .summary = "LINPACK of 1979: a dense system of 100, 300 or 1000 equations",
     .rungs = {arithmetic()},
     .parameters = {size("n", "", 100, 1, 20'000, "equations on each rank")
-                       .labelled("equations")
+                       .labeled("equations")
                        .worded("1=1 equation,{} equations"),
                    method("solver", "plain,lapack", "plain loops, or LAPACK's dgesv").worded(",LAPACK")},
     .definition = Definition::max_rank,

@@ -45,9 +45,9 @@ using Columns = Array<double, 101, 7>;
 class Room {
  public:
   explicit Room(std::vector<double>& memory) : next_(memory.data()) {}
-  template <class Taken>
-  void take(Taken& array, int items) {
-    array = Taken(next_);
+  template <class Made>
+  void take(Made& array, int items) {
+    array = Made(next_);
     next_ += items;
   }
 
@@ -274,7 +274,7 @@ class Kernels {
       scalar_[band] = x(k - 1) = y(5) * rest;
     }
   }
-  // The same with more digits.
+  // The loop with more digits.
   double banded_again() const {
     std::vector<double> friendly(first_space + 1);
     write_signal(friendly.data(), first_space);

@@ -67,7 +67,7 @@ const Registration registration{{
     .rungs = {{Pattern::arithmetic, "flops_per_s", "*", "limit"}, arithmetic()},
     .parameters =
         {problem("precision", "double,single", "DGEMM or SGEMM").worded(",single precision"),
-         size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank").labelled("matrix order")},
+         size("n", "", 500, 1, 40'000, "rows and columns of each matrix on each rank").labeled("matrix order")},
     .definition = Definition::max_rank,
     .metrics = {flops_per_second(), seconds("time_s")},
     .sweeps = {{"baseline", "nodes=types ranks=1,2,4 n=100,500"},

@@ -86,7 +86,7 @@ const Registration registration{{
     .summary = "time of a dependent load, from cache to memory",
     .parameters = {size("array_bytes", "B", 1 << 20, 64, std::int64_t{1} << 37, "size of the array on each rank")},
     .definition = Definition::max_rank,
-    .metrics = {seconds_per_step("access_s").labelled("access time")},
+    .metrics = {seconds_per_step("access_s").labeled("access time")},
     .sweeps = {{"baseline", "nodes=types ranks=1 array_bytes=16Ki,256Ki,4Mi,64Mi"},
                {"standard",
                 "nodes=types ranks=1,all array_bytes=8Ki,16Ki,32Ki,64Ki,128Ki,256Ki,512Ki,1Mi,2Mi,4Mi,8Mi,16Mi,"

@@ -58,7 +58,7 @@ const Registration registration{{
     .parameters = {problem("clock", "register,clock_gettime,mpi_wtime", "clock to read")
                        .worded("register,clock_gettime,MPI_Wtime")},
     .definition = Definition::local,
-    .metrics = {seconds("pair_s").labelled("cost of a start/stop pair")},
+    .metrics = {seconds("pair_s").labeled("cost of a start/stop pair")},
     .sweeps = {{"baseline", "nodes=types ranks=1 clock=register,clock_gettime,mpi_wtime"}},
     .make = make<Timer>,
 }};

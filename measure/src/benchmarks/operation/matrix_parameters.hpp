@@ -6,7 +6,7 @@
 namespace scope {
 
 inline Parameter matrix_order() {
-  return size("n", "", 120, 1, 16384, "N of the N x N matrix of doubles").labelled("matrix order");
+  return size("n", "", 120, 1, 16384, "N of the N x N matrix of doubles").labeled("matrix order");
 }
 
 inline Parameter buffers() {

@@ -14,7 +14,7 @@ inline Parameter operation_call() {
 }
 inline std::vector<Metric> operation_metrics() {
   return {seconds("time_s"), bytes_per_second(),
-          result("hidden_share", "", Better::higher).labelled("share hidden behind computation")};
+          result("hidden_share", "", Better::higher).labeled("share hidden behind computation")};
 }
 
 class OperationCall {

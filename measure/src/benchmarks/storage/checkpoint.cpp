@@ -224,9 +224,9 @@ const Registration registration{{
              .worded(",without flush")},
     .definition = Definition::max_rank,
     .metrics =
-        {seconds("time_s"), result("hidden_share", "", Better::higher).labelled("share hidden behind computation"),
-         result("bandwidth_bytes_per_s", "B/s", Better::higher).labelled("bandwidth of the checkpoint alone"),
-         phase("exchange_s").labelled("checkpoint alone"), phase("computation_s").labelled("computation alone"),
+        {seconds("time_s"), result("hidden_share", "", Better::higher).labeled("share hidden behind computation"),
+         result("bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth of the checkpoint alone"),
+         phase("exchange_s").labeled("checkpoint alone"), phase("computation_s").labeled("computation alone"),
          phase("write_s"), phase("sync_s"), phase("close_s")},
     .sweeps = {{"standard", "ranks=1,all interface=posix overlap=none,thread"},
                {"standard", "ranks=all interface=mpiio overlap=none,nonblocking"},

@@ -91,7 +91,7 @@ std::string Content::problem(std::span<const std::byte> found, const Version& ex
   return problem;
 }
 
-// Of a page with one word as it was found, at `place` of the stream.
+// Describes a page with one word as it was found, at `place` of the stream.
 std::string Content::described(const std::uint64_t* page, const Version& expected, std::int64_t place) const {
   const auto word = static_cast<std::size_t>(place) % words;
   const std::uint64_t value = page[word];

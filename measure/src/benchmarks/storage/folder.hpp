@@ -22,7 +22,7 @@ struct Needs {
 
 // Writes what is dirty of a file of this host and evicts its pages. Empty, or what went wrong.
 std::string evict(const std::string& path);
-// Of the file's pages, in this host's memory.
+// The share of the file's pages that this host's page cache holds.
 double resident_share(const std::string& path, std::int64_t bytes);
 
 class Folder {

@@ -249,7 +249,7 @@ std::vector<Metric> metrics() {
   const char* labels[] = {"files created per second", "stat calls per second",     "files opened per second",
                           "files renamed per second", "entries listed per second", "files removed per second"};
   for (int step = 0; step < steps; ++step)
-    all.push_back(result(rates[step], "1/s", Better::higher).labelled(labels[step]));
+    all.push_back(result(rates[step], "1/s", Better::higher).labeled(labels[step]));
   all.push_back(seconds("time_s"));
   for (const char* name : phases) all.push_back(phase(name));
   return all;

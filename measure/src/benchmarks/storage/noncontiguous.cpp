@@ -334,7 +334,7 @@ const Registration registration{{
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"), phase("open_s"), phase("pack_s"), phase("transfer_s"),
                 phase("sync_s"), phase("close_s"),
-                condition("resident_share", "1", Better::lower).labelled("share of the file in memory")},
+                condition("resident_share", "1", Better::lower).labeled("share of the file in memory")},
     .sweeps = {{"standard", "ranks=all operation=write,read method=view,packed"},
                {"standard", "ranks=all operation=write,read method=view,rows access=independent"},
                {"advanced", "ranks=powers n=4096 operation=write,read method=view,packed grid_rows=0,1"},

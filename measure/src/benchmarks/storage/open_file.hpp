@@ -24,7 +24,7 @@ struct Method {
   std::int64_t stripe_count = 0;
   std::int64_t stripe_bytes = 0;
 
-  // The same interface with the plainest calls: for what is not timed.
+  // This interface with its plainest calls, for transfers that are not timed.
   Method plain() const;
 };
 

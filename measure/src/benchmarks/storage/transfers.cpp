@@ -1,6 +1,6 @@
 // storage.write, storage.read, storage.rewrite: what a file costs that all ranks write or read at the same time.
 //
-// Timed: opening, all transfers, synchronising where `sync` asks for it, and closing, on every rank's own clock after a
+// Timed: opening, all transfers, synchronizing where `sync` asks for it, and closing, on every rank's own clock after a
 // common start; the slowest rank counts, and each of the four is a phase. Before a repetition, untimed: the file is removed
 // (write), or written anew and evicted from the page cache (read, rewrite), as `cache` demands.
 #include <unistd.h>
@@ -447,14 +447,14 @@ std::vector<Metric> metrics_of(Operation operation) {
   std::vector<Metric> metrics = {
       bytes_per_second(),
       seconds("time_s"),
-      result("stonewall_bandwidth_bytes_per_s", "B/s", Better::higher).labelled("bandwidth until the stonewall"),
+      result("stonewall_bandwidth_bytes_per_s", "B/s", Better::higher).labeled("bandwidth until the stonewall"),
       phase("open_s"),
       phase("transfer_s"),
       phase("sync_s"),
       phase("close_s"),
   };
   if (operation != Operation::write)
-    metrics.push_back(condition("resident_share", "1", Better::lower).labelled("share of the file in memory"));
+    metrics.push_back(condition("resident_share", "1", Better::lower).labeled("share of the file in memory"));
   return metrics;
 }
 

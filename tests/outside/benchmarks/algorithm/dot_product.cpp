@@ -69,7 +69,7 @@ const Registration registration{{
     .costs = {{"compute", Step::Kind::work, "", "n/p"},
               {"exchange", Step::Kind::collective, "MPI_Allreduce", "1", "8"}},
     .parameters =
-        {size("n", "", 1 << 20, 1, std::int64_t{1} << 36, "elements of each vector").labelled("elements")},
+        {size("n", "", 1 << 20, 1, std::int64_t{1} << 36, "elements of each vector").labeled("elements")},
     .definition = Definition::max_rank,
     .metrics = {seconds("time_s"), flops_per_second()},
     .sweeps = {{"standard", "ranks=powers n=64Ki,1Mi"}},

@@ -49,7 +49,7 @@ const Registration registration{{
     .ranks = Ranks::at_least(2),
     .rungs = {{Pattern::transfer, "time_s"}},
     .costs = {{"exchange", Step::Kind::messages, "", "n*ceil(log2(p))", "8*n"}},
-    .parameters = {size("n", "", 100, 1, 20000, "order of the matrix").labelled("matrix order")},
+    .parameters = {size("n", "", 100, 1, 20000, "order of the matrix").labeled("matrix order")},
     .definition = Definition::global,
     .metrics = {seconds("time_s")},
     .sweeps = {{"standard", "ranks=powers n=32,100"}},

@@ -1,4 +1,4 @@
-// Factorisation of one panel: partial pivoting over the processes of a grid column.
+// Factorization of one panel: partial pivoting over the processes of a grid column.
 #pragma once
 
 #include <limits>

@@ -27,7 +27,7 @@ Extents chosen(const Extents& cells, Partitioning partitioning, int processes) {
       double surface = 0;
       for (int d = 0; d < 3; ++d)
         if (candidate[d] > 1) surface += size[(d + 1) % 3] * size[(d + 2) % 3];
-      // Of equals the one with most processes along z, whose faces are contiguous.
+      // Ties go to the grid with most processes along z, whose faces are contiguous.
       if (fits && surface < least) {
         least = surface;
         best = candidate;

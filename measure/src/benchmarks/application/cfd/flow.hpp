@@ -43,7 +43,7 @@ struct ProfilePoint {
   double velocity;
 };
 
-// Ghia, Ghia & Shin 1982: tables I (u along the vertical line through the centre) and II (v along the
+// Ghia, Ghia & Shin 1982: tables I (u along the vertical line through the center) and II (v along the
 // horizontal one). Empty for Reynolds numbers that are not here.
 std::span<const ProfilePoint> ghia_u(int reynolds);
 std::span<const ProfilePoint> ghia_v(int reynolds);

@@ -87,12 +87,12 @@ const double* Halo::swap(Message& face, std::span<const double> sent, const Part
   const bool out = shares_with(face.to);
   const bool in = shares_with(face.from);
   face.received.resize(in ? 0 : sent.size());
-  if (out) shared_->synchronise();
+  if (out) shared_->synchronize();
   meet(partners);
   MPI_Sendrecv(sent.data(), out ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
                face.received.data(), static_cast<int>(face.received.size()), MPI_DOUBLE, face.from, face.tag,
                communicator_.handle(), MPI_STATUS_IGNORE);
-  if (in) shared_->synchronise();
+  if (in) shared_->synchronize();
   if (face.to != MPI_PROC_NULL) {
     ++messages_;
     bytes_ += static_cast<std::int64_t>(sent.size_bytes());
@@ -180,7 +180,7 @@ void Halo::start(Field& field, int color) {
     }
     if (face.to == MPI_PROC_NULL) continue;
     const std::span<const double> sent = surface(i);
-    if (shares_with(face.to)) shared_->synchronise();
+    if (shares_with(face.to)) shared_->synchronize();
     MPI_Isend(sent.data(), shares_with(face.to) ? 0 : static_cast<int>(sent.size()), MPI_DOUBLE, face.to, face.tag,
               communicator_.handle(), &requests_[6 + i]);
     ++messages_;
@@ -239,7 +239,7 @@ void Halo::finish() {
   if (communicator_.size() == 1) return;
   meet(neighbors_);
   MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-  if (shared_) shared_->synchronise();
+  if (shared_) shared_->synchronize();
   for (int i = 0; i < 6; ++i) {
     const int d = i / 2;
     const int rank = faces_[i].from;

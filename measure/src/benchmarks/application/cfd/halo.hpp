@@ -39,7 +39,7 @@ class Halo {
   // Where the field wraps along z its layers are copied at the start.
   void start(Field& field, int color);
   void finish();
-  // Of all processes.
+  // The largest value of all processes.
   double largest(double value);
 
  private:

@@ -359,7 +359,7 @@ void Solver::find_pressure() {
   converged_ = false;
 }
 
-// As many times as until the next look; returns the residual of the last one.
+// Iterates until the next look at the residual; returns the residual of the last iteration.
 double Solver::iterate() {
   if (methods_.fused && !methods_.overlapped) return iterate_fused();
   double residual = 0;
@@ -514,7 +514,7 @@ Diagnosis Solver::diagnose() {
   return found;
 }
 
-// Ghia's points between two of the own cells, by linear interpolation along the line through the centre, on which
+// Ghia's points between two of the own cells, by linear interpolation along the line through the center, on which
 // the faces of an even number of cells lie.
 double Solver::profile_difference() const {
   double largest = 0;

@@ -1,5 +1,5 @@
 // The common part of BT and SP: a flow in cells of a multi-partition, whose time steps solve systems along x,
-// then y, then z (RNR-94-007, section 3.3.1: approximate factorisation).
+// then y, then z (RNR-94-007, section 3.3.1: approximate factorization).
 #pragma once
 
 #include "benchmarks/application/npb/flow_norms.hpp"
@@ -113,7 +113,7 @@ class AlternatingDirections : public Kernel {
   }
 
   // NPB's rule: one step is done untimed, then everything is restored.
-  void initialise() override {
+  void initialize() override {
     set_initial_values();
     step();
     set_initial_values();

@@ -59,7 +59,7 @@ constexpr int with_sound = 7;
 
 // Weights of the fourth difference at each point along an axis: the stencil is truncated at the walls.
 struct FourthDifference {
-  // Of `size` points from `begin` on, of n in all.
+  // For `size` points from `begin`, of n in all.
   FourthDifference(int begin, int size, int n) {
     for (auto& one : weights) one.assign(size, 0);
     for (int i = 0; i < size; ++i) {
@@ -84,7 +84,7 @@ struct Box {
   int inner_begin(int axis) const { return at_low_wall(axis) ? 1 : 0; }
   int inner_end(int axis) const { return at_high_wall(axis) ? size[axis] - 1 : size[axis]; }
   int inner(int axis) const { return std::max(0, inner_end(axis) - inner_begin(axis)); }
-  // The same with those of `layers` around it that exist.
+  // The points of the cell and those of the `layers` around it that exist.
   int outer_begin(int axis, int layers) const { return -std::min(begin[axis], layers); }
   int outer_end(int axis, int layers) const { return size[axis] + std::min(n - begin[axis] - size[axis], layers); }
   // Coordinate of its point number `at` along an axis, in the unit cube.

@@ -37,7 +37,7 @@ std::optional<Extents> process_extents(const Extents& points, int processes, int
       const double yz = x > 1 ? block[1] * block[2] : 0;
       const double xz = y > 1 ? block[0] * block[2] : 0;
       const double xy = candidate[2] > 1 ? block[0] * block[1] : 0;
-      // Of equals the one with most processes along z, whose faces are contiguous.
+      // Ties go to the grid with most processes along z, whose faces are contiguous.
       if (fits && yz + xz + xy < least_surface) {
         least_surface = yz + xz + xy;
         best = candidate;

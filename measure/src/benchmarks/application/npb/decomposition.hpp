@@ -35,7 +35,7 @@ class Decomposition {
     there[dimension] = ((there[dimension] + step) % count + count) % count;
     return there[0] + processes_[0] * (there[1] + processes_[1] * there[2]);
   }
-  // The same for a grid with walls; -1 where there is none.
+  // The neighbor on a grid with walls; -1 where there is none.
   int beside(int dimension, int step) const {
     const int there = place_[dimension] + step;
     return there < 0 || there >= processes_[dimension] ? -1 : around(dimension, step);

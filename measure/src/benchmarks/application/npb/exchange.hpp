@@ -10,7 +10,7 @@
 
 namespace scope::npb {
 
-// Of this process, since the timed part began.
+// Messages of this process since the timed part began.
 struct Sent {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;

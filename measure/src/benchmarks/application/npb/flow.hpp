@@ -24,7 +24,7 @@ constexpr double conductivity = k1 * k3 * k4 * k5;
 constexpr double stretching(int axis, int component) { return axis == component ? 4.0 / 3.0 : 1.0; }
 // d of the second derivative of all quantities, along x, y and z.
 constexpr std::array<double, 3> diffusion = {0.75, 0.75, 1.0};
-// Of the fourth differences: a quarter of the largest diffusion.
+// Weight of the fourth differences: a quarter of the largest diffusion.
 constexpr double dissipation = 0.25;
 
 // A grid and a time step.

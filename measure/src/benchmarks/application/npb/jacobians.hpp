@@ -87,7 +87,7 @@ SCOPE_INLINE inline Real viscosity_jacobian(const Thermodynamics<Real>& at) {
   }
 }
 
-// An implicit step is (I + dt L) change = dt R, where L is the linearised operator. Of its block tridiagonal
+// An implicit step is (I + dt L) change = dt R, where L is the linearized operator. Of its block tridiagonal
 // matrix along one axis, these are the block of the point before or after (`side` -1 or +1), and the middle
 // one.
 template <int axis, int side, int row, int column, class Real>

@@ -12,12 +12,12 @@ namespace {
 // messages that depend on one another.
 std::vector<Metric> kernel_metrics() {
   auto metrics =
-      with_phases({seconds("time_s"), result("mops_per_s", "Mop/s", Better::higher).labelled("Mop/s"),
-                   result("mops_per_process_per_s", "Mop/s", Better::higher).labelled("Mop/s per process"),
+      with_phases({seconds("time_s"), result("mops_per_s", "Mop/s", Better::higher).labeled("Mop/s"),
+                   result("mops_per_process_per_s", "Mop/s", Better::higher).labeled("Mop/s per process"),
                    count("exchange_messages"), count("exchange_bytes", "B"), count("exchange_small_messages"),
                    count("collect_messages"), count("collect_bytes", "B"), count("waits"),
-                   condition("memory_bytes", "B", Better::lower).labelled("memory per process")});
-  // No root initialises or distributes data: every process generates its own part before the timed part.
+                   condition("memory_bytes", "B", Better::lower).labeled("memory per process")});
+  // No root initializes or distributes data: every process generates its own part before the timed part.
   std::erase_if(metrics, [](const Metric& metric) {
     return metric.name == "initialise_s" || metric.name == "distribute_s" || metric.name == "solve_s";
   });
@@ -35,7 +35,7 @@ Work Kernel::work() const {
 
 void Kernel::run(Repetition& repetition) {
   exchange_.begin(nullptr);
-  initialise();
+  initialize();
   std::optional<Phases> phases;
   repetition.time([&] {
     phases.emplace(repetition, meetings());

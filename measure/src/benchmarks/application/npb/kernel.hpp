@@ -30,7 +30,7 @@ class Kernel : public Benchmark {
 
  protected:
   // The untimed part: the data of the problem and, where NPB prescribes it, one iteration.
-  virtual void initialise() = 0;
+  virtual void initialize() = 0;
   // The timed part. It begins in Phase::compute.
   virtual void iterate() = 0;
   // The results of the run, in the order of `published`, the same on every process. Collective, never timed.

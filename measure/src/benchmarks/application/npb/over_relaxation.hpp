@@ -2,7 +2,7 @@
 // grid to the last with the blocks below the diagonal, then back with those above it (RNR-94-007, section
 // 3.3.4).
 //
-// No block is ever formed: its product with a vector follows from the linearised flow in a few operations,
+// No block is ever formed: its product with a vector follows from the linearized flow in a few operations,
 // and the diagonal blocks are lower triangular.
 #pragma once
 

@@ -1,4 +1,4 @@
-// SP's lines: the matrices of an axis are diagonalised, so that each of the five characteristic variables has
+// SP's lines: the matrices of an axis are diagonalized, so that each of the five characteristic variables has
 // a scalar pentadiagonal system (RNR-94-007, section 3.3.3, after Pulliam and Chaussee 1981). Three move with
 // the flow and share their matrix; two move with the flow plus or minus the velocity of sound.
 #pragma once

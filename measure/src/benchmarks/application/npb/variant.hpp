@@ -12,7 +12,7 @@ inline Parameter vector_variant() {
       .worded(",tuned");
 }
 
-// The same on every process, because messages contain numbers in lane order. Collective.
+// One width for all processes, because messages contain numbers in lane order. Collective.
 inline Width width_of(const Parameters& parameters, const Communicator& communicator) {
   const Width here = parameters.choice("variant") == "tuned" ? widest_vectors() : Width::bits_128;
   return static_cast<Width>(communicator.smallest(static_cast<int>(here)));

@@ -8,8 +8,8 @@
 #include <utility>
 
 // All code that takes or makes vectors is inlined into `in_lanes`, which is compiled for the target
-// processor; large functions and lambdas need an attribute for that. Sanitisers take minutes for code of this
-// size, and without optimisation vectors would be passed between functions for different processors: both only
+// processor; large functions and lambdas need an attribute for that. Sanitizers take minutes for code of this
+// size, and without optimization vectors would be passed between functions for different processors: both only
 // get the narrow ones.
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define SCOPE_NARROW

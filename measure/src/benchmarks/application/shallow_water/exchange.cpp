@@ -109,7 +109,7 @@ void Transposition::start_send(Exchange& exchange, const double* sent, int to) {
   const double* const slab = sent + sent_begins_[to];
   const std::ptrdiff_t size = sent_begins_[to + 1] - sent_begins_[to];
   if (!shares_with(to)) return exchange.start_send(line_, slab, size, to, &sends_[to]);
-  shared_->synchronise();
+  shared_->synchronize();
   exchange.start_send(line_, slab, 0, to, &sends_[to]);
   exchange.count(0, size);
 }
@@ -132,7 +132,7 @@ void Transposition::finish_receive(Exchange& exchange, int from, bool first) {
   else
     exchange.communicate();
   MPI_Wait(&receives_[from], MPI_STATUS_IGNORE);
-  if (shares_with(from)) shared_->synchronise();
+  if (shares_with(from)) shared_->synchronize();
   exchange.compute();
 }
 

@@ -62,7 +62,7 @@ class Exchange {
 
   // Each value becomes its sum over the processes of the line.
   void sum(const Line& line, double* values, std::ptrdiff_t size);
-  // The same, complete when the request is.
+  // Starts the sum, which is complete when the request is.
   void start_sum(const Line& line, double* values, std::ptrdiff_t size, MPI_Request* request);
 
   void start_send(const Line& line, const double* sent, std::ptrdiff_t size, int to, MPI_Request* request);

@@ -20,7 +20,7 @@ class FourierTransform {
   // X_k = sum over i of x_i exp(-2 pi i k i / points), k = 0 ... points-1, not scaled. The result is
   // overwritten by the next transform.
   const double* forward(const double* from) { return transform(from, 0, lines_); }
-  // The same with exp(+2 pi i k i / points).
+  // The transform with exp(+2 pi i k i / points).
   const double* backward(const double* from) { return transform(from, lines_, 0); }
 
   int points() const { return points_; }

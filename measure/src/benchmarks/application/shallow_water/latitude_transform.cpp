@@ -26,7 +26,7 @@ LatitudeTransform::LatitudeTransform(const Decomposition& decomposition, const L
   } else if (method == LegendreMethod::ring) {
     std::ptrdiff_t most = 0;
     for (int row = 0; row < column.size(); ++row) most = std::max(most, spectral_size(row));
-    travelling_.resize(most);
+    traveling_.resize(most);
     arriving_.resize(most);
     share_.resize(most);
   }
@@ -72,12 +72,12 @@ void LatitudeTransform::analyse(const double* fourier, double* spectral) {
   }
 }
 
-void LatitudeTransform::synthesise(const double* spectral, double* fourier) {
+void LatitudeTransform::synthesize(const double* spectral, double* fourier) {
   const LegendreMethod method = decomposition_.methods().legendre;
   if (decomposition_.column().size() == 1 || method == LegendreMethod::allreduce)
-    return table_.synthesise(decomposition_.all_wavenumbers(), pairs_, spectral, fourier, width_);
-  if (method == LegendreMethod::transposition) return synthesise_transposed(spectral, fourier);
-  synthesise_round_ring(spectral, fourier);
+    return table_.synthesize(decomposition_.all_wavenumbers(), pairs_, spectral, fourier, width_);
+  if (method == LegendreMethod::transposition) return synthesize_transposed(spectral, fourier);
+  synthesize_round_ring(spectral, fourier);
 }
 
 void LatitudeTransform::analyse_transposed(const double* fourier, double* spectral) {
@@ -89,14 +89,14 @@ void LatitudeTransform::analyse_transposed(const double* fourier, double* spectr
                      });
 }
 
-void LatitudeTransform::synthesise_transposed(const double* spectral, double* fourier) {
+void LatitudeTransform::synthesize_transposed(const double* spectral, double* fourier) {
   const Range own{0, static_cast<int>(table_.wavenumbers().size())};
   const int here = decomposition_.column().place();
   from_latitudes_->run(
       exchange_, on_all_latitudes_.data(), fourier,
       [&](int row, double* slab) {
         double* const to = row == here ? fourier + from_latitudes_->received_begin(row) : slab;
-        table_.synthesise(own, decomposition_.pairs(row), spectral, to, width_);
+        table_.synthesize(own, decomposition_.pairs(row), spectral, to, width_);
       },
       Transposition::Kept{});
 }
@@ -132,7 +132,7 @@ void LatitudeTransform::analyse_round_ring(const double* fourier, double* spectr
     std::fill_n(to, spectral_size(block), 0.0);
     table_.analyse(decomposition_.block(block), pairs_, fourier_of(fourier, block), to, width_);
   };
-  contribute(block_at(0), travelling_.data());
+  contribute(block_at(0), traveling_.data());
   for (int step = 1; step < size; ++step) {
     const int block = block_at(step);
     const std::ptrdiff_t gone = spectral_size(block_at(step - 1));
@@ -141,35 +141,35 @@ void LatitudeTransform::analyse_round_ring(const double* fourier, double* spectr
       MPI_Request requests[2];
       exchange_.communicate();
       Exchange::start_receive(column, arriving_.data(), coming, column.before(), &requests[0]);
-      exchange_.start_send(column, travelling_.data(), gone, column.after(), &requests[1]);
+      exchange_.start_send(column, traveling_.data(), gone, column.after(), &requests[1]);
       exchange_.offer();
       contribute(block, share_.data());
       exchange_.meet(column.at(column.before()));
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       exchange_.compute();
     } else {
-      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
+      exchange_.swap(column, traveling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
       contribute(block, share_.data());
     }
-    double* const sums = step + 1 < size ? travelling_.data() : spectral;
+    double* const sums = step + 1 < size ? traveling_.data() : spectral;
     std::transform(arriving_.data(), arriving_.data() + coming, share_.data(), sums, std::plus<>());
   }
 }
 
 // The coefficients of all blocks pass all processes, which evaluate them on their latitudes.
-void LatitudeTransform::synthesise_round_ring(const double* spectral, double* fourier) {
+void LatitudeTransform::synthesize_round_ring(const double* spectral, double* fourier) {
   const Line& column = decomposition_.column();
   const int size = column.size();
   const auto block_at = [&](int step) { return (column.place() + size - step) % size; };
   const auto evaluate = [&](int block, const double* from) {
     double* const to = const_cast<double*>(fourier_of(fourier, block));
-    table_.synthesise(decomposition_.block(block), pairs_, from, to, width_);
+    table_.synthesize(decomposition_.block(block), pairs_, from, to, width_);
   };
-  std::copy_n(spectral, spectral_size(block_at(0)), travelling_.data());
+  std::copy_n(spectral, spectral_size(block_at(0)), traveling_.data());
   for (int step = 0; step < size; ++step) {
     const int block = block_at(step);
     if (step + 1 == size) {
-      evaluate(block, travelling_.data());
+      evaluate(block, traveling_.data());
       break;
     }
     const std::ptrdiff_t gone = spectral_size(block);
@@ -178,17 +178,17 @@ void LatitudeTransform::synthesise_round_ring(const double* spectral, double* fo
       MPI_Request requests[2];
       exchange_.communicate();
       Exchange::start_receive(column, arriving_.data(), coming, column.before(), &requests[0]);
-      exchange_.start_send(column, travelling_.data(), gone, column.after(), &requests[1]);
+      exchange_.start_send(column, traveling_.data(), gone, column.after(), &requests[1]);
       exchange_.offer();
-      evaluate(block, travelling_.data());
+      evaluate(block, traveling_.data());
       exchange_.meet(column.at(column.before()));
       MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       exchange_.compute();
     } else {
-      evaluate(block, travelling_.data());
-      exchange_.swap(column, travelling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
+      evaluate(block, traveling_.data());
+      exchange_.swap(column, traveling_.data(), gone, column.after(), arriving_.data(), coming, column.before());
     }
-    std::swap(travelling_, arriving_);
+    std::swap(traveling_, arriving_);
   }
 }
 

@@ -20,7 +20,7 @@ class LatitudeTransform {
                     Exchange& exchange);
 
   void analyse(const double* fourier, double* spectral);
-  void synthesise(const double* spectral, double* fourier);
+  void synthesize(const double* spectral, double* fourier);
 
   // What a `LegendreTransform` for these methods needs: wave numbers and bands of latitudes.
   static std::vector<int> tabulated_wavenumbers(const Decomposition& decomposition);
@@ -33,10 +33,10 @@ class LatitudeTransform {
   void analyse_transposed(const double* fourier, double* spectral);
   void analyse_at_once(const double* fourier, double* spectral);
   void analyse_round_ring(const double* fourier, double* spectral);
-  void synthesise_transposed(const double* spectral, double* fourier);
-  void synthesise_round_ring(const double* spectral, double* fourier);
+  void synthesize_transposed(const double* spectral, double* fourier);
+  void synthesize_round_ring(const double* spectral, double* fourier);
 
-  // Of one block of the column's wave numbers.
+  // The size of one block of the column's wave numbers.
   std::ptrdiff_t spectral_size(int block) const;
   const double* fourier_of(const double* fourier, int block) const;
 
@@ -48,7 +48,7 @@ class LatitudeTransform {
   std::optional<Transposition> to_latitudes_;    // Fourier coefficients of own wave numbers on all latitudes
   std::optional<Transposition> from_latitudes_;  // and back
   LargeArray on_all_latitudes_;
-  std::vector<double> travelling_;  // the blocks of a ring
+  std::vector<double> traveling_;  // the blocks of a ring
   std::vector<double> arriving_;
   std::vector<double> share_;  // of this process in the sums of a block
 };

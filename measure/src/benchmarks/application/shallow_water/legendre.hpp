@@ -1,4 +1,4 @@
-// Associated Legendre functions, normalised: the integral of the square of P_n^m over mu from -1 to 1 is 1.
+// Associated Legendre functions, normalized: the integral of the square of P_n^m over mu from -1 to 1 is 1.
 #pragma once
 
 #include <cmath>

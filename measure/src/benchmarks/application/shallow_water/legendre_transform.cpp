@@ -67,7 +67,7 @@ struct Band {
 
   // fourier[pair] = sum over n of P_n spectral[n]
   template <int pairs, int vectors, class Real>
-  SCOPE_INLINE void synthesise(int pair, int first) const {
+  SCOPE_INLINE void synthesize(int pair, int first) const {
     int column[vectors];
     find_columns<npb::lanes_of<Real>>(first, column);
     Real sums[pairs][vectors] = {};
@@ -180,11 +180,11 @@ void LegendreTransform::analyse(Range indices, Range band, const double* fourier
                SCOPE_INLINE { here.template analyse<pairs, vectors, Real>(pair, first); });
 }
 
-void LegendreTransform::synthesise(Range indices, Range band, const double* spectral, double* fourier,
+void LegendreTransform::synthesize(Range indices, Range band, const double* spectral, double* fourier,
                                    int width) const {
   in_bands(indices, band, fourier, spectral, width,
            []<int pairs, int vectors, class Real>(const auto& here, int pair, int first)
-               SCOPE_INLINE { here.template synthesise<pairs, vectors, Real>(pair, first); });
+               SCOPE_INLINE { here.template synthesize<pairs, vectors, Real>(pair, first); });
 }
 
 }  // namespace scope::shallow_water

@@ -28,7 +28,7 @@ struct Range {
 //   doubles.
 class LegendreTransform {
  public:
-  // Of all `wavenumbers`, on the pairs of latitudes in `bands`, which follow one another: those that are transformed
+  // A table for all `wavenumbers`, on the pairs of latitudes in `bands`, which follow one another: those that are transformed
   // together.
   LegendreTransform(const Quadrature& quadrature, int truncation, std::vector<int> wavenumbers,
                     const std::vector<Range>& bands, npb::Width width);
@@ -49,7 +49,7 @@ class LegendreTransform {
   void analyse(Range indices, Range band, const double* fourier, double* spectral, int width) const;
 
   // F = sum over n of S_n P_n, the even and the odd part of each pair of latitudes.
-  void synthesise(Range indices, Range band, const double* spectral, double* fourier, int width) const;
+  void synthesize(Range indices, Range band, const double* spectral, double* fourier, int width) const;
 
   // Multiplications and additions of one of these.
   double flops(Range indices, Range pairs, int width) const {
@@ -68,7 +68,7 @@ class LegendreTransform {
   // Does some work on every wave number and parity in one of the bands.
   template <class Fourier, class Spectral, class Work>
   void in_bands(Range indices, Range band, Fourier* fourier, Spectral* spectral, int width, Work work) const;
-  // Of one pair in a group of `pairs`, which begins with `first`.
+  // The values of one pair in a group of `pairs`, which begins with `first`.
   void tabulate(int index, double node, int pairs, int first, int pair);
 
   int truncation_;
@@ -77,7 +77,7 @@ class LegendreTransform {
   npb::Width width_;
   std::vector<std::ptrdiff_t> coefficients_before_;  // of each wave number
   std::vector<std::ptrdiff_t> begins_;               // of each wave number and parity, in `functions_`
-  // Of each wave number, parity and group of up to four pairs: for each n, the values at all pairs of the group.
+  // For each wave number, parity, group of up to four pairs and n: the values at all pairs of the group.
   LargeArray functions_;
 };
 

@@ -5,7 +5,7 @@
 namespace scope::shallow_water {
 namespace {
 
-// Of split and join, for one value of a pair of latitudes: four sums of both transforms and four of both
+// Operations of split and join for one value of a pair of latitudes: four sums of both transforms and four of both
 // hemispheres, of split also four multiplications.
 constexpr double flops_of_split = 12;
 
@@ -83,10 +83,10 @@ void LongitudeTransform::analyse(Range band, double* grid, double* fourier) {
   distributed ? analyse_distributed(grid, fourier) : analyse_transposed(grid, fourier);
 }
 
-void LongitudeTransform::synthesise(Range band, const double* fourier, double* grid) {
-  if (decomposition_.row().size() == 1) return synthesise_alone(band, fourier, grid);
+void LongitudeTransform::synthesize(Range band, const double* fourier, double* grid) {
+  if (decomposition_.row().size() == 1) return synthesize_alone(band, fourier, grid);
   const bool distributed = decomposition_.methods().fourier == FourierMethod::distributed;
-  distributed ? synthesise_distributed(fourier, grid) : synthesise_transposed(fourier, grid);
+  distributed ? synthesize_distributed(fourier, grid) : synthesize_transposed(fourier, grid);
 }
 
 double LongitudeTransform::weight(int pair) const {
@@ -162,7 +162,7 @@ void LongitudeTransform::analyse_alone(Range band, const double* grid, double* f
           to_odd());
 }
 
-void LongitudeTransform::synthesise_alone(Range band, const double* fourier, double* grid) {
+void LongitudeTransform::synthesize_alone(Range band, const double* fourier, double* grid) {
   for (int pair = band.begin; pair < band.end; ++pair, grid += longitudes_.size() * element()) {
     join(even_of(fourier, 0, pair), to_odd(), decomposition_.wavenumbers(), spectrum_.data());
     copy(transform_.backward(spectrum_.data()), longitudes_.size() * element(), grid);
@@ -199,7 +199,7 @@ void LongitudeTransform::analyse_transposed(double* grid, double* fourier) {
   });
 }
 
-void LongitudeTransform::synthesise_transposed(const double* fourier, double* grid) {
+void LongitudeTransform::synthesize_transposed(const double* fourier, double* grid) {
   const Line& row = decomposition_.row();
   const Range mine = decomposition_.transposed_pairs(row.place());
   // Each process of the row gets its pairs of latitudes.
@@ -273,7 +273,7 @@ void LongitudeTransform::analyse_distributed(double* grid, double* fourier) {
   });
 }
 
-void LongitudeTransform::synthesise_distributed(const double* fourier, double* grid) {
+void LongitudeTransform::synthesize_distributed(const double* fourier, double* grid) {
   const int columns = decomposition_.row().size();
   const int points = decomposition_.resolution().longitudes;
   const auto& own = decomposition_.wavenumbers();

@@ -28,7 +28,7 @@ class LongitudeTransform {
   // Fourier coefficients, those of one of the bands, times the quadrature's weight of each latitude. Overwrites
   // the grid, which has nothing of other bands.
   void analyse(Range band, double* grid, double* fourier);
-  void synthesise(Range band, const double* fourier, double* grid);
+  void synthesize(Range band, const double* fourier, double* grid);
 
   // Floating point operations of either, of all processes together, where no work is distributed.
   static double flops(const Resolution& resolution, int values);
@@ -56,11 +56,11 @@ class LongitudeTransform {
   double weight(int pair) const;  // of own pair
 
   void analyse_alone(Range band, const double* grid, double* fourier);
-  void synthesise_alone(Range band, const double* fourier, double* grid);
+  void synthesize_alone(Range band, const double* fourier, double* grid);
   void analyse_transposed(double* grid, double* fourier);
-  void synthesise_transposed(const double* fourier, double* grid);
+  void synthesize_transposed(const double* fourier, double* grid);
   void analyse_distributed(double* grid, double* fourier);
-  void synthesise_distributed(const double* fourier, double* grid);
+  void synthesize_distributed(const double* fourier, double* grid);
 
   // One stage of a distributed transform, with the process of the row at this distance.
   void butterfly(double* grid, int distance, bool forward);

@@ -172,9 +172,9 @@ void Model::start() {
 }
 
 void Model::step() {
-  synthesise_latitudes();
+  synthesize_latitudes();
   for (const Range& band : bands_) {
-    longitude_read_.synthesise(band, fourier_read_.data(), read_.data());
+    longitude_read_.synthesize(band, fourier_read_.data(), read_.data());
     products(band);
     if (test_case_.forced()) add_sources(band);
     longitude_written_.analyse(band, written_.data(), fourier_written_.data());
@@ -186,7 +186,7 @@ void Model::step() {
 }
 
 // zeta, Phi, U and V on latitudes.
-void Model::synthesise_latitudes() {
+void Model::synthesize_latitudes() {
   const std::ptrdiff_t width = 2 * read_fields * static_cast<std::ptrdiff_t>(levels_);
   const std::ptrdiff_t wide = state_width();
   npb::in_lanes(width_, [&]<int lanes>() SCOPE_INLINE {
@@ -219,7 +219,7 @@ void Model::synthesise_latitudes() {
       }
     }
   });
-  latitude_read_.synthesise(spectral_read_.data() + width, fourier_read_.data());
+  latitude_read_.synthesize(spectral_read_.data() + width, fourier_read_.data());
 }
 
 void Model::analyse_latitudes() {
@@ -335,12 +335,12 @@ void Model::advance(double span_s, bool first) {
 }
 
 Diagnosis Model::diagnose() {
-  synthesise_latitudes();
+  synthesize_latitudes();
   // Mean squares of error and solution, of geopotential and wind; then integrals.
   std::array<double, 7> sums{};
   std::size_t number = 0;
   for (const Range& band : bands_) {
-    longitude_read_.synthesise(band, fourier_read_.data(), read_.data());
+    longitude_read_.synthesize(band, fourier_read_.data(), read_.data());
     const double* from = read_.data();
     for (int pair = band.begin; pair < band.end; ++pair) {
       const double weight =

@@ -21,7 +21,7 @@
 
 namespace scope::shallow_water {
 
-// Of the first level: errors against the solution of the test case, where one is known, and integrals over
+// The state of the first level: errors against the solution of the test case, where one is known, and integrals over
 // the sphere.
 struct Diagnosis {
   double height_error;  // root mean square of the geopotential's error over that of the geopotential
@@ -115,14 +115,14 @@ class Model {
   void make_harmonics();
   void make_grid();
   // Between spectral and Fourier coefficients of all fields.
-  void synthesise_latitudes();
+  void synthesize_latitudes();
   void analyse_latitudes();
   // On the grid of a band of latitudes.
   void products(Range band);
   void add_sources(Range band);
   void advance(double span_s, bool first);
 
-  // Of a pair of latitudes, in what has all points of this process.
+  // The values of a pair of latitudes in an array of all points of this process.
   std::size_t number_of_first_point(int pair) const {
     return 2 * static_cast<std::size_t>(pair) * longitudes_.size();
   }

@@ -69,7 +69,7 @@ class Bell final : public TurnedFlow {
 
   Flow flow(double longitude, double latitude, double t_s) const override {
     Flow flow = turning(wind, longitude, latitude);
-    // Its centre begins at longitude 3 pi / 2 on the equator.
+    // Its center begins at longitude 3 pi / 2 on the equator.
     const double turned = wind / a * t_s;
     const double x = sin(turned) * cos_;
     const double y = -cos(turned);
@@ -168,7 +168,7 @@ class TranslatingLow final : public TestCase {
  private:
   static constexpr double speed = 20;   // of the low and of the jet, m/s
   static constexpr double depth = 1e5;  // m^2/s^2
-  static constexpr double centre = pi / 4;
+  static constexpr double center = pi / 4;
   static constexpr double sigma = 12.74244 * 12.74244;
 
   // The stream function of the low and its derivatives.
@@ -181,14 +181,14 @@ class TranslatingLow final : public TestCase {
     double by_latitude_twice;
   };
   static Stream stream(double longitude, double latitude) {
-    const double amplitude = -0.03 * depth / (2 * omega * sin(centre));
-    // c: cosine of the distance from the centre.
-    const double c = sin(centre) * sin(latitude) + cos(centre) * cos(latitude) * cos(longitude);
+    const double amplitude = -0.03 * depth / (2 * omega * sin(center));
+    // c: cosine of the distance from the center.
+    const double c = sin(center) * sin(latitude) + cos(center) * cos(latitude) * cos(longitude);
     if (1 + c < 1e-3) return {};  // exp(-sigma 2000) is no number
-    const double by_longitude = -cos(centre) * cos(latitude) * sin(longitude);
-    const double by_latitude = sin(centre) * cos(latitude) - cos(centre) * sin(latitude) * cos(longitude);
-    const double by_longitude_twice = -cos(centre) * cos(latitude) * cos(longitude);
-    const double by_both = cos(centre) * sin(latitude) * sin(longitude);
+    const double by_longitude = -cos(center) * cos(latitude) * sin(longitude);
+    const double by_latitude = sin(center) * cos(latitude) - cos(center) * sin(latitude) * cos(longitude);
+    const double by_longitude_twice = -cos(center) * cos(latitude) * cos(longitude);
+    const double by_both = cos(center) * sin(latitude) * sin(longitude);
     const double value = amplitude * std::exp(-sigma * (1 - c) / (1 + c));
     const double by_c = 2 * sigma * value / ((1 + c) * (1 + c));
     const double by_c_twice = 2 * sigma * by_c / ((1 + c) * (1 + c)) - 2 * by_c / (1 + c);

@@ -36,7 +36,7 @@ struct Sources {
 
 class TestCase {
  public:
-  // Of the declared name: zonal, bell, ... Throws std::out_of_range for another one.
+  // The test case with a declared name: zonal, bell, ... Throws std::out_of_range for another name.
   static std::unique_ptr<TestCase> named(std::string_view name);
 
   virtual ~TestCase() = default;
