@@ -17,8 +17,8 @@ from scope.units import interval, named, quantity
 from scope.units import named as in_words
 
 if TYPE_CHECKING:
-    from scope.archive.entry import Entry, Figure
-    from scope.archive.repository import Exchanged, Problem
+    from scope.archive.entry import Entry, KeptFigure
+    from scope.archive.repository import DamagedRun, Exchanged
 
 Place = Annotated[
     Path | None,
@@ -64,10 +64,10 @@ def list_runs(
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
-    from scope.archive.index import Choice, as_json
+    from scope.archive.index import RunChoice, as_json
     from scope.archive.repository import Repository
 
-    choice = Choice(
+    choice = RunChoice(
         cluster=cluster or "",
         name=name,
         tags=tag or [],
@@ -277,7 +277,7 @@ def _print_exchanged(found: Exchanged) -> None:
     _end(found.damaged, "; ".join(words) or "nothing more to copy")
 
 
-def _end(problems: Sequence[Problem], well: str) -> None:
+def _end(problems: Sequence[DamagedRun], well: str) -> None:
     for problem in problems:
         typer.echo(f"{problem.id}: {one_line(problem.what)}", err=True)
     if problems:
@@ -285,9 +285,9 @@ def _end(problems: Sequence[Problem], well: str) -> None:
     typer.echo(well)
 
 
-def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
+def _first_of_each_case(figures: Sequence[KeptFigure]) -> list[KeptFigure]:
     """Return one figure of each case: the first metric that its benchmark declares."""
-    first: dict[tuple[str, str], Figure] = {}
+    first: dict[tuple[str, str], KeptFigure] = {}
     for one in figures:
         first.setdefault((one.label, one.origin), one)
     return list(first.values())

@@ -17,7 +17,7 @@ from typing import Any
 
 from scope.catalog.benchmark import Benchmark, Value
 from scope.errors import UsageError
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line
 from scope.exchange.imports.objects import Printed, objects
 from scope.samples.records import Beside
@@ -65,7 +65,7 @@ def claims(lines: Sequence[Line]) -> bool:
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all jobs."""
     versions: dict[str, None] = {}
-    figures: list[Figure] = []
+    figures: list[PrintedFigure] = []
     understood = {line.number for line in lines if _SAID.match(line.text)}
     moments: list[float] = []
     for one in objects(lines):
@@ -111,7 +111,7 @@ def _lines_read(one: Printed) -> set[int]:
     return {line.number for line in one.lines if line.number < end}
 
 
-def _jobs(one: Printed) -> Iterator[Figure]:
+def _jobs(one: Printed) -> Iterator[PrintedFigure]:
     """Yield the figures of an object's jobs; several of one name are its processes."""
     lines = one.having("jobname")
     common = _mapping(one.value, "global options")
@@ -136,11 +136,11 @@ def _jobs(one: Printed) -> Iterator[Figure]:
 
 def _figures(
     case: tuple[str, dict[str, Value], int], shown: Mapping[str, Any], old: bool, line: int, failure: str
-) -> Iterator[Figure]:
+) -> Iterator[PrintedFigure]:
     benchmark, parameters, ranks = case
 
-    def one(name: str, value: float, **further: Any) -> Figure:
-        return Figure(
+    def one(name: str, value: float, **further: Any) -> PrintedFigure:
+        return PrintedFigure(
             benchmark,
             parameters,
             ranks,
@@ -249,7 +249,7 @@ def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _benchmark(name: str, figures: Sequence[Figure]) -> Benchmark:
+def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
     """Return the declaration of jobs that are no cases of Scope's."""
     direction = name.rpartition("_")[2]
     cases = [one.parameters for one in figures if one.benchmark == name]
