@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scope.archive import packing
-from scope.archive.index import FigureSeries, RunChoice
+from scope.archive.index import FigureSeries, RunChoice, one_of_each_case
 from scope.archive.repository import Repository
 from scope.errors import ScopeError, UsageError
 from scope.rundirectory import RunDirectory, read_json
@@ -121,7 +121,7 @@ def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
     One for each benchmark, so that they depend on different parts of the machine.
     """
     with repository.index() as index:
-        chosen = _one_of_each_case(index.courses(RunChoice(cluster=cluster)))
+        chosen = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
     medians = {course.key: [point.median for point in course.points] for course in chosen}
     known = [one for one in chosen if len(one.points) >= fewest_runs() and min(medians[one.key]) > 0]
     steady = [one for one in known if not change_points(medians[one.key])]
@@ -134,7 +134,7 @@ def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
 
 def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSeries]) -> History:
     """Return the history of these figures of a cluster; of each case its first one, which is its main result."""
-    chosen = _one_of_each_case(courses)
+    chosen = one_of_each_case(courses)
     changes = [
         LevelChange(course, point)
         for course in chosen
@@ -142,14 +142,6 @@ def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSer
     ]
     runs = {point.run for course in chosen for point in course.points}
     return History(cluster, chosen, len(runs), _events(repository, changes), fewest_runs())
-
-
-def _one_of_each_case(courses: Sequence[FigureSeries]) -> list[FigureSeries]:
-    """Return of each case the first metric, which is the main result of its benchmark."""
-    first: dict[tuple[str, str], FigureSeries] = {}
-    for course in courses:
-        first.setdefault((course.label, course.origin), course)
-    return list(first.values())
 
 
 def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[LevelEvent]:

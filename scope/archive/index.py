@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scope.archive.database import Database, Place, Value, connected
 from scope.archive.entry import Entry, KeptFigure
@@ -97,12 +98,15 @@ class FigureSeries:
     metric: str
     label: str
     key: str
-    """Of the case and its metric, as in `Figure`."""
+    """Of the case and its metric, as in `KeptFigure`."""
     unit: str
     better: str
     origin: str
     points: list[SeriesPoint]
     """Oldest first."""
+
+
+OfCase = TypeVar("OfCase", KeptFigure, FigureSeries)
 
 
 class Index:
@@ -307,6 +311,14 @@ def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str,
         return "", []
     either = f"({database.alike(column)} OR {database.alike(column)})"
     return either, [database.pattern(benchmark), database.pattern(f"{benchmark}.*")]
+
+
+def one_of_each_case(figures: Iterable[OfCase]) -> list[OfCase]:
+    """Return of each case the first metric, which is the main result of its benchmark."""
+    first: dict[tuple[str, str], OfCase] = {}
+    for figure in figures:
+        first.setdefault((figure.label, figure.origin), figure)
+    return list(first.values())
 
 
 def as_json(entry: Entry) -> dict[str, object]:

@@ -17,7 +17,7 @@ from scope.units import interval, named, quantity
 from scope.units import named as in_words
 
 if TYPE_CHECKING:
-    from scope.archive.entry import Entry, KeptFigure
+    from scope.archive.entry import Entry
     from scope.archive.repository import DamagedRun, Exchanged
 
 Place = Annotated[
@@ -85,7 +85,7 @@ def list_runs(
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
-    from scope.archive.index import as_json
+    from scope.archive.index import as_json, one_of_each_case
     from scope.archive.repository import Repository
 
     one, figures = Repository(folder).with_figures(run)
@@ -111,7 +111,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
     display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
     table = [
         [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
-        for each in _first_of_each_case(figures)
+        for each in one_of_each_case(figures)
     ]
     display(grid(["figure", "case", "median [95 % interval]"], table))
 
@@ -283,14 +283,6 @@ def _end(problems: Sequence[DamagedRun], well: str) -> None:
     if problems:
         raise typer.Exit(1)
     typer.echo(well)
-
-
-def _first_of_each_case(figures: Sequence[KeptFigure]) -> list[KeptFigure]:
-    """Return one figure of each case: the first metric that its benchmark declares."""
-    first: dict[tuple[str, str], KeptFigure] = {}
-    for one in figures:
-        first.setdefault((one.label, one.origin), one)
-    return list(first.values())
 
 
 def _print(runs: Sequence[Entry]) -> None:

@@ -18,7 +18,7 @@ from scope.catalog.benchmark import Benchmark, Value
 from scope.errors import UsageError
 from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
-from scope.exchange.imports.objects import Printed, objects
+from scope.exchange.imports.objects import Printed, mapping, objects
 from scope.samples.records import Beside
 
 TITLE = "IOR"
@@ -280,7 +280,7 @@ def _json(one: Printed) -> list[_Test]:
     found = []
     for each in one.value["tests"]:
         test = _Test(str(one.value["Command line"]))
-        options, parameters = _mapping(each, "Options"), _mapping(each, "Parameters")
+        options, parameters = mapping(each, "Options"), mapping(each, "Parameters")
         test.options = {name: str(value) for name, value in options.items()}
         names = {"segcnt": "segmentCount", "blksiz": "blockSize", "xsize": "transferSize"}
         test.exact = {name: parameters[key] for name, key in names.items() if isinstance(parameters.get(key), int)}
@@ -301,11 +301,6 @@ def _results(value: object) -> Iterator[Mapping[str, Any]]:
             yield from _results(each)
     elif isinstance(value, dict):
         yield value
-
-
-def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _words(command: str) -> list[str]:
