@@ -46,11 +46,17 @@ def draws(stream: IO[str]) -> bool:
     return encoding.replace("-", "").startswith("utf")
 
 
-def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[str]) -> Table:
-    """Return a table without rules: `words` are columns of texts, on the left, which a narrow screen breaks."""
+def grid(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[str], breaks: bool = False
+) -> Table:
+    """Return a table without rules: the columns `words` on the left, values on the right.
+
+    `breaks`: words that a narrow screen has no room for go on in a further line; else their ends are cut.
+    """
     table = Table(box=None, pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="left" if name in words else "right", no_wrap=name not in words)
+        left = name in words
+        table.add_column(name, justify="left" if left else "right", no_wrap=not (left and breaks))
     for row in rows:
         table.add_row(*map(Text, row))
     return table

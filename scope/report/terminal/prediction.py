@@ -61,6 +61,7 @@ def predicted(
                 for point in points
             ],
             WORDS,
+            breaks=True,
         ),
         *(Text(f"{letter}  beyond the measurements: {note}") for note, letter in marks.items()),
         Text("parameters from " + "; ".join(validation.parameters_from)),
@@ -86,5 +87,5 @@ def validated(validation: Prediction) -> RenderableType:
     """Return the table of predicted and measured times."""
     return Group(
         Text("predicted and measured; compute and communicate as predicted / measured"),
-        grid(VALIDATED, map(validated_row, validation.points), WORDS),
+        grid(VALIDATED, map(validated_row, validation.points), WORDS, breaks=True),
     )

@@ -30,7 +30,9 @@ def page(tuning: StorageTuning) -> RenderableType:
         f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
     )
     columns = ["way", "predicted", "measured [95 %]", "error", "of the fastest", ""]
-    table = grid(columns, map(_row, sorted(tuning.trials, key=_rate, reverse=True)), words=("way", ""))
+    table = grid(
+        columns, map(_row, sorted(tuning.trials, key=_rate, reverse=True)), words=("way", ""), breaks=True
+    )
     parts += [Text(""), Text(caption), table, Text(""), Text(LEGEND, style="dim")]
     return Group(*parts)
 
