@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scope.archive import index as indexing
-from scope.archive.entry import Entry, Figure, Notes
+from scope.archive.entry import Entry, KeptFigure, Notes
 from scope.archive.folder import Folder
 
 QUESTIONS = {
@@ -72,7 +72,7 @@ def answered(folder: Path, words: list[str], repetitions: int, question: str) ->
     return statistics.median(times)
 
 
-def generated(runs: int, cases: int) -> Iterator[tuple[Entry, list[Figure]]]:
+def generated(runs: int, cases: int) -> Iterator[tuple[Entry, list[KeptFigure]]]:
     """Yield runs of twenty clusters over three years."""
     chance = random.Random(1)
     described = [
@@ -116,7 +116,7 @@ def generated(runs: int, cases: int) -> Iterator[tuple[Entry, list[Figure]]]:
                     tags=["nightly"] * (run % 2) + ["rare"] * (run % 10_000 == 0),
                 ),
             ),
-            [Figure.model_construct(**one, median=chance.random(), low=None, high=None) for one in described],
+            [KeptFigure.model_construct(**one, median=chance.random(), low=None, high=None) for one in described],
         )
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scope.archive.entry import Figure, figures, fingerprint
-from scope.archive.history import Change, History, steadiest
-from scope.archive.index import Course
+from scope.archive.entry import KeptFigure, figures, fingerprint
+from scope.archive.history import History, LevelChange, steadiest
+from scope.archive.index import FigureSeries
 from scope.archive.repository import Repository
 from scope.engine.progress import RunProgress
 from scope.engine.run import run as running
@@ -36,8 +36,8 @@ FEWEST_CONTROLS = 3
 class Confirmation:
     """A regression and what was measured now."""
 
-    change: Change
-    now: Figure | None
+    change: LevelChange
+    now: KeptFigure | None
     """None where the case gave no result."""
     machine: float = 1.0
     """Factor by which cases without a change are slower now than in the kept runs; 1 where it is not known."""
@@ -51,7 +51,7 @@ class Confirmation:
         """
         return self.now is not None and all(self._worse(self.now, factor) for factor in (1.0, self.machine))
 
-    def _worse(self, now: Figure, machine: float) -> bool:
+    def _worse(self, now: KeptFigure, machine: float) -> bool:
         """Whether the result is worse on a machine that is slower by this factor."""
         lower = self.change.course.better == "lower"
         point = self.change.point
@@ -95,7 +95,7 @@ def confirm(
 
 
 def judged(
-    regressions: Sequence[Change], controls: Sequence[Course], measured: Sequence[Figure]
+    regressions: Sequence[LevelChange], controls: Sequence[FigureSeries], measured: Sequence[KeptFigure]
 ) -> list[Confirmation]:
     """Return each regression with the result of its case that was measured now."""
     now = {one.key: one for one in measured}
@@ -103,7 +103,7 @@ def judged(
     return [Confirmation(change, now.get(change.course.key), machine) for change in regressions]
 
 
-def slowness(controls: Sequence[Course], now: Mapping[str, Figure]) -> float:
+def slowness(controls: Sequence[FigureSeries], now: Mapping[str, KeptFigure]) -> float:
     """Return the median factor by which cases without a change are slower now; 1 where too few were measured."""
     factors = []
     for course in controls:

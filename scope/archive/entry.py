@@ -100,7 +100,7 @@ class Entry(Strict):
         return self.started_unix_s
 
 
-class Figure(Strict):
+class KeptFigure(Strict):
     """One result of one case."""
 
     benchmark: str
@@ -149,10 +149,10 @@ def entry(name: str, run: RunFile, machine: Machine, size_bytes: int, notes: Not
     )
 
 
-def figures(summaries: Iterable[Summary]) -> list[Figure]:
+def figures(summaries: Iterable[Summary]) -> list[KeptFigure]:
     """Return the results of a run: of each metric of each case the one under its headline definition."""
     return [
-        Figure(
+        KeptFigure(
             benchmark=one.benchmark,
             metric=one.metric,
             label=one.label,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scope.archive import packing
-from scope.archive.index import Choice, Course
+from scope.archive.index import FigureSeries, RunChoice, one_of_each_case
 from scope.archive.repository import Repository
 from scope.errors import ScopeError, UsageError
 from scope.rundirectory import RunDirectory, read_json
@@ -28,10 +28,10 @@ NEAR = 2
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """A change of one figure."""
 
-    course: Course
+    course: FigureSeries
     point: ChangePoint
 
     @property
@@ -57,14 +57,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Event:
+class LevelEvent:
     """Changes at about the same time, and what changed in the machines and their software there."""
 
     before: str
     after: str
     started_unix_s: float
     """Of the first run after it."""
-    changes: list[Change]
+    changes: list[LevelChange]
     """The gravest first."""
     differences: list[str]
     """In words; empty where the machines say the same."""
@@ -75,9 +75,9 @@ class History:
     """The figures of a cluster and their changes."""
 
     cluster: str
-    courses: list[Course]
+    courses: list[FigureSeries]
     runs: int
-    events: list[Event]
+    events: list[LevelEvent]
     """Oldest first."""
     fewest_runs: int
     """From which a change can be found at all."""
@@ -87,7 +87,7 @@ class History:
         """The changes to expect where nothing changed, of figures with enough runs."""
         return LEVEL * sum(len(course.points) >= self.fewest_runs for course in self.courses)
 
-    def last_regressions(self) -> list[Change]:
+    def last_regressions(self) -> list[LevelChange]:
         """Return the last change of each figure that it made worse, the gravest first."""
         last = {id(change.course): change for event in self.events for change in event.changes}
         return sorted((one for one in last.values() if one.worse > 0), key=lambda one: -one.worse)
@@ -107,7 +107,7 @@ def history(
     """
     name = cluster or repository.named("latest").notes.cluster
     with repository.index() as index:
-        asked = [Choice(cluster=name, benchmark=pattern, most=most) for pattern in benchmarks or ("",)]
+        asked = [RunChoice(cluster=name, benchmark=pattern, most=most) for pattern in benchmarks or ("",)]
         courses = [course for choice in asked for course in index.courses(choice)]
     if not courses:
         of = f" of {', '.join(benchmarks)}" if benchmarks else ""
@@ -115,28 +115,28 @@ def history(
     return of_courses(repository, name, courses)
 
 
-def steadiest(repository: Repository, cluster: str) -> list[Course]:
+def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
     """Return the results of a cluster that never changed their level, those that scatter least first.
 
     One for each benchmark, so that they depend on different parts of the machine.
     """
     with repository.index() as index:
-        chosen = _one_of_each_case(index.courses(Choice(cluster=cluster)))
+        chosen = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
     medians = {course.key: [point.median for point in course.points] for course in chosen}
     known = [one for one in chosen if len(one.points) >= fewest_runs() and min(medians[one.key]) > 0]
     steady = [one for one in known if not change_points(medians[one.key])]
     steady.sort(key=lambda course: max(medians[course.key]) / min(medians[course.key]))
-    first: dict[str, Course] = {}
+    first: dict[str, FigureSeries] = {}
     for course in steady:
         first.setdefault(course.benchmark, course)
     return list(first.values())
 
 
-def of_courses(repository: Repository, cluster: str, courses: Sequence[Course]) -> History:
+def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSeries]) -> History:
     """Return the history of these figures of a cluster; of each case its first one, which is its main result."""
-    chosen = _one_of_each_case(courses)
+    chosen = one_of_each_case(courses)
     changes = [
-        Change(course, point)
+        LevelChange(course, point)
         for course in chosen
         for point in change_points([each.median for each in course.points])
     ]
@@ -144,18 +144,10 @@ def of_courses(repository: Repository, cluster: str, courses: Sequence[Course]) 
     return History(cluster, chosen, len(runs), _events(repository, changes), fewest_runs())
 
 
-def _one_of_each_case(courses: Sequence[Course]) -> list[Course]:
-    """Return of each case the first metric, which is the main result of its benchmark."""
-    first: dict[tuple[str, str], Course] = {}
-    for course in courses:
-        first.setdefault((course.label, course.origin), course)
-    return list(first.values())
-
-
-def _events(repository: Repository, changes: Sequence[Change]) -> list[Event]:
+def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[LevelEvent]:
     """Return the changes in groups of those that are at most `NEAR` runs after the one before, oldest first."""
     order = {run: number for number, run in enumerate(_runs(changes))}
-    groups: list[list[Change]] = []
+    groups: list[list[LevelChange]] = []
     for change in sorted(changes, key=lambda one: order[one.first_after]):
         if groups and order[change.first_after] - order[groups[-1][-1].first_after] <= NEAR:
             groups[-1].append(change)
@@ -164,17 +156,17 @@ def _events(repository: Repository, changes: Sequence[Change]) -> list[Event]:
     return [_event(repository, group) for group in groups]
 
 
-def _runs(changes: Sequence[Change]) -> list[str]:
+def _runs(changes: Sequence[LevelChange]) -> list[str]:
     """Return the ids of all runs with a figure that changed, oldest first."""
     points = {point.run: point.started_unix_s for change in changes for point in change.course.points}
     return sorted(points, key=points.__getitem__)
 
 
-def _event(repository: Repository, changes: Sequence[Change]) -> Event:
+def _event(repository: Repository, changes: Sequence[LevelChange]) -> LevelEvent:
     """Return the event of neighboring changes, at the place of most of them."""
     (before, after), _ = Counter((one.last_before, one.first_after) for one in changes).most_common(1)[0]
     place = next(one for one in changes if one.first_after == after)
-    return Event(
+    return LevelEvent(
         before=before,
         after=after,
         started_unix_s=place.course.points[place.point.first_after].started_unix_s,

@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scope.archive.database import Database, Place, Value, connected
-from scope.archive.entry import Entry, Figure
+from scope.archive.entry import Entry, KeptFigure
 
 VERSION = 1
 """Of the tables; an index with another one is made anew."""
@@ -61,7 +62,7 @@ CREATE INDEX figures_case ON figures ("case", run);
 
 
 @dataclass(frozen=True)
-class Choice:
+class RunChoice:
     """Which runs are meant; what is empty or None chooses all."""
 
     cluster: str = ""
@@ -78,7 +79,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Point:
+class SeriesPoint:
     """The figure of one run."""
 
     run: str
@@ -90,19 +91,22 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Course:
+class FigureSeries:
     """A figure in the course of time."""
 
     benchmark: str
     metric: str
     label: str
     key: str
-    """Of the case and its metric, as in `Figure`."""
+    """Of the case and its metric, as in `KeptFigure`."""
     unit: str
     better: str
     origin: str
-    points: list[Point]
+    points: list[SeriesPoint]
     """Oldest first."""
+
+
+OfCase = TypeVar("OfCase", KeptFigure, FigureSeries)
 
 
 class Index:
@@ -111,17 +115,17 @@ class Index:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, entry: Entry, figures: Iterable[Figure]) -> None:
+    def put(self, entry: Entry, figures: Iterable[KeptFigure]) -> None:
         """Put a run into the index, in place of what the index says of its id."""
         self.put_all([(entry, figures)])
 
-    def put_all(self, runs: Iterable[tuple[Entry, Iterable[Figure]]]) -> None:
+    def put_all(self, runs: Iterable[tuple[Entry, Iterable[KeptFigure]]]) -> None:
         """Put runs into the index at once: all of them or, where one cannot be had, none."""
         with self._database.transaction():
             for entry, figures in runs:
                 self._put(entry, figures)
 
-    def _put(self, entry: Entry, figures: Iterable[Figure]) -> None:
+    def _put(self, entry: Entry, figures: Iterable[KeptFigure]) -> None:
         self._remove(entry.id)
         self._database.execute(
             "INSERT INTO runs (id, started_unix_s, name, cluster, fingerprint, entry) VALUES (?, ?, ?, ?, ?, ?)",
@@ -180,7 +184,7 @@ class Index:
         """Return the ids of all runs."""
         return {name for (name,) in self._database.execute("SELECT id FROM runs")}
 
-    def chosen(self, choice: Choice) -> list[Entry]:
+    def chosen(self, choice: RunChoice) -> list[Entry]:
         """Return the chosen runs, newest first."""
         conditions, values = _conditions(choice, self._database)
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -197,7 +201,7 @@ class Index:
         )
         return [Entry.model_validate_json(found) for (found,) in rows]
 
-    def figures(self, name: str) -> list[Figure]:
+    def figures(self, name: str) -> list[KeptFigure]:
         """Return the figures of a run, by its id, benchmark by benchmark."""
         rows = self._database.execute(
             "SELECT cases.benchmark, cases.metric, cases.label, cases.key, cases.ranks, cases.unit, cases.better,"
@@ -206,10 +210,10 @@ class Index:
             " WHERE runs.id = ? ORDER BY cases.benchmark, cases.number",
             (name,),
         )
-        names = list(Figure.model_fields)
-        return [Figure.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+        names = list(KeptFigure.model_fields)
+        return [KeptFigure.model_validate(dict(zip(names, row, strict=True))) for row in rows]
 
-    def courses(self, choice: Choice) -> list[Course]:
+    def courses(self, choice: RunChoice) -> list[FigureSeries]:
         """Return the figures of the chosen runs, case by case, oldest first; of a benchmark only its cases."""
         conditions, values = _conditions(choice, self._database)
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -225,10 +229,12 @@ class Index:
             f" WHERE {of or 'TRUE'} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
             [*values, *patterns],
         )
-        courses: dict[int, Course] = {}
+        courses: dict[int, FigureSeries] = {}
         for number, benchmark, metric, label, key, unit, better, origin, *point in rows:
-            course = courses.setdefault(number, Course(benchmark, metric, label, key, unit, better, origin, []))
-            course.points.append(Point(*point))
+            course = courses.setdefault(
+                number, FigureSeries(benchmark, metric, label, key, unit, better, origin, [])
+            )
+            course.points.append(SeriesPoint(*point))
         return list(courses.values())
 
     def cluster_of(self, fingerprint: str) -> str | None:
@@ -241,7 +247,7 @@ class Index:
     def _remove(self, name: str) -> None:
         self._database.execute("DELETE FROM runs WHERE id = ?", (name,))
 
-    def _case(self, one: Figure) -> int:
+    def _case(self, one: KeptFigure) -> int:
         known = "SELECT number FROM cases WHERE key = ?"
         number = self._number(known, one.key)
         if number is None:
@@ -275,7 +281,7 @@ def made(place: Place) -> Iterator[Index]:
         yield Index(database)
 
 
-def _conditions(choice: Choice, database: Database) -> tuple[list[str], list[Value]]:
+def _conditions(choice: RunChoice, database: Database) -> tuple[list[str], list[Value]]:
     """Return conditions in SQL and the values of their question marks."""
     conditions: list[str] = []
     values: list[Value] = []
@@ -305,6 +311,14 @@ def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str,
         return "", []
     either = f"({database.alike(column)} OR {database.alike(column)})"
     return either, [database.pattern(benchmark), database.pattern(f"{benchmark}.*")]
+
+
+def one_of_each_case(figures: Iterable[OfCase]) -> list[OfCase]:
+    """Return of each case the first metric, which is the main result of its benchmark."""
+    first: dict[tuple[str, str], OfCase] = {}
+    for figure in figures:
+        first.setdefault((figure.label, figure.origin), figure)
+    return list(first.values())
 
 
 def as_json(entry: Entry) -> dict[str, object]:

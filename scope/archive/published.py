@@ -9,7 +9,7 @@ import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from scope.archive.index import Course, Point
+from scope.archive.index import FigureSeries, SeriesPoint
 from scope.catalog.benchmark import Value
 from scope.models.published.machines import ORIGIN, PublishedMachine, PublishedValue
 
@@ -22,15 +22,15 @@ class PrintedCourse:
     figure: PublishedValue
 
     @property
-    def point(self) -> Point:
+    def point(self) -> SeriesPoint:
         """The figure as that of a run: without time and interval."""
-        return Point("", 0.0, self.figure.value, None, None)
+        return SeriesPoint("", 0.0, self.figure.value, None, None)
 
     @property
-    def course(self) -> Course:
+    def course(self) -> FigureSeries:
         """The case of the source, which has no runs."""
         one = self.figure
-        return Course(one.benchmark, one.metric, one.label, "", one.unit, one.better, ORIGIN, [])
+        return FigureSeries(one.benchmark, one.metric, one.label, "", one.unit, one.better, ORIGIN, [])
 
     @property
     def source(self) -> str:
@@ -50,7 +50,7 @@ class MeasuredCourse:
     case: str
     """Its id among all cases."""
     cluster: str
-    course: Course
+    course: FigureSeries
     parameters: Mapping[str, Value]
     transport: str
 
@@ -64,7 +64,7 @@ Subject = tuple[str, str, int]
 
 
 def by_subject(
-    courses: Iterable[tuple[str, str, Course]], subjects: Container[Subject]
+    courses: Iterable[tuple[str, str, FigureSeries]], subjects: Container[Subject]
 ) -> dict[Subject, list[MeasuredCourse]]:
     """Return the courses of these subjects, each with the id of its case and its cluster, by subject."""
     found: dict[Subject, list[MeasuredCourse]] = {}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scope.archive.index import Point
+from scope.archive.index import SeriesPoint
 
 
 @dataclass(frozen=True)
-class Standing:
+class RankedCluster:
     """A cluster's place."""
 
     cluster: str
-    point: Point
+    point: SeriesPoint
     """Its newest figure."""
     best: int
     """One more than the clusters that are certainly better."""
@@ -21,7 +21,7 @@ class Standing:
     """The number of clusters that are not certainly worse; equal to `best` where the place is certain."""
 
 
-def ranking(newest: Iterable[tuple[str, Point]], better: str) -> list[Standing]:
+def ranking(newest: Iterable[tuple[str, SeriesPoint]], better: str) -> list[RankedCluster]:
     """Return the places of clusters by their newest figures, best first; `better` is `lower` or `higher`.
 
     One figure is certainly better than another when their intervals do not overlap; one without an interval is
@@ -29,7 +29,7 @@ def ranking(newest: Iterable[tuple[str, Point]], better: str) -> list[Standing]:
     """
     known = sorted(newest, key=lambda one: one[1].median, reverse=better == "higher")
 
-    def certainly(one: Point, other: Point) -> bool:
+    def certainly(one: SeriesPoint, other: SeriesPoint) -> bool:
         """Return whether the first is certainly better."""
         if None in (one.low, one.high, other.low, other.high):
             return False
@@ -38,7 +38,7 @@ def ranking(newest: Iterable[tuple[str, Point]], better: str) -> list[Standing]:
 
     points = [point for _, point in known]
     return [
-        Standing(
+        RankedCluster(
             cluster,
             mine,
             1 + sum(certainly(other, mine) for other in points),

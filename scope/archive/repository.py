@@ -22,7 +22,7 @@ from scope.archive.database import Place, Server, refuse_address
 from scope.archive.entry import (
     FORMAT,
     Entry,
-    Figure,
+    KeptFigure,
     Notes,
     cluster_name,
     entry,
@@ -49,7 +49,7 @@ COPY_LIMIT_S = 3600.0
 
 
 @dataclass(frozen=True)
-class Problem:
+class DamagedRun:
     """What is wrong with a kept run."""
 
     id: str
@@ -72,7 +72,7 @@ class Exchanged:
     runs: int
     notes: int
     """Runs that both had, and whose newer notes came."""
-    damaged: list[Problem]
+    damaged: list[DamagedRun]
 
 
 class Repository:
@@ -122,7 +122,7 @@ class Repository:
             index.put(kept, made)
         return kept, True
 
-    def chosen(self, choice: indexing.Choice) -> list[Entry]:
+    def chosen(self, choice: indexing.RunChoice) -> list[Entry]:
         """Return the chosen runs, newest first."""
         with self.index() as index:
             return index.chosen(choice)
@@ -139,7 +139,7 @@ class Repository:
             raise UsageError(f"{one.id}: {problem}")
         return self.folder.run(one.id)
 
-    def with_figures(self, name: str) -> tuple[Entry, list[Figure]]:
+    def with_figures(self, name: str) -> tuple[Entry, list[KeptFigure]]:
         """Return a run and its figures."""
         with self.index() as index:
             found = self._named(index, name)
@@ -167,17 +167,17 @@ class Repository:
                 index.remove(one.id)
         return found
 
-    def verify(self) -> list[Problem]:
+    def verify(self) -> list[DamagedRun]:
         """Compare all files with their checksums, and the index with the files; return what is wrong."""
         files = self.folder.ids()
-        found = [Problem(name, what) for name in sorted(files) if (what := self.folder.problem(name))]
+        found = [DamagedRun(name, what) for name in sorted(files) if (what := self.folder.problem(name))]
         with self.index() as index:
             indexed = index.ids()
         for names, what in ((files - indexed, "is not in the index"), (indexed - files, "its file is missing")):
-            found += [Problem(name, f"{what}; scope repository rebuild") for name in sorted(names)]
+            found += [DamagedRun(name, f"{what}; scope repository rebuild") for name in sorted(names)]
         return found
 
-    def rebuild(self, where: str | None = None) -> list[Problem]:
+    def rebuild(self, where: str | None = None) -> list[DamagedRun]:
         """Make the index anew from the files; return the damaged runs, which it does not have.
 
         `where`: from now on the index is in this database of PostgreSQL, or with `sqlite` in a file again. Raises
@@ -199,8 +199,8 @@ class Repository:
             self.folder.index.unlink(missing_ok=True)
             return problems
 
-    def _rebuild(self, place: Place) -> list[Problem]:
-        problems: list[Problem] = []
+    def _rebuild(self, place: Place) -> list[DamagedRun]:
+        problems: list[DamagedRun] = []
         with ExitStack() as held:
             new = held.enter_context(new_file(place)) if isinstance(place, Path) else place
             index = held.enter_context(indexing.made(new))
@@ -245,18 +245,18 @@ class Repository:
         changed = other.folder.take_notes(self.folder)
         return Exchanged(len(missing), len(changed), other._reconcile())
 
-    def _reconcile(self) -> list[Problem]:
+    def _reconcile(self) -> list[DamagedRun]:
         """Bring the index up to date with files that came from elsewhere; return the damaged runs."""
-        problems: list[Problem] = []
+        problems: list[DamagedRun] = []
         with self._opened() as index:
-            known = {one.id: one for one in index.chosen(indexing.Choice())}
+            known = {one.id: one for one in index.chosen(indexing.RunChoice())}
             for found in self._readable(self.folder.ids() - known.keys(), problems):
                 index.put(*found)
             for name, one in known.items():
                 try:
                     notes = self.folder.notes(name)
                 except UsageError as error:
-                    problems.append(Problem(name, str(error)))
+                    problems.append(DamagedRun(name, str(error)))
                     continue
                 if notes != one.notes:
                     index.note(partial(one.model_copy, update={"notes": notes}))
@@ -293,7 +293,7 @@ class Repository:
         with indexing.opened(place) as index:
             return index is not None
 
-    def _readable(self, names: set[str], problems: list[Problem]) -> Iterator[tuple[Entry, list[Figure]]]:
+    def _readable(self, names: set[str], problems: list[DamagedRun]) -> Iterator[tuple[Entry, list[KeptFigure]]]:
         """Yield the runs of these ids with their figures, and add those that are damaged to the problems."""
         for name in sorted(names):
             what = self.folder.problem(name)
@@ -303,9 +303,9 @@ class Repository:
                     continue
                 except ScopeError as error:
                     what = str(error)
-            problems.append(Problem(name, what))
+            problems.append(DamagedRun(name, what))
 
-    def _read(self, name: str) -> tuple[Entry, list[Figure]]:
+    def _read(self, name: str) -> tuple[Entry, list[KeptFigure]]:
         from scope.archive import packing
         from scope.findings.results import Run
 
@@ -319,7 +319,7 @@ class Repository:
 
     def _named(self, index: Index, name: str) -> Entry:
         if name == "latest":
-            found = index.chosen(indexing.Choice(most=1))
+            found = index.chosen(indexing.RunChoice(most=1))
         elif re.fullmatch(rf"[0-9a-f]{{{SHORTEST_ID},16}}", name):
             found = index.begins_with(name)
         else:

@@ -21,7 +21,7 @@ from scope.units import interval, quantity
 
 if TYPE_CHECKING:
     from scope.archive.confirmation import Confirmation
-    from scope.archive.history import Event, History
+    from scope.archive.history import History, LevelEvent
     from scope.archive.repository import Repository
 
 LISTED = 8
@@ -80,10 +80,10 @@ def _confirmed(repository: Repository, found: History, time_s: float | None) -> 
     """Measure regressions again; the run stays below runs/."""
     from scope.archive.confirmation import confirm as measure
     from scope.archive.history import compiler
-    from scope.archive.index import Choice
+    from scope.archive.index import RunChoice
     from scope.cli.progress import run_progress
 
-    runs = repository.chosen(Choice(cluster=found.cluster))
+    runs = repository.chosen(RunChoice(cluster=found.cluster))
     known = {one.fingerprint for one in runs}
     # Another MPI would have other figures.
     given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}
@@ -137,7 +137,7 @@ def _print(found: History) -> None:
     typer.echo(f"\nFalse alarms to expect {among}: {found.false_alarms:.2g}")
 
 
-def _print_event(event: Event) -> None:
+def _print_event(event: LevelEvent) -> None:
     worse = sum(change.worse > 0 for change in event.changes)
     typer.echo(
         f"\n{when(event.started_unix_s)}  {worse} worse, {len(event.changes) - worse} better"

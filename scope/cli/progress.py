@@ -36,7 +36,7 @@ REFRESHES_PER_S = 2
 def run_progress(catalog: Catalog, plan: Plan, unfinished: Plan) -> Iterator[Listener]:
     """Yield the listener of a run that suits the standard error."""
     console = Console(stderr=True, highlight=False)
-    course = Course(catalog, plan, unfinished)
+    course = Completion(catalog, plan, unfinished)
     if not console.is_terminal:
         yield PlainLines(course)
         return
@@ -175,7 +175,7 @@ class MachineState:
         self.words = f"machine {slower:.1f} times slower" if slower >= SLOWER else "machine steady"
 
 
-class Course:
+class Completion:
     """How far a run has come: cases done, time left, state of the machine. A resumed run goes on counting."""
 
     def __init__(self, catalog: Catalog, plan: Plan, unfinished: Plan) -> None:
@@ -230,7 +230,7 @@ class Failures:
 class PlainLines(Listener):
     """One line per launch, for logs and pipes."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: Completion) -> None:
         self.course = course
         self.failures = Failures()
 
@@ -258,7 +258,7 @@ class PlainLines(Listener):
 class Bar(Listener):
     """One live line: launch, a bar that moves with every case, cases done, time left, state of the machine."""
 
-    def __init__(self, progress: Progress, course: Course) -> None:
+    def __init__(self, progress: Progress, course: Completion) -> None:
         self.progress = progress
         self.course = course
         self.failures = Failures()

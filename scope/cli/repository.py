@@ -17,8 +17,8 @@ from scope.units import interval, named, quantity
 from scope.units import named as in_words
 
 if TYPE_CHECKING:
-    from scope.archive.entry import Entry, Figure
-    from scope.archive.repository import Exchanged, Problem
+    from scope.archive.entry import Entry
+    from scope.archive.repository import DamagedRun, Exchanged
 
 Place = Annotated[
     Path | None,
@@ -64,10 +64,10 @@ def list_runs(
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
-    from scope.archive.index import Choice, as_json
+    from scope.archive.index import RunChoice, as_json
     from scope.archive.repository import Repository
 
-    choice = Choice(
+    choice = RunChoice(
         cluster=cluster or "",
         name=name,
         tags=tag or [],
@@ -85,7 +85,7 @@ def list_runs(
 
 def show(run: Id, folder: Place = None, json: Json = False) -> None:
     """Print a run and its figures as the index knows them."""
-    from scope.archive.index import as_json
+    from scope.archive.index import as_json, one_of_each_case
     from scope.archive.repository import Repository
 
     one, figures = Repository(folder).with_figures(run)
@@ -111,7 +111,7 @@ def show(run: Id, folder: Place = None, json: Json = False) -> None:
     display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
     table = [
         [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
-        for each in _first_of_each_case(figures)
+        for each in one_of_each_case(figures)
     ]
     display(grid(["figure", "case", "median [95 % interval]"], table))
 
@@ -277,20 +277,12 @@ def _print_exchanged(found: Exchanged) -> None:
     _end(found.damaged, "; ".join(words) or "nothing more to copy")
 
 
-def _end(problems: Sequence[Problem], well: str) -> None:
+def _end(problems: Sequence[DamagedRun], well: str) -> None:
     for problem in problems:
         typer.echo(f"{problem.id}: {one_line(problem.what)}", err=True)
     if problems:
         raise typer.Exit(1)
     typer.echo(well)
-
-
-def _first_of_each_case(figures: Sequence[Figure]) -> list[Figure]:
-    """Return one figure of each case: the first metric that its benchmark declares."""
-    first: dict[tuple[str, str], Figure] = {}
-    for one in figures:
-        first.setdefault((one.label, one.origin), one)
-    return list(first.values())
 
 
 def _print(runs: Sequence[Entry]) -> None:

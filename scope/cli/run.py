@@ -18,7 +18,7 @@ from scope.settings.table import declared
 
 if TYPE_CHECKING:
     from scope.engine.run.host_jobs import Groups
-    from scope.engine.run.run import Outcome
+    from scope.engine.run.run import RunOutcome
     from scope.engine.run.submission import Script
 
 OPTIONS = [each for each in declared(Experiment) if each.key != "only"]
@@ -109,7 +109,7 @@ def _changes(asked: Given, submit: bool) -> Given:
     return {key: value for key, value in asked.items() if key in may}
 
 
-def _end(outcome: Outcome, keep: bool) -> None:
+def _end(outcome: RunOutcome, keep: bool) -> None:
     """Keep a run that has ended, if that was asked for, and show it."""
     if keep:
         from scope.archive.repository import Repository

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scope.engine.directories import locked
+from scope.engine.directories import locked, new_directory
 from scope.engine.progress import CampaignProgress, ignore
 from scope.engine.signals import STOP_RUN, as_interrupt
 from scope.errors import ScopeError, UsageError
@@ -52,7 +52,7 @@ def start(
 ) -> CampaignResult:
     """Begin a campaign, do its runs and analyse them; `study`: the file that it comes from."""
     ready = starter(head.study, str(study or COMMAND_LINE))
-    folder = folders.new(head.kind, head.study.name, output)
+    folder = CampaignFolder(new_directory(f"{head.kind}-{head.study.name}", output).path)
     folders.begin(folder, head)
     return _carry_out(folder, head, lambda: ready, progress)
 

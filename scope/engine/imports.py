@@ -19,7 +19,7 @@ from scope.engine.analysis import explain
 from scope.engine.directories import make_latest, new_directory
 from scope.errors import UsageError
 from scope.exchange import imports
-from scope.exchange.imports import Figure, Reading
+from scope.exchange.imports import PrintedFigure, Reading
 from scope.exchange.imports.lines import Line, decoded, lines
 from scope.machine.machine import Machine
 from scope.programs.profiles import mpip
@@ -58,12 +58,12 @@ class Output:
     readings: list[Reading]
 
     @property
-    def figures(self) -> list[Figure]:
+    def figures(self) -> list[PrintedFigure]:
         """The figures in the order in which they were printed."""
         return sorted(filter(_is_possible, self._printed), key=lambda one: one.line)
 
     @property
-    def _printed(self) -> list[Figure]:
+    def _printed(self) -> list[PrintedFigure]:
         return [one for each in self.readings for one in each.figures]
 
     @property
@@ -76,7 +76,7 @@ class Output:
         return [line for line in left if any(letter.isalnum() for letter in line.text)]
 
 
-def _is_possible(one: Figure) -> bool:
+def _is_possible(one: PrintedFigure) -> bool:
     """Return whether a figure is one that a program can have found: a line that is damaged may say others."""
     counts = [count for count in (one.ranks, one.repetitions) if count is not None]
     return all(map(math.isfinite, [*one.values, *one.beside.values()])) and all(count > 0 for count in counts)
@@ -169,7 +169,7 @@ def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> 
             launches[case] += 1
 
 
-def _record(file: str, where: str, one: Figure, catalog: Catalog, ranks: int | None) -> PrintedRecord:
+def _record(file: str, where: str, one: PrintedFigure, catalog: Catalog, ranks: int | None) -> PrintedRecord:
     benchmark = catalog[one.benchmark]
     metric = benchmark.metric[one.metric]
     known = one.ranks or ranks

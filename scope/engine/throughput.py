@@ -29,7 +29,7 @@ from scope.machine.machine import Machine
 from scope.private import refuse_foreign
 from scope.programs.throughput import mix as mixes
 from scope.programs.throughput.mix import Mix
-from scope.programs.throughput.rounds import Place
+from scope.programs.throughput.rounds import MixRounds
 from scope.programs.throughput.starting import starter
 from scope.rundirectory import FORMAT, RunDirectory, RunFile, note_checksums, read_json, write_json, write_text
 from scope.samples.reader import read as read_samples
@@ -135,7 +135,7 @@ def _begin(directory: RunDirectory, mix: Mix, machine: Machine, command: Sequenc
 def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
     """Measure the rounds that are not recorded yet, as long as there is time for them, then analyse."""
     folder = mixes.working_folder(mix, ready.where)
-    place = Place(
+    place = MixRounds(
         mix,
         starter(mix, ready.cluster, folder, ready.where),
         folder,
@@ -160,7 +160,7 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
     return Throughput(directory, bool(samples.rounds) and all(one.status == "ok" for one in samples.jobs))
 
 
-def _rounds(directory: RunDirectory, mix: Mix, place: Place) -> int:
+def _rounds(directory: RunDirectory, mix: Mix, place: MixRounds) -> int:
     """Measure further rounds and return how many there are now.
 
     One that was interrupted is left out and measured again under another number.

@@ -32,7 +32,7 @@ TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
-class Probe:
+class LinkProbe:
     """Two hosts between which one link is the narrowest."""
 
     link: str
@@ -48,7 +48,7 @@ class Probe:
         return self.mbit_per_s * 1e6 / 8 * (SHARED_PAYLOAD_SHARE if self.shared else PAYLOAD_SHARE)
 
 
-def probes(lab: Lab) -> list[Probe]:
+def probes(lab: Lab) -> list[LinkProbe]:
     """Return one probe for the ports of each group, each bus and each trunk that two hosts can fill."""
     return [*_ports(lab), *_trunks(lab)]
 
@@ -62,7 +62,7 @@ def check_all(emulation: Emulation, progress: Callable[[str], None]) -> Emulatio
     return emulation.kept(emulation.state.model_copy(update={"checks": measured}))
 
 
-def check(emulation: Emulation, probe: Probe) -> EmulatedLink:
+def check(emulation: Emulation, probe: LinkProbe) -> EmulatedLink:
     """Measure one link; ScopeError when the hosts cannot communicate."""
     declared = probe.payload_bytes_per_s
     seconds = max(SHORTEST_S, SLOWEST_BYTES / declared)
@@ -101,22 +101,22 @@ def lacks_processors(one: EmulatedLink) -> bool:
     return one.processor_share > BUSY and one.deviation < 0
 
 
-def _ports(lab: Lab) -> Iterator[Probe]:
+def _ports(lab: Lab) -> Iterator[LinkProbe]:
     for group in lab.group:
         members = [host for host in lab.hosts() if host.group == group.name]
         if len(members) < 2:
             continue
         shared = lab.shared_mbit_per_s(group.plugged_into)
         link = f"ports of {group.name}" if shared is None else f"bus {group.plugged_into}"
-        yield Probe(link, members[0], members[1], shared or group.port_mbit_per_s, shared is not None)
+        yield LinkProbe(link, members[0], members[1], shared or group.port_mbit_per_s, shared is not None)
 
 
-def _trunks(lab: Lab) -> Iterator[Probe]:
+def _trunks(lab: Lab) -> Iterator[LinkProbe]:
     for trunk in lab.trunk:
         for sender, receiver in _across(lab, trunk):
             if _narrowest(lab, sender, receiver) >= trunk.total_mbit_per_s:
                 rate, half = trunk.total_mbit_per_s, trunk.duplex == "half"
-                yield Probe(f"trunk {trunk.name}", sender, receiver, rate, half)
+                yield LinkProbe(f"trunk {trunk.name}", sender, receiver, rate, half)
                 break
 
 

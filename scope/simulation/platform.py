@@ -30,7 +30,7 @@ CLUSTER = "cluster"
 
 
 @dataclass(frozen=True)
-class Figure:
+class PlatformFigure:
     """A figure of the platform and the case that it was measured in."""
 
     estimate: Estimate
@@ -38,7 +38,7 @@ class Figure:
     unit: str
 
 
-NOMINAL_SPEED = Figure(
+NOMINAL_SPEED = PlatformFigure(
     Estimate(value=1e9), "nominal, because no arithmetic was measured: computing takes as long as here", "flop/s"
 )
 
@@ -47,9 +47,9 @@ NOMINAL_SPEED = Figure(
 class Exchange:
     """Latency and rate between two processes."""
 
-    latency_s: Figure
+    latency_s: PlatformFigure
     """Half round trip of the shortest message."""
-    bandwidth_bytes_per_s: Figure
+    bandwidth_bytes_per_s: PlatformFigure
     """Of the longest message."""
 
 
@@ -59,7 +59,7 @@ class Node:
 
     name: str
     cores: int
-    flops_per_s: Figure
+    flops_per_s: PlatformFigure
     """Of one core."""
 
     @property
@@ -143,7 +143,7 @@ def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
             yield Node(short_name(host.name), max(used_cores(host), 1), speed)
 
 
-def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple[int, Figure]]:
+def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple[int, PlatformFigure]]:
     """Yield the best rate of each type of node on one rank, by the first layer that has any."""
     for number, members in enumerate(node_types(hosts)):
         names = {short_name(hosts[position].name) for position in members}
@@ -208,8 +208,8 @@ def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measureme
     return Topology(origin=origin, group=[group])
 
 
-def _figure(one: Summary) -> Figure:
-    return Figure(one.estimate, one.label, one.unit)
+def _figure(one: Summary) -> PlatformFigure:
+    return PlatformFigure(one.estimate, one.label, one.unit)
 
 
 def _origin(measurements: Measurements) -> str:

@@ -20,12 +20,12 @@ def is_bus(hosts: Sequence[str], survey: Survey) -> bool:
     if len(hosts) < 2:
         return False
     for _ in range(PAIRS):
-        a, b, *more = _shuffled(hosts, survey)
+        a, b, *more = shuffled(hosts, survey)
         # With two or three hosts both transfers share a host, but not a port: it sends and receives.
         c, d = (more[0] if more else b), (more[1] if len(more) > 1 else a)
         if not _like_one([Transfer(a, b), Transfer(c, d)], survey):
             return False
-    order = _shuffled(hosts, survey)
+    order = shuffled(hosts, survey)
     return _like_one([Transfer(a, b) for a, b in zip(order, [*order[1:], order[0]], strict=True)], survey)
 
 
@@ -35,5 +35,6 @@ def _like_one(transfers: Sequence[Transfer], survey: Survey) -> bool:
     return not answer.starved and float(answer.rates.sum()) < SAME * alone
 
 
-def _shuffled(hosts: Sequence[str], survey: Survey) -> list[str]:
+def shuffled(hosts: Sequence[str], survey: Survey) -> list[str]:
+    """Return the hosts in a random order."""
     return [str(host) for host in survey.rng.permutation(np.array(hosts, dtype=object))]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scope.topology.bus import shuffled
 from scope.topology.sharing import Transfer, predicted_rates
 from scope.topology.survey import Survey
 from scope.topology.topology import HostException, Topology
@@ -50,7 +51,7 @@ def find_uplinks(root: Node, survey: Survey, exceptions: Sequence[HostException]
 
 def _crossing(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[Transfer]:
     """Return transfers from all hosts of a node to distinct hosts outside, most of them near."""
-    inside = _shuffled([host for host in node.members if host not in slow] or node.members, survey)
+    inside = shuffled([host for host in node.members if host not in slow] or node.members, survey)
     rings = _rings(root, node, survey, slow)
     if not rings:
         return []
@@ -73,7 +74,7 @@ def _rings(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[list[
     inside = node
     for above in sorted(way, key=lambda each: len(each.members)):
         siblings = [
-            _shuffled([h for h in child.members if h not in slow], survey)
+            shuffled([h for h in child.members if h not in slow], survey)
             for child in above.children
             if child is not inside
         ]
@@ -83,10 +84,6 @@ def _rings(root: Node, node: Node, survey: Survey, slow: set[str]) -> list[list[
             rings.append(ring)
         inside = above
     return rings
-
-
-def _shuffled(hosts: Sequence[str], survey: Survey) -> list[str]:
-    return [str(host) for host in survey.rng.permutation(np.array(hosts, dtype=object))]
 
 
 def _both_ways(transfers: list[Transfer], survey: Survey) -> tuple[Load, Load]:

@@ -14,7 +14,7 @@ Stage = Literal["screen", "refine", "decide", "sizes"]
 """Many candidates at a small order, fewer at a larger one, the last at full order, the chosen one at many."""
 
 
-class Settings(Strict):
+class LinpackSearchSettings(Strict):
     """The settings of the search."""
 
     ranks: int
@@ -37,7 +37,7 @@ class Size(Strict):
     why: str
 
 
-class Predicted(Strict):
+class PredictedTime(Strict):
     """The predicted time of a candidate at the last size."""
 
     candidate: Candidate
@@ -114,13 +114,13 @@ class Tuning(Strict):
     """`tune.json`."""
 
     format: int
-    settings: Settings
+    settings: LinpackSearchSettings
     contention: float | None = None
     """The slowdown of a product when all processes compute at once."""
     source: str = ""
     """Source of the formulas."""
     size: Size | None = None
-    predicted: list[Predicted] = []
+    predicted: list[PredictedTime] = []
     """Every possible candidate, the fastest first."""
     rounds: list[Round] = []
     conclusion: Conclusion | None = None

@@ -19,7 +19,7 @@ from scope.tune.conclusion import concluded
 from scope.tune.costs import SOURCE, LuCosts
 from scope.tune.judgement import chosen, judged
 from scope.tune.memory import HostMemory, largest_n
-from scope.tune.record import Predicted, Round, Settings, Size, Stage, Try, Tuning, flops
+from scope.tune.record import LinpackSearchSettings, PredictedTime, Round, Size, Stage, Try, Tuning, flops
 
 SMALLEST_N = 500
 """Smaller orders say little about larger ones."""
@@ -65,13 +65,13 @@ def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
     possible = [one for one in candidates(asked.ranks, asked.blocks) if one.block in costs.blocks]
     size = _size(asked, possible, evidence)
     predicted = sorted(
-        (Predicted(candidate=one, seconds=costs.times(one, size.n).total_s) for one in possible),
+        (PredictedTime(candidate=one, seconds=costs.times(one, size.n).total_s) for one in possible),
         key=lambda each: (each.seconds, plainness(each.candidate)),
     )
     begun = tuning.model_copy(
         update={"size": size, "predicted": predicted, "contention": costs.contention, "source": SOURCE}
     )
-    fastest: dict[tuple[int, int, int], tuple[int, Predicted]] = {}
+    fastest: dict[tuple[int, int, int], tuple[int, PredictedTime]] = {}
     for place, each in enumerate(predicted, start=1):
         fastest.setdefault(each.candidate.shape, (place, each))
     chosen = {
@@ -81,7 +81,7 @@ def _begun(tuning: Tuning, evidence: Evidence) -> Tuning:
     return begun.model_copy(update={"rounds": [_round("screen", _with_untuned(chosen, begun), size.n, costs)]})
 
 
-def _size(asked: Settings, possible: list[Candidate], evidence: Evidence) -> Size:
+def _size(asked: LinpackSearchSettings, possible: list[Candidate], evidence: Evidence) -> Size:
     """Return the last size: the requested one, or the largest that memory and time allow."""
     plain = untuned(asked.ranks).model_copy(update={"block": max(asked.blocks)})
     memory_n = min(largest_n(evidence.memory, asked.memory_fraction, plain), MOST_EQUATIONS)

@@ -13,7 +13,7 @@ from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Finding
 from scope.programs.campaign.analysis import analyse
 from scope.programs.campaign.folder import Head, head_of
-from scope.programs.campaign.placement import Comparison, Pairing, compare, pairings
+from scope.programs.campaign.placement import LayoutComparison, Pairing, compare, pairings
 from scope.programs.campaign.record import RunRecord
 from scope.programs.campaign.study import Value, made
 from tests.campaign.records import study
@@ -45,9 +45,9 @@ def runs(compute: float = 1.0, mpi: float = 1.0, off_s: float = 0.0, repetitions
     return study(POINTS, figures, repetitions)
 
 
-def found(records: list[RunRecord], pairing: Pairing = PAIRS[0]) -> Comparison:
+def found(records: list[RunRecord], pairing: Pairing = PAIRS[0]) -> LayoutComparison:
     made = compare(records, pairing)
-    assert isinstance(made, Comparison), made
+    assert isinstance(made, LayoutComparison), made
     return made
 
 

@@ -20,7 +20,7 @@ from scope.programs.campaign import programs
 from scope.programs.campaign.features import Routine
 from scope.programs.campaign.folder import CampaignFolder
 from scope.programs.campaign.placement import pairings
-from scope.programs.campaign.record import Journal, RunRecord
+from scope.programs.campaign.record import CampaignJournal, RunRecord
 from scope.programs.campaign.study import Value, made
 from tests.campaign.records import study
 from tests.messages import mentions
@@ -39,7 +39,7 @@ def campaign(path: Path, kind: folders.Kind, records: list[RunRecord]) -> None:
     pairs = pairings([2] * 8, 1, 8)[0] if kind == "placement" else []
     folder = CampaignFolder(path)
     folders.begin(folder, head.model_copy(update={"status": "finished", "pairings": pairs, "lab": "a lab"}))
-    journal = Journal(folder.records)
+    journal = CampaignJournal(folder.records)
     for record in records:
         journal.add(record)
 

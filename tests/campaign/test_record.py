@@ -11,34 +11,34 @@ from scope.findings.campaign import find_all, runs_missing
 from scope.findings.campaign.facts import CampaignFacts
 from scope.programs.campaign.analysis import analyse
 from scope.programs.campaign.folder import head_of
-from scope.programs.campaign.record import Journal, read
+from scope.programs.campaign.record import CampaignJournal, read
 from scope.programs.campaign.study import made
 from tests.campaign.records import record
 
 
 def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    journal = Journal(path)
+    journal = CampaignJournal(path)
     given = [record(number, {"wall_s": 1.5}, ranks=2, size=10, fast=True) for number in (1, 2)]
     for each in given:
         journal.add(each)
-    assert read(path) == given == Journal(path).records
+    assert read(path) == given == CampaignJournal(path).records
 
 
 def test_a_cut_line_is_removed_before_the_next_is_written(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    Journal(path).add(record(1, {}))
+    CampaignJournal(path).add(record(1, {}))
     with path.open("a") as file:
         file.write('{"number": 2, "repe')
     assert [each.number for each in read(path)] == [1]
-    again = Journal(path)
+    again = CampaignJournal(path)
     again.add(record(2, {}))
     assert [each.number for each in read(path)] == [1, 2]
 
 
 def test_lines_that_have_changed_places_change_nothing(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    journal = Journal(path)
+    journal = CampaignJournal(path)
     for number in (1, 2, 3):
         journal.add(record(number, {"wall_s": 1.0}))
     first, *others = path.read_text().splitlines(keepends=True)
@@ -48,7 +48,7 @@ def test_lines_that_have_changed_places_change_nothing(tmp_path: Path) -> None:
 
 def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    Journal(path).add(record(1, {"wall_s": 1.5}))
+    CampaignJournal(path).add(record(1, {"wall_s": 1.5}))
     path.write_text(path.read_text().replace('"wall_s":1.5', '"wall_s":1.7'))
     with pytest.raises(UsageError, match=r"runs\.jsonl:1: crc32 = \d+: "):
         read(path)
@@ -56,7 +56,7 @@ def test_a_flipped_bit_is_noticed(tmp_path: Path) -> None:
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    Journal(path).add(record(1, {}))
+    CampaignJournal(path).add(record(1, {}))
     path.write_text(path.read_text() + '{"number": "two"}\n')
     with pytest.raises(UsageError, match=r"runs.jsonl:2: "):
         read(path)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn
 
 from scope.cli import progress
-from scope.cli.progress import Bar, Course, MachineState, PlainLines, duration
+from scope.cli.progress import Bar, Completion, MachineState, PlainLines, duration
 from scope.plan import plan as planning
 from scope.plan.placement import Placement
 from scope.plan.plan import Launch, PlannedCase
@@ -23,9 +23,11 @@ def launch(number: int, ranks: int = 2, transport: str = "tcp") -> Launch:
     return Launch(number, ranks, transport, Placement(), CASES)
 
 
-def course(*launches: Launch, unfinished: tuple[Launch, ...] | None = None) -> Course:
+def course(*launches: Launch, unfinished: tuple[Launch, ...] | None = None) -> Completion:
     left = launches if unfinished is None else unfinished
-    return Course(declared.catalog(), planning.Plan(1, "baseline", launches), planning.Plan(1, "baseline", left))
+    return Completion(
+        declared.catalog(), planning.Plan(1, "baseline", launches), planning.Plan(1, "baseline", left)
+    )
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from scope.cli import dispatch
 from scope.engine.reproduce import everything, own_command
 from scope.engine.reproduce import places as published_places
-from scope.engine.reproduce.own_command import Ended
+from scope.engine.reproduce.own_command import EndedCommand
 from scope.errors import ScopeError
 from scope.models.published.reference import ReproductionPlace, Scale, names
 from scope.settings.experiment import Experiment
@@ -46,16 +46,16 @@ def test_all_goes_on_where_it_ended(
     done: list[list[str]] = []
     failing, slow = {"grid-table2", "scope-psrs"}, ["param-nas"]
 
-    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> Ended:
+    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
         done.append(words)
         assert limit_s is not None
         assert limit_s > 0
         if words[1] in failing:
-            return Ended(2, "", "scope: iproute2 is missing", False)
+            return EndedCommand(2, "", "scope: iproute2 is missing", False)
         if words[1] in slow:
             slow.remove(words[1])
-            return Ended(130, "", "interrupted", True)
-        return Ended(0, json.dumps([ROW]), "", False)
+            return EndedCommand(130, "", "interrupted", True)
+        return EndedCommand(0, json.dumps([ROW]), "", False)
 
     monkeypatch.setattr(everything, "run_scope", run)
     out = tmp_path / "all"
@@ -113,14 +113,14 @@ def test_places_that_cannot_be_measured_keep_no_other_from_it(
     experiments = {place.name: Experiment() for place in places}
     done: list[list[str]] = []
 
-    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> Ended:
+    def run(words: list[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
         done.append(words)
         folder = Path(words[-1])
         if folder.name == "b":
-            return Ended(2, "", "scope: ScaLAPACK is missing", False)
+            return EndedCommand(2, "", "scope: ScaLAPACK is missing", False)
         folder.mkdir(exist_ok=True)
         (folder / "report.html").write_text("")
-        return Ended(0, "", "", False)
+        return EndedCommand(0, "", "", False)
 
     monkeypatch.setattr(published_places, "run_scope", run)
     (tmp_path / "c").mkdir()
@@ -159,7 +159,7 @@ def test_a_command_of_its_own_ends_in_time(tmp_path: Path, monkeypatch: pytest.M
                 super().run()
 
     monkeypatch.setattr(own_command.sys, "executable", str(program))
-    assert own_command.run_scope(["run", "go"]) == Ended(3, "out\n", "the reason", False)
+    assert own_command.run_scope(["run", "go"]) == EndedCommand(3, "out\n", "the reason", False)
     monkeypatch.setattr(own_command.threading, "Timer", Over)
     ended = own_command.run_scope(["run", "stay"], limit_s=limit_s)
     assert ended.out_of_time

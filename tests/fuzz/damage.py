@@ -145,7 +145,7 @@ def write_campaign(folder: Path) -> Path:
     """Write a campaign of twelve runs, with everything derived."""
     from scope.engine import campaign
     from scope.programs.campaign import folder as folders
-    from scope.programs.campaign.record import Journal
+    from scope.programs.campaign.record import CampaignJournal
     from scope.programs.campaign.study import read as read_study
     from tests.campaign.records import study
 
@@ -155,7 +155,7 @@ def write_campaign(folder: Path) -> Path:
     made = folders.CampaignFolder(folder)
     folders.begin(made, folders.head_of("campaign", read_study(file), ["scope"]))
     folders.mark(made, "finished")
-    journal = Journal(made.records)
+    journal = CampaignJournal(made.records)
     points: list[dict[str, Any]] = [
         {"points": points, "ranks": ranks} for points in (1000, 2000) for ranks in (1, 2)
     ]

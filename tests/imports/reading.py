@@ -8,7 +8,7 @@ from pathlib import Path
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared
 from scope.exchange import imports
-from scope.exchange.imports import Figure, Reading
+from scope.exchange.imports import PrintedFigure, Reading
 from scope.exchange.imports.lines import decoded, lines
 
 DATA = Path(__file__).parent / "data"
@@ -21,7 +21,7 @@ class Read:
     reading: Reading
     unread: list[str]
 
-    def figures(self, benchmark: str, metric: str) -> list[Figure]:
+    def figures(self, benchmark: str, metric: str) -> list[PrintedFigure]:
         """Return the figures of a metric, in the order of the lines."""
         return [one for one in self.reading.figures if (one.benchmark, one.metric) == (benchmark, metric)]
 

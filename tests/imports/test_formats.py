@@ -10,7 +10,7 @@ import pytest
 
 from scope.errors import UsageError
 from scope.exchange import imports
-from scope.exchange.imports import Figure
+from scope.exchange.imports import PrintedFigure
 from scope.exchange.imports.lines import lines
 from tests.imports.reading import DATA, data, read
 
@@ -34,11 +34,11 @@ def _format(file: str) -> str:
     return file.partition("-")[0]
 
 
-def _without_lines(figures: list[Figure]) -> list[Figure]:
+def _without_lines(figures: list[PrintedFigure]) -> list[PrintedFigure]:
     return [replace(one, line=1) for one in figures]
 
 
-def _says(file: str, output: str) -> list[Figure]:
+def _says(file: str, output: str) -> list[PrintedFigure]:
     found = imports.format_of(_format(file)).read(lines(output))
     return _without_lines(found.figures)
 

@@ -130,7 +130,7 @@ def test_every_format_claims_only_its_own_output(name: str) -> None:
 
 
 def test_figures_without_ranks_ask_for_them(tmp_path: Path) -> None:
-    figure = imports.Figure("mpi.barrier", {}, None, "time_s", (1e-6,), "mean", line=3)
+    figure = imports.PrintedFigure("mpi.barrier", {}, None, "time_s", (1e-6,), "mean", line=3)
     from scope.engine.imports import _record
 
     with pytest.raises(UsageError, match=r"x:3: barrier: .* --ranks"):

@@ -44,7 +44,7 @@ def refuse_without_namespaces() -> None:
         pytest.skip(reason)
 
 
-def probe(lab: Emulation, link: str) -> fidelity.Probe:
+def probe(lab: Emulation, link: str) -> fidelity.LinkProbe:
     """Return the two hosts between which a link is the narrowest."""
     return next(one for one in fidelity.probes(lab.state.description) if one.link == link)
 

@@ -65,7 +65,7 @@ def test_declared_and_slowed_rates_are_what_is_measured(healthy: Emulation) -> N
     slow, there = fidelity.check(lab, probe(lab, "ports of a")), probe(lab, "ports of a")  # a1 sends
     assert slow.deviation < -0.7
     assert not fidelity.faithful(slow)
-    back = fidelity.Probe("back", there.receiver, there.sender, 50)
+    back = fidelity.LinkProbe("back", there.receiver, there.sender, 50)
     assert fidelity.check(lab, back).deviation > -0.3
     lab = faults.slow_trunk(faults.slow_trunk(faults.clear(lab), "a-c", 2), "a-b", 2)
     for link in ("trunk a-b", "trunk a-c"):

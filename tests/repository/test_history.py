@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from scope.archive.confirmation import FEWEST_CONTROLS, judged
-from scope.archive.entry import Figure
+from scope.archive.entry import KeptFigure
 from scope.archive.history import differences, history, steadiest
-from scope.archive.index import Course
+from scope.archive.index import FigureSeries
 from scope.archive.repository import Repository
 from scope.cli import answer
 from scope.errors import UsageError
@@ -209,12 +209,12 @@ def confirmed(kept: Repository, latency: float, barrier: float) -> set[bool]:
     return {one.confirmed for one in judged(regressions, controls, now)}
 
 
-def figure(course: Course, before: float, slower: float) -> Figure:
+def figure(course: FigureSeries, before: float, slower: float) -> KeptFigure:
     """A result of now, exact to 2 %."""
     median = before * slower if course.better == "lower" else before / slower
     names = ("benchmark", "metric", "label", "key", "unit", "better", "origin")
     same = {name: getattr(course, name) for name in names}
-    return Figure(ranks=2, median=median, low=0.98 * median, high=1.02 * median, launches=6, **same)
+    return KeptFigure(ranks=2, median=median, low=0.98 * median, high=1.02 * median, launches=6, **same)
 
 
 @pytest.mark.parametrize(

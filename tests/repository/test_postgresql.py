@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive.index import Choice
+from scope.archive.index import RunChoice
 from scope.archive.repository import SQLITE, Repository
 from scope.cli import answer
 from scope.errors import ScopeError, UsageError
@@ -23,12 +23,12 @@ BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 NOBODY = 65534
 PASSWORD = "not-to-be-printed"
 CHOICES = (
-    Choice(),
-    Choice(most=2),
-    Choice(tags=["kept"]),
-    Choice(cluster="giza"),
-    *(Choice(name=name) for name in ("*er", "s[pu]*", "s[^p]*", "?inter", "[", "w.*", "Winter", "")),
-    *(Choice(benchmark=name) for name in ("mpi", "mpi.l*", "mpi.latency", "mpi.latenc", "storage", "*stream")),
+    RunChoice(),
+    RunChoice(most=2),
+    RunChoice(tags=["kept"]),
+    RunChoice(cluster="giza"),
+    *(RunChoice(name=name) for name in ("*er", "s[pu]*", "s[^p]*", "?inter", "[", "w.*", "Winter", "")),
+    *(RunChoice(benchmark=name) for name in ("mpi", "mpi.l*", "mpi.latency", "mpi.latenc", "storage", "*stream")),
 )
 
 pytestmark = pytest.mark.skipif(not BINARIES, reason="no PostgreSQL server on this machine")
@@ -76,7 +76,7 @@ def address(server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
 def answers(repository: Repository) -> object:
     with repository.index() as index:
         found = [(index.chosen(choice), index.courses(choice)) for choice in CHOICES]
-        newest = index.chosen(Choice())
+        newest = index.chosen(RunChoice())
         return (
             found,
             [index.figures(one.id) for one in newest],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive.index import Choice
+from scope.archive.index import RunChoice
 from scope.archive.repository import Exchanged, Repository
 from scope.errors import ScopeError
 from tests.patience import PATIENCE_S
@@ -67,7 +67,7 @@ def test_runs_and_notes_travel_to_another_host_and_back(golden_run: Path, host: 
     ((spring, _),) = here.add([variant(golden_run, tmp_path, "spring", 1)])
     here.note(winter.id, tags=["said-here"])
     assert here.push(remote) == Exchanged(1, 1, [])
-    assert [one.id for one in there.chosen(Choice())] == [spring.id, winter.id]
+    assert [one.id for one in there.chosen(RunChoice())] == [spring.id, winter.id]
     assert there.named(winter.id).notes.tags == ["said-here"]
     assert here.push(remote) == Exchanged(0, 0, [])
     there.note(winter.id, note="said there")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scope.archive.index import Point
+from scope.archive.index import SeriesPoint
 from scope.archive.ranking import ranking
 
 
-def point(median: float, low: float | None, high: float | None) -> Point:
-    return Point("0" * 16, 0.0, median, low, high)
+def point(median: float, low: float | None, high: float | None) -> SeriesPoint:
+    return SeriesPoint("0" * 16, 0.0, median, low, high)
 
 
 def places(better: str, **figures: tuple[float, float | None, float | None]) -> dict[str, tuple[int, int]]:

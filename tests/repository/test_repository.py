@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scope.archive.entry import cluster_name, fingerprint
-from scope.archive.index import Choice
+from scope.archive.index import RunChoice
 from scope.archive.repository import Exchanged, Repository
 from scope.cli import answer
 from scope.errors import ScopeError, UsageError
@@ -48,7 +48,7 @@ def repository(tmp_path: Path) -> Repository:
 
 
 def names(repository: Repository, **choice: object) -> list[str]:
-    return [one.name for one in repository.chosen(Choice(**choice))]  # type: ignore[arg-type]
+    return [one.name for one in repository.chosen(RunChoice(**choice))]  # type: ignore[arg-type]
 
 
 def test_a_kept_run_is_compact_and_comes_back_whole(
@@ -126,14 +126,14 @@ def test_the_cluster_is_known_again_after_an_update(repository: Repository, runs
 
 def test_the_index_made_anew_says_the_same(repository: Repository, runs: list[Path]) -> None:
     repository.add(runs, tags=["kept"])
-    before = [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(Choice())]
+    before = [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(RunChoice())]
     repository.folder.index.unlink()
-    assert [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(Choice())] == before
+    assert [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(RunChoice())] == before
     repository.folder.index.write_bytes(b"no database" * 1000)
-    assert [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(Choice())] == before
+    assert [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(RunChoice())] == before
     with sqlite3.connect(repository.folder.index) as connection:
         connection.execute("PRAGMA user_version = 99")
-    assert [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(Choice())] == before
+    assert [(one, repository.with_figures(one.id)[1]) for one in repository.chosen(RunChoice())] == before
     assert repository.verify() == []
 
 
@@ -141,7 +141,7 @@ def test_damage_is_named_and_never_used(
     repository: Repository, runs: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     repository.add(runs)
-    victim, cut, other = repository.chosen(Choice())
+    victim, cut, other = repository.chosen(RunChoice())
     content = bytearray(repository.folder.run(victim.id).read_bytes())
     content[len(content) // 2] ^= 1
     repository.folder.run(victim.id).write_bytes(content)

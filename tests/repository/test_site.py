@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scope.archive.index import Choice
+from scope.archive.index import RunChoice
 from scope.archive.repository import Repository
 from scope.archive.site.site import MARK, build
 from scope.cli import answer
@@ -141,7 +141,7 @@ def test_a_cluster_has_a_sheet_a_history_and_its_runs(site: Path, kept: Reposito
 
 def test_chosen_runs_are_compared_in_the_browser(site: Path, kept: Repository, tmp_path: Path) -> None:
     sp2 = next(row[0] for row in piece(site, "published") if row[1] == "IBM SP2")
-    ids = [kept.named("latest").id, "nosuch", sp2, *(one.id for one in kept.chosen(Choice(cluster="giza")))]
+    ids = [kept.named("latest").id, "nosuch", sp2, *(one.id for one in kept.chosen(RunChoice(cluster="giza")))]
     page = site / "compare-chosen.html"  # a fragment is no part of a path
     chosen = f'<script>location.hash = "{",".join(ids)}";</script>'
     page.write_text((site / "compare.html").read_text().replace("<body>", f"<body>{chosen}"))

@@ -9,11 +9,11 @@ import pytest
 from scope.errors import UsageError
 from scope.simulation import description, network
 from scope.simulation.changes import changed
-from scope.simulation.platform import Figure, Node, Platform
+from scope.simulation.platform import Node, Platform, PlatformFigure
 from scope.statistics.estimate import Estimate
 from scope.topology.topology import Group, Topology
 
-SPEED = Figure(Estimate(value=1e9), "matrix product", "flop/s")
+SPEED = PlatformFigure(Estimate(value=1e9), "matrix product", "flop/s")
 ALL = Group(name="all", level="lan", latency_s=4e-5, bandwidth_bytes_per_s=5e6)
 GROUPS = [
     Group(

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from scope.simulation.description import FACTORS, write
-from scope.simulation.platform import Exchange, Figure, Node, Platform
+from scope.simulation.platform import Exchange, Node, Platform, PlatformFigure
 from scope.statistics.estimate import Estimate
 
 
@@ -17,8 +17,10 @@ from scope.statistics.estimate import Estimate
     [("0:1", 4e9), ("0:1e+06;24:1.5;1040:1", 6e9), ("0:1e+06", 4e9)],
 )
 def test_messages_inside_a_host_share_its_memory_by_cores(factors: str, memory: float) -> None:
-    inside = Exchange(Figure(Estimate(value=1e-6), "", "s"), Figure(Estimate(value=1e9), "", "B/s"))
-    node = Node("here", 4, Figure(Estimate(value=1e9), "", "flop/s"))
+    inside = Exchange(
+        PlatformFigure(Estimate(value=1e-6), "", "s"), PlatformFigure(Estimate(value=1e9), "", "B/s")
+    )
+    node = Node("here", 4, PlatformFigure(Estimate(value=1e9), "", "flop/s"))
     text = write(Platform("measured", [node], inside, None, None), [], FACTORS | {"smpi/bw-factor": factors})
     root = ElementTree.fromstring(text)
     links = {one.get("id"): one for one in root.iter("link")}

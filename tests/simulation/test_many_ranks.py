@@ -24,7 +24,7 @@ from scope.machine.machine import NativeBuild
 from scope.simulation import library_rules
 from scope.simulation.description import HEAD
 from scope.simulation.description import write as describe
-from scope.simulation.platform import Figure, Node, Platform
+from scope.simulation.platform import Node, Platform, PlatformFigure
 from scope.simulation.program import refuse_unfit, simulated_time_s
 from scope.simulation.start import Simulator
 from scope.statistics.estimate import Estimate
@@ -231,7 +231,7 @@ def test_topology_aware_collectives_take_the_time_of_their_schedules(
     topology = Topology(origin="simulated", group=groups)
     file = tmp_path / "topology.toml"
     file.write_text(write_topology(topology))
-    speed = Figure(Estimate(value=1e9), "none", "flop/s")
+    speed = PlatformFigure(Estimate(value=1e9), "none", "flop/s")
     text = describe(Platform("simulated", [Node(name, 1, speed) for name in hosts], None, None, topology), [])
 
     def time_s(transport: str) -> float:

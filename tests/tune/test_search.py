@@ -15,7 +15,7 @@ from scope.tune import calibration
 from scope.tune.candidates import BENCHMARK, Candidate, candidates, untuned
 from scope.tune.costs import LuCosts
 from scope.tune.memory import HostMemory, bytes_of_process, largest_n
-from scope.tune.record import Settings, Tuning
+from scope.tune.record import LinpackSearchSettings, Tuning
 from scope.tune.search import FEWEST_EQUATIONS, Evidence, advanced
 from tests import golden_run as golden
 from tests.models.curves import measured
@@ -47,7 +47,7 @@ class Site:
 
     def begun(self) -> Tuning:
         given = {"ranks": self.ranks, "blocks": self.blocks, **self.asked}
-        return Tuning(format=2, settings=Settings.model_validate(given))
+        return Tuning(format=2, settings=LinpackSearchSettings.model_validate(given))
 
     def evidence(self) -> Evidence:
         return Evidence(self.summaries, self.costs(), [HostMemory(self.memory, self.ranks)])

@@ -13,16 +13,16 @@ from jsonschema import Draft202012Validator
 from scope.cli import answer
 from scope.rundirectory import FORMAT
 from scope.statistics.summary import Summary
-from scope.tune.storage.candidates import BENCHMARKS, Candidate, candidates
+from scope.tune.storage.candidates import BENCHMARKS, FileAccess, candidates
 from scope.tune.storage.prediction import calibration, fitted
-from scope.tune.storage.record import Settings, StorageTuning
+from scope.tune.storage.record import StorageSearchSettings, StorageTuning
 from scope.tune.storage.search import concluded, first_cases, predicted
 from tests.cli.scope_command import scope
 from tests.messages import mentions
 from tests.models.curves import noisy, summary
 
 MIB = 1 << 20
-ASKED = Settings(
+ASKED = StorageSearchSettings(
     direction="write",
     storage="",
     file_bytes=16 * MIB,
@@ -34,14 +34,14 @@ ASKED = Settings(
 METHODS = {"posix": 1.0, "independent": 0.9, "collective": 0.6, "collective-unbuffered": 0.5}
 
 
-def truth(one: Candidate) -> float:
+def truth(one: FileAccess) -> float:
     """Effects that multiply: 0.2 ms for each transfer, 500 MB/s of a client, 1 GB/s of the servers."""
     transfer = one.transfer_bytes / (2e-4 + one.transfer_bytes / 2e9) / 2e9
     clients = one.ranks / (one.ranks / 1e9 + 1 / 500e6)
     return clients * transfer * METHODS[one.method] * (1.2 if one.file == "per_process" else 1.0)
 
 
-def measured(which: Sequence[Candidate], spread: float = 0.01, seed: int = 1) -> dict[Candidate, Summary]:
+def measured(which: Sequence[FileAccess], spread: float = 0.01, seed: int = 1) -> dict[FileAccess, Summary]:
     random = np.random.default_rng(seed)
     return {
         one: summary(
@@ -85,7 +85,7 @@ def test_the_fastest_way_is_found_and_proven() -> None:
 
 def test_within_the_noise_the_simplest_way_is_chosen() -> None:
     tuning = predicted(StorageTuning(format=FORMAT, settings=ASKED), measured(first_cases(ASKED)))
-    alike = [Candidate(ranks=8, transfer_bytes=size) for size in (4 * MIB, 16 * MIB)]
+    alike = [FileAccess(ranks=8, transfer_bytes=size) for size in (4 * MIB, 16 * MIB)]
     (bandwidth,) = measured(alike[:1]).values()
     same = dict.fromkeys(alike, bandwidth)
     trials = [tuning.trials[0].model_copy(update={"candidate": one}) for one in alike]

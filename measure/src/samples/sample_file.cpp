@@ -274,7 +274,7 @@ void LineFile::append(const std::string& line) {
         problem = errno;
     }
     // Remove a partial line, so that the file stays well-formed.
-    if (problem != 0 && before >= 0 && ftruncate(file_, before) != 0) problem = errno;
+    [[maybe_unused]] const int ignored = problem != 0 && before >= 0 ? ftruncate(file_, before) : 0;
   }
   MPI_Bcast(&problem, 1, MPI_INT, 0, world_.handle());
   if (problem != 0) throw OutputError(path_ + ": cannot be written: " + std::strerror(problem));

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from scope import units
-from scope.archive.index import Course
+from scope.archive.index import FigureSeries
 from scope.archive.site.pieces import shown
 from scope.report.figure import Plot, log_axis, number, share_axis
 from scope.statistics.change_points import ChangePoint
@@ -17,7 +17,7 @@ _TICKS = 5
 _DAY_S = 86400.0
 
 
-def plot(course: Course, changes: Sequence[ChangePoint], cluster: str) -> Plot:
+def plot(course: FigureSeries, changes: Sequence[ChangePoint], cluster: str) -> Plot:
     """Return the drawing of a course for the page's script."""
     points = course.points[-MOST_POINTS:]
     first = len(course.points) - len(points)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from scope import units
 from scope.archive.entry import Entry
-from scope.archive.index import Course
+from scope.archive.index import FigureSeries
 from scope.archive.published import PrintedCourse
 from scope.archive.site.pieces import cluster_id, machine_page, number_of, shown
 from scope.models.published.machines import PublishedMachine
@@ -19,7 +19,7 @@ from scope.report.frame import environment, template_text
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterPage:
     """A cluster and its runs."""
 
     name: str
@@ -65,18 +65,18 @@ class Pages:
     live: bool
     """Whether a server shows runs in progress, too."""
 
-    def index(self, clusters: Sequence[Cluster], cases: int, historic: Sequence[PublishedMachine]) -> str:
+    def index(self, clusters: Sequence[ClusterPage], cases: int, historic: Sequence[PublishedMachine]) -> str:
         """Return the first page: all clusters, and the historic machines."""
         runs = sum(len(one.runs) for one in clusters)
         return self._page("index", {"clusters": clusters, "runs": runs, "cases": cases, "historic": historic})
 
-    def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, Course, PrintedCourse]]) -> str:
+    def machine(self, of: PublishedMachine, figures: Sequence[tuple[str, FigureSeries, PrintedCourse]]) -> str:
         """Return the page of a historic machine: what its source says; `figures`: each with the id of its case."""
         return self._page("machine", {"machine": of, "figures": figures}, root="../")
 
     def cluster(
         self,
-        of: Cluster,
+        of: ClusterPage,
         sheet: Sequence[tuple[str, str]],
         events: Sequence[ShownEvent],
         reports: set[str],

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from scope import units
 from scope.archive.entry import Entry
-from scope.archive.index import Course, Point
+from scope.archive.index import FigureSeries, SeriesPoint
 from scope.archive.published import PrintedCourse
-from scope.archive.ranking import Standing
+from scope.archive.ranking import RankedCluster
 from scope.models.published.machines import PublishedMachine
 
 RUNS_OF_A_PIECE = 1000
@@ -25,7 +25,7 @@ def piece(name: str, value: object) -> str:
     return f"site.take({json.dumps(name)},{text});\n"
 
 
-def case_id(course: Course) -> str:
+def case_id(course: FigureSeries) -> str:
     """Return a short name of a case and its metric, the same in every build."""
     return _digest("\0".join((course.benchmark, course.label, course.metric, course.origin)))
 
@@ -76,7 +76,7 @@ def runs(entries: Sequence[Entry], with_report: set[str]) -> list[list[object]]:
     ]
 
 
-def case(course: Course) -> list[object]:
+def case(course: FigureSeries) -> list[object]:
     """Return a row of the list of cases: id, benchmark, label, metric, better, origin."""
     return [
         case_id(course),
@@ -88,7 +88,9 @@ def case(course: Course) -> list[object]:
     ]
 
 
-def standings(course: Course, found: Sequence[Standing], beside: Sequence[PrintedCourse]) -> list[list[object]]:
+def standings(
+    course: FigureSeries, found: Sequence[RankedCluster], beside: Sequence[PrintedCourse]
+) -> list[list[object]]:
     """Return a row for each cluster, and among them one for each published figure, best first.
 
     It has name, page, begin, figure in words, places, the bar in percent, and the source of a published figure,
@@ -97,7 +99,7 @@ def standings(course: Course, found: Sequence[Standing], beside: Sequence[Printe
     points = [one.point for one in found] or [one.point for one in beside]
     widest = max((point.high or point.median for point in points), default=0.0) or 1.0
 
-    def bar(point: Point) -> list[float | None]:
+    def bar(point: SeriesPoint) -> list[float | None]:
         values = [point.median if value is None else value for value in (point.low, point.median, point.high)]
         return [round(100 * value / widest, 2) if max(values) <= widest else None for value in values]
 
@@ -124,14 +126,14 @@ def standings(course: Course, found: Sequence[Standing], beside: Sequence[Printe
     return [row for _, row in sorted(rows, key=lambda each: each[0], reverse=course.better == "higher")]
 
 
-def shown(course: Course, point: Point) -> str:
+def shown(course: FigureSeries, point: SeriesPoint) -> str:
     """Return a figure with its interval in words."""
     if units.is_share(course.metric):
         return units.share(point.median, point.low, point.high)
     return units.interval(point.median, point.low, point.high, course.unit)
 
 
-def figure_of_run(case: str, course: Course, point: Point) -> list[object]:
+def figure_of_run(case: str, course: FigureSeries, point: SeriesPoint) -> list[object]:
     """Return a figure of one run: the id of its case, median, bounds, and the same in words."""
     bounds = [float(f"{value:.6g}") if value is not None else None for value in (point.low, point.high)]
     return [case, float(f"{point.median:.6g}"), *bounds, shown(course, point)]
@@ -145,11 +147,11 @@ def machines(every: Sequence[PublishedMachine]) -> list[list[object]]:
     ]
 
 
-def figure_of_machine(case: str, course: Course, one: PrintedCourse) -> list[object]:
+def figure_of_machine(case: str, course: FigureSeries, one: PrintedCourse) -> list[object]:
     """Return a published figure like that of a run: the id of its case, the figure, no bounds, in words, where."""
     return [case, one.figure.value, None, None, shown(course, one.point), one.figure.where]
 
 
-def published(course: Course, one: PrintedCourse) -> list[object]:
+def published(course: FigureSeries, one: PrintedCourse) -> list[object]:
     """Return what a historic machine published of a case: name, page, figure in words, source."""
     return [one.machine.name, machine_page(one.machine), shown(course, one.point), one.source]

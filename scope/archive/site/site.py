@@ -11,14 +11,14 @@ from typing import Any
 from scope import units
 from scope.archive import packing
 from scope.archive.entry import Entry
-from scope.archive.history import Change, History, of_courses
-from scope.archive.index import Choice, Course, Point
+from scope.archive.history import History, LevelChange, of_courses
+from scope.archive.index import FigureSeries, RunChoice, SeriesPoint
 from scope.archive.published import PrintedCourse, by_subject, printed
 from scope.archive.ranking import ranking
 from scope.archive.repository import Repository
 from scope.archive.site import course as drawing
 from scope.archive.site import pieces
-from scope.archive.site.pages import Cluster, Pages, ShownChange, ShownEvent
+from scope.archive.site.pages import ClusterPage, Pages, ShownChange, ShownEvent
 from scope.engine import report
 from scope.errors import ScopeError, UsageError
 from scope.machine.machine import Machine
@@ -120,11 +120,11 @@ def _write(file: Path, text: str) -> None:
         raise ScopeError(f"{file}: cannot be written: {error.strerror}") from error
 
 
-def _clusters(entries: Sequence[Entry]) -> list[Cluster]:
+def _clusters(entries: Sequence[Entry]) -> list[ClusterPage]:
     found: dict[str, list[Entry]] = {}
     for one in entries:
         found.setdefault(one.notes.cluster, []).append(one)
-    return [Cluster(name, runs) for name, runs in sorted(found.items())]
+    return [ClusterPage(name, runs) for name, runs in sorted(found.items())]
 
 
 def _reports(
@@ -157,16 +157,16 @@ class Site:
         self._historic = {pieces.machine_page(one): one for one in historic}
         self._pages = Pages(live)
         with repository.index() as index:
-            self.entries = index.chosen(Choice())
+            self.entries = index.chosen(RunChoice())
             self.clusters = {one.id: one for one in _clusters(self.entries)}
-            courses = {one.id: index.courses(Choice(cluster=one.name)) for one in self.clusters.values()}
+            courses = {one.id: index.courses(RunChoice(cluster=one.name)) for one in self.clusters.values()}
         self._courses = {
             name: {pieces.case_id(course): course for course in sorted(own, key=_layer_by_layer)}
             for name, own in courses.items()
         }
         """By cluster and case."""
-        self._by_case: dict[str, list[tuple[Cluster, Course]]] = {}
-        self._of_run: dict[str, list[tuple[str, Course, Point]]] = {one.id: [] for one in self.entries}
+        self._by_case: dict[str, list[tuple[ClusterPage, FigureSeries]]] = {}
+        self._of_run: dict[str, list[tuple[str, FigureSeries, SeriesPoint]]] = {one.id: [] for one in self.entries}
         for name, of_cluster in self._courses.items():
             for case, course in of_cluster.items():
                 self._by_case.setdefault(case, []).append((self.clusters[name], course))
@@ -174,9 +174,9 @@ class Site:
                     self._of_run[point.run].append((case, course, point))
         self._beside: dict[str, list[PrintedCourse]] = {}
         """Published figures by case."""
-        self._published: dict[str, Course] = {}
+        self._published: dict[str, FigureSeries] = {}
         """Cases of the sources: those that nobody measured, and those that are the best of several."""
-        self._best: dict[str, list[tuple[Cluster, Course, Point]]] = {}
+        self._best: dict[str, list[tuple[ClusterPage, FigureSeries, SeriesPoint]]] = {}
         """What stands beside the latter."""
         self._place(list(printed(historic)))
         self._histories: dict[str, History] = {}
@@ -194,7 +194,7 @@ class Site:
             case = pieces.case_id(one.course)
             self._published[case] = one.course
             self._beside.setdefault(case, []).append(one)
-            by_cluster: dict[str, list[Point]] = {}
+            by_cluster: dict[str, list[SeriesPoint]] = {}
             for each in fitting:
                 by_cluster.setdefault(each.cluster, []).append(each.course.points[-1])
             choose = min if one.figure.better == "lower" else max
@@ -289,7 +289,7 @@ class Site:
         course = self._case(case)
         return pieces.standings(course, ranking(newest, course.better), self._beside.get(case, []))
 
-    def _case(self, case: str) -> Course:
+    def _case(self, case: str) -> FigureSeries:
         """Return a course of a case; KeyError where there is none."""
         return self._by_case[case][0][1] if case in self._by_case else self._published[case]
 
@@ -328,10 +328,10 @@ def _events(found: History) -> list[ShownEvent]:
     ]
 
 
-def _shown(change: Change) -> ShownChange:
+def _shown(change: LevelChange) -> ShownChange:
     course, point = change.course, change.point
     before, after = (
-        pieces.shown(course, Point("", 0.0, value, None, None)) for value in (point.before, point.after)
+        pieces.shown(course, SeriesPoint("", 0.0, value, None, None)) for value in (point.before, point.after)
     )
     return ShownChange(
         pieces.case_id(course),
@@ -341,7 +341,7 @@ def _shown(change: Change) -> ShownChange:
     )
 
 
-def _sheet(repository: Repository, cluster: Cluster) -> list[tuple[str, str]]:
+def _sheet(repository: Repository, cluster: ClusterPage) -> list[tuple[str, str]]:
     """Return the facts of the newest run whose file is sound."""
     for one in cluster.runs:
         try:
@@ -353,5 +353,5 @@ def _sheet(repository: Repository, cluster: Cluster) -> list[tuple[str, str]]:
     return []
 
 
-def _layer_by_layer(course: Course) -> tuple[object, ...]:
+def _layer_by_layer(course: FigureSeries) -> tuple[object, ...]:
     return *level_rank(level(course.benchmark)), course.benchmark

@@ -20,7 +20,7 @@ from scope.comparison.comparison import Comparison, Factor
 from scope.comparison.confirm import confirmed, in_question
 from scope.comparison.paired import LOOKS, PairedCase, PairedComparison
 from scope.engine import analysis
-from scope.engine.compare.sides import Side, SideCase, in_common, settled_side
+from scope.engine.compare.sides import MeasuredSide, SideCase, in_common, settled_side
 from scope.engine.directories import new_directory
 from scope.engine.progress import ignore, silent
 from scope.engine.run import begun_run
@@ -75,10 +75,10 @@ class Measured:
 
 
 @dataclass
-class _Run:
+class _GrowingRun:
     """The growing run of one side."""
 
-    side: Side
+    side: MeasuredSide
     directory: RunDirectory
     setup: Setup
     plan: Plan
@@ -148,7 +148,7 @@ def confirm(
 
 
 def measure_sides(
-    sides: tuple[Side, Side],
+    sides: tuple[MeasuredSide, MeasuredSide],
     pairs: PairedCases,
     kept: Kept,
     time_s: float,
@@ -217,13 +217,13 @@ def _launches(group: PairedCases, number: int, chance: random.Random) -> tuple[L
     return first, second
 
 
-def _begun(side: Side, path: Path, command: Sequence[str]) -> _Run:
+def _begun(side: MeasuredSide, path: Path, command: Sequence[str]) -> _GrowingRun:
     settled = side.settled
     directory = new_directory(path.name, path)
     plan = replace(side.plan, launches=())
     begun_run.begin(directory, settled.experiment, settled.machine, side.catalog, plan, command)
     margin_s = settled.experiment.launcher.time_margin_s
-    return _Run(
+    return _GrowingRun(
         side,
         directory,
         Setup(settled.build, settled.cluster, Limits(case_s=settled.experiment.limit_s), margin_s, silent),
@@ -231,14 +231,14 @@ def _begun(side: Side, path: Path, command: Sequence[str]) -> _Run:
     )
 
 
-def _judged(runs: Sequence[_Run], pairs: PairedCases, launches: int, threshold: float) -> list[PairedCase]:
+def _judged(runs: Sequence[_GrowingRun], pairs: PairedCases, launches: int, threshold: float) -> list[PairedCase]:
     """Hold each metric of each pair of cases against each other."""
     of_a, of_b = (_measured(run, launches) for run in runs)
     asked = [(a, b, metric) for a, b in pairs for metric in of_a.get(a.key, {})]
     return [_case(of_a[a.key][name], of_b.get(b.key, {}).get(name), len(asked), threshold) for a, b, name in asked]
 
 
-def _measured(run: _Run, launches: int) -> dict[Key, dict[str, Measured]]:
+def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]:
     """Return what a run says of the results of each case: one metric for each time that was taken."""
     samples = read_samples(run.directory.path, run.side.catalog)
     cases = samples.by_case()
@@ -312,7 +312,7 @@ def _why_incomparable(a: Summary, b: Summary, has_b: bool) -> str:
     return ""
 
 
-def _factors(a: Side, b: Side) -> list[Factor]:
+def _factors(a: MeasuredSide, b: MeasuredSide) -> list[Factor]:
     """Return what differs between the sides: machine, build and settings."""
     found = machines.factors(a.settled.machine, b.settled.machine)
     left, right = (_settings(side) for side in (a, b))
@@ -324,7 +324,7 @@ def _factors(a: Side, b: Side) -> list[Factor]:
     ]
 
 
-def _settings(side: Side) -> dict[str, str]:
+def _settings(side: MeasuredSide) -> dict[str, str]:
     """Return the settings that decide how cases are measured."""
     experiment = side.settled.experiment
     tables = {"launcher": experiment.launcher, "sampling": experiment.sampling}

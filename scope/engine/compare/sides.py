@@ -42,7 +42,7 @@ class SideCase:
 
 
 @dataclass(frozen=True)
-class Side:
+class MeasuredSide:
     """One of two settings, builds or MPIs that are measured in turn."""
 
     name: str
@@ -60,7 +60,7 @@ class Side:
         return [SideCase(launch.batch, case) for launch in self.plan.launches for case in launch.cases]
 
 
-def settled_side(name: str, given: Mapping[str, Any]) -> Side:
+def settled_side(name: str, given: Mapping[str, Any]) -> MeasuredSide:
     """Return a side by what names it; the given settings choose its benchmarks where it does not say.
 
     An experiment (.toml, HPL.dat); a run directory: its cases, its settings and its build; a native program
@@ -78,14 +78,14 @@ def settled_side(name: str, given: Mapping[str, Any]) -> Side:
     return planned(name, settle(experiment, name))
 
 
-def planned(name: str, settled: Settled) -> Side:
+def planned(name: str, settled: Settled) -> MeasuredSide:
     """Plan each batch once."""
     catalog = registry.load(settled.build.program)
     once = replace(settled.experiment, launches=1, seed=settled.experiment.seed or 0)
-    return Side(name, settled, catalog, planning.make(once, catalog, settled.cluster.place, name))
+    return MeasuredSide(name, settled, catalog, planning.make(once, catalog, settled.cluster.place, name))
 
 
-def _of_run(directory: RunDirectory, only: Collection[str]) -> Side:
+def _of_run(directory: RunDirectory, only: Collection[str]) -> MeasuredSide:
     """Take cases, settings and build of a run."""
     begun = begun_run.read(directory)
     build = _build_of_run(directory, begun)
@@ -102,7 +102,7 @@ def _of_run(directory: RunDirectory, only: Collection[str]) -> Side:
         batches.setdefault(one.batch, []).append(one.case)
     plan = Plan(begun.plan.seed, begun.plan.module, planning.shuffled(batches, 1, begun.plan.seed))
     settled = Settled(begun.experiment, build, cluster, machine)
-    return Side(str(directory.path), settled, registry.load(build.program), plan)
+    return MeasuredSide(str(directory.path), settled, registry.load(build.program), plan)
 
 
 def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeBuild:
@@ -120,7 +120,7 @@ def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeB
     return build
 
 
-def _of_program(path: Path, given: Mapping[str, Any]) -> Side:
+def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
     """Take the benchmarks of the given settings and the program of another build."""
     record = path.resolve().parent.parent / "build.json"
     if not record.is_file() or not os.access(path, os.X_OK):
@@ -131,7 +131,7 @@ def _of_program(path: Path, given: Mapping[str, Any]) -> Side:
     return planned(str(path), Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None)))
 
 
-def in_common(a: Side, b: Side) -> list[tuple[SideCase, SideCase]]:
+def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase]]:
     """Return which case of A is held against which of B; UsageError where there is none.
 
     Equal cases belong together. Of a benchmark whose cases differ between the sides, for example in a parameter or

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from scope.engine.directories import new_directory
-from scope.engine.reproduce.own_command import Ended, run_scope
+from scope.engine.reproduce.own_command import EndedCommand, run_scope
 from scope.engine.reproduce.reproduce import ReproduceOptions
 from scope.errors import InterruptedRunError, UsageError
 from scope.models.published import reference
@@ -76,7 +76,7 @@ def _one(name: str, folder: Path, options: ReproduceOptions, limit_s: float) -> 
     return outcome.model_copy(update=found | {"reason": _reason(ended, limit_s), "unfinished": ended.out_of_time})
 
 
-def _reason(ended: Ended, limit_s: float) -> str:
+def _reason(ended: EndedCommand, limit_s: float) -> str:
     if ended.out_of_time:
         return f"not finished within {limit_s:.0f} s; its measurements are kept"
     return ended.reason or f"ended with exit code {ended.code}"

@@ -23,7 +23,7 @@ LAST_WORDS_S = 5.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedCommand:
     """How a command ended."""
 
     code: int
@@ -39,7 +39,7 @@ class Ended:
         return re.sub(r"^scope( [a-z]+)?: ", "", self.last)
 
 
-def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | None = None) -> Ended:
+def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | None = None) -> EndedCommand:
     """Run a command of Scope, in a lab where one is named; what it says is passed on to the standard error.
 
     It is interrupted when its time is over, or with this program, and then leaves what can be resumed.
@@ -83,7 +83,7 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
                 process.wait()
             said.join(LAST_WORDS_S)
         output.seek(0)
-        return Ended(code, output.read(), said.last, over.is_set())
+        return EndedCommand(code, output.read(), said.last, over.is_set())
 
 
 class _Said(threading.Thread):

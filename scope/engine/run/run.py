@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     directory: RunDirectory
@@ -75,7 +75,7 @@ def run(
     output: Path | None = None,
     command: Sequence[str] = (),
     progress: RunProgress = silent,
-) -> Outcome:
+) -> RunOutcome:
     """Measure an experiment, derive everything and draw the report.
 
     `where` names the experiment's file in messages; `command` is kept with the run.
@@ -115,7 +115,7 @@ def _lacks(settled: Settled) -> list[Lack]:
     return minimum_configuration.lacks(settled.machine.hosts, sum(settled.cluster.place.slots))
 
 
-def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = silent) -> Outcome:
+def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = silent) -> RunOutcome:
     """Run the cases of an interrupted run that have no record, then derive everything and draw the report.
 
     `limit_s`: end cases after this time, instead of that in the experiment.
@@ -158,7 +158,7 @@ def settle(experiment: Experiment, where: str) -> Settled:
     return Settled(located.experiment, build, cluster, machine)
 
 
-def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> Outcome:
+def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> RunOutcome:
     """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
     further = experiment.launches is None
     well = measure(directory, plan, setup, further, planning.total_s(experiment))
@@ -166,7 +166,7 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
         plan = planning.read(directory.plan) if further else plan
         well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
     analysis.explain(directory.path)
-    return Outcome(directory, well)
+    return RunOutcome(directory, well)
 
 
 def _for_lab(experiment: Experiment) -> Experiment:

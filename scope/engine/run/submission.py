@@ -17,7 +17,7 @@ from scope.engine import analysis
 from scope.engine.builds import native_program
 from scope.engine.directories import new_directory
 from scope.engine.progress import RunProgress, silent
-from scope.engine.run.run import Outcome
+from scope.engine.run.run import RunOutcome
 from scope.engine.signals import STOP_WAITING, as_interrupt
 from scope.errors import InterruptedRunError, ScopeError, UsageError
 from scope.launch import schedulers
@@ -60,7 +60,7 @@ def write_script_again(folder: Path, changes: Mapping[str, Any]) -> Script:
     return _script(directory, batch_job.experiment_of(directory, changes))
 
 
-def submit(experiment: Experiment, output: Path | None, progress: RunProgress = silent) -> Outcome:
+def submit(experiment: Experiment, output: Path | None, progress: RunProgress = silent) -> RunOutcome:
     """Submit a new run and wait for its end. A rejected submission leaves nothing."""
     queue_of(experiment)
     native_program(installations.find(experiment.mpi))  # compute nodes rarely have a compiler
@@ -72,17 +72,17 @@ def submit(experiment: Experiment, output: Path | None, progress: RunProgress = 
             shutil.rmtree(directory.path)
         raise
     analysis.explain(directory.path)
-    return Outcome(directory, well)
+    return RunOutcome(directory, well)
 
 
-def resubmit(folder: Path, changes: Mapping[str, Any], progress: RunProgress = silent) -> Outcome:
+def resubmit(folder: Path, changes: Mapping[str, Any], progress: RunProgress = silent) -> RunOutcome:
     """Submit the cases of a run that have no record, or follow its job where that is still queued or running."""
     directory = RunDirectory(folder.resolve())
     experiment = batch_job.experiment_of(directory, changes)
     if (well := batch_job.finished(directory)) is None:
         well = _submit(directory, experiment, progress)
     analysis.explain(directory.path)
-    return Outcome(directory, well)
+    return RunOutcome(directory, well)
 
 
 def queue_of(experiment: Experiment) -> Queue:

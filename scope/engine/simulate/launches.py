@@ -50,7 +50,7 @@ LACKS_MEMORY = re.compile(r"the buffers need (\d+) MB of memory on this host; av
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedOutcome:
     """How the simulation of a plan ended."""
 
     well: bool
@@ -58,7 +58,7 @@ class Outcome:
     """Launch and key of each case whose ranks shared memory for lack of room: nothing was verified."""
 
 
-def carried_out(directory: RunDirectory, request: Request, progress: RunProgress) -> Outcome:
+def carried_out(directory: RunDirectory, request: Request, progress: RunProgress) -> SimulatedOutcome:
     """Simulate the plan of a run that was begun.
 
     Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on; the run has what was
@@ -75,7 +75,7 @@ def carried_out(directory: RunDirectory, request: Request, progress: RunProgress
             begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
             raise
     note_checksums(directory.path, [directory.platform])
-    return Outcome(not Journal.rebuilt(directory).failed, frozenset(launches.sharing))
+    return SimulatedOutcome(not Journal.rebuilt(directory).failed, frozenset(launches.sharing))
 
 
 @dataclass

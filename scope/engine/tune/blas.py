@@ -10,7 +10,7 @@ from pathlib import Path
 from scope.build import blas
 from scope.comparison.kernels import FILE, KernelTuning, Rival
 from scope.engine.compare.compare import Kept, Stage, measure_sides
-from scope.engine.compare.sides import Side, in_common, planned
+from scope.engine.compare.sides import MeasuredSide, in_common, planned
 from scope.engine.directories import new_directory
 from scope.engine.run.run import settle
 from scope.errors import UsageError
@@ -90,7 +90,7 @@ def _others(library: Blas, flags: set[str]) -> Iterator[tuple[Blas, str | None]]
             yield found, setting
 
 
-def _with(side: Side, library: Blas, setting: str | None) -> Side:
+def _with(side: MeasuredSide, library: Blas, setting: str | None) -> MeasuredSide:
     """Return the same cases of the same program with other kernels."""
     settled = side.settled
     build = settled.build.model_copy(update={"blas": library})

@@ -39,7 +39,7 @@ from scope.statistics.summarise import summarise
 from scope.tune import calibration
 from scope.tune.candidates import BENCHMARK, BLOCKS
 from scope.tune.memory import of_hosts
-from scope.tune.record import FILE, Round, Settings, Tuning
+from scope.tune.record import FILE, LinpackSearchSettings, Round, Tuning
 from scope.tune.search import Evidence, advanced
 
 NAME = "tune-linpack"
@@ -79,7 +79,7 @@ def tune(
     experiment, cluster = settled.experiment, settled.cluster
     catalog = registry.load(settled.build.program)
     place = cluster.place
-    asked = Settings(
+    asked = LinpackSearchSettings(
         ranks=search.ranks or place.room(Placement(experiment.launcher.binding)),
         n=search.n,
         memory_fraction=search.memory_fraction,

@@ -31,8 +31,8 @@ from scope.settings.experiment import Experiment
 from scope.settings.searches import StorageSearch
 from scope.settings.selection import selected
 from scope.statistics.summarise import summarise
-from scope.tune.storage.candidates import BENCHMARKS, Candidate
-from scope.tune.storage.record import FILE, Settings, StorageTuning
+from scope.tune.storage.candidates import BENCHMARKS, FileAccess
+from scope.tune.storage.record import FILE, StorageSearchSettings, StorageTuning
 from scope.tune.storage.search import Measured, concluded, first_cases, predicted
 
 NAME = "tune-storage"
@@ -67,7 +67,7 @@ def tune(
     """
     settled = settle(resolve(None, {"name": NAME, "module": "advanced", **given}), COMMAND_LINE)
     room = settled.cluster.place.room(Placement(settled.experiment.launcher.binding))
-    asked = Settings(
+    asked = StorageSearchSettings(
         direction=search.direction,
         storage=given.get("launcher.storage", ""),
         file_bytes=search.file_bytes,
@@ -119,22 +119,24 @@ def _searched(
     return StorageTuned(directory, tuning, well)
 
 
-def _experiment(experiment: Experiment, asked: Settings, candidates: Sequence[Candidate]) -> Experiment:
+def _experiment(
+    experiment: Experiment, asked: StorageSearchSettings, candidates: Sequence[FileAccess]
+) -> Experiment:
     cases = selected(_case(one, asked) for one in candidates)
     sampling = replace(experiment.sampling, budget_s=BUDGET_S, synchronization="dissemination")
     return replace(experiment, case=cases, launches=asked.launches, sampling=sampling)
 
 
-def _case(candidate: Candidate, asked: Settings) -> dict[str, Any]:
+def _case(candidate: FileAccess, asked: StorageSearchSettings) -> dict[str, Any]:
     settings = candidate.settings(asked.file_bytes)
     return {"benchmark": BENCHMARKS[asked.direction], "ranks": candidate.ranks, **settings}
 
 
-def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequence[Candidate]) -> Measured:
+def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequence[FileAccess]) -> Measured:
     """Return the bandwidths of candidates from the samples so far."""
     catalog = read_catalog(directory.benchmarks)
     benchmark = BENCHMARKS[tuning.settings.direction]
-    found: dict[Candidate, Any] = {}
+    found: dict[FileAccess, Any] = {}
     summaries = [
         one
         for one in summarise(read(directory.path, catalog), catalog)

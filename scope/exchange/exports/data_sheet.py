@@ -13,7 +13,7 @@ from scope.models.measurements import Measurements
 from scope.report.data_sheet import UNKNOWN, software, system
 from scope.report.terminal import top500
 from scope.report.terminal.top500 import section
-from scope.simulation.platform import Figure, exchange
+from scope.simulation.platform import PlatformFigure, exchange
 from scope.statistics.estimate import in_unit
 from scope.statistics.summary import Summary
 
@@ -93,6 +93,6 @@ def _shown(one: Summary) -> str:
     return f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} ({one.label})"
 
 
-def _figure(one: Figure) -> str:
+def _figure(one: PlatformFigure) -> str:
     ends = one.estimate
     return f"{in_unit(ends, one.unit)} ({one.case})"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from scope.exchange.exports import only
 from scope.findings.results import Run
 from scope.simulation import description
-from scope.simulation.platform import Figure, Platform, platform
+from scope.simulation.platform import Platform, PlatformFigure, platform
 from scope.statistics.estimate import in_unit
 
 
@@ -38,6 +38,6 @@ def _origins(each: Run, made: Platform, from_file: bool) -> list[str]:
     return lines
 
 
-def _told(figure: Figure) -> str:
+def _told(figure: PlatformFigure) -> str:
     ends = figure.estimate
     return f"{in_unit(ends, figure.unit)}, {figure.case}"

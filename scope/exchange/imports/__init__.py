@@ -30,7 +30,7 @@ _HELPERS = ("exported", "lines", "objects", "reader")
 
 
 @dataclass(frozen=True)
-class Figure:
+class PrintedFigure:
     """A figure of a case as it was printed, in the unit of its metric."""
 
     benchmark: str
@@ -65,7 +65,7 @@ class Reading:
 
     program: str
     """With its version where it is printed: `OSU Micro-Benchmarks 7.4`."""
-    figures: list[Figure]
+    figures: list[PrintedFigure]
     understood: set[int]
     """Numbers of the lines that were understood, those of figures included."""
     missing: list[str] = field(default_factory=list)

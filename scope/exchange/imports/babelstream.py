@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
 from scope.samples.records import Beside
 
@@ -49,7 +49,7 @@ class _Run:
     repetitions: int | None = None
     unit: float | None = None
     wrong: str = ""
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[PrintedFigure] = field(default_factory=list)
 
 
 def claims(lines: Sequence[Line]) -> bool:
@@ -100,7 +100,7 @@ def _state(run: _Run, text: str) -> bool:
     return True
 
 
-def _row(run: _Run, line: Line) -> Iterator[Figure]:
+def _row(run: _Run, line: Line) -> Iterator[PrintedFigure]:
     """Yield the rate and the time of a row; nothing where it is none, or the size of the arrays is not known."""
     if row := _ROW.match(line.text):
         array_bytes, precision, repetitions = run.array_bytes, run.precision, run.repetitions
@@ -113,7 +113,7 @@ def _row(run: _Run, line: Line) -> Iterator[Figure]:
         return
     if array_bytes is None or run.unit is None:
         return
-    figure = Figure(
+    figure = PrintedFigure(
         benchmark=BENCHMARK,
         parameters={"kernel": KERNELS[row[1]], "array_bytes": array_bytes, "precision": precision},
         ranks=1,

@@ -11,7 +11,7 @@ from typing import Any
 
 from scope.catalog.benchmark import Value
 from scope.catalog.declared import declared as of_scope
-from scope.exchange.imports import Figure, Reading
+from scope.exchange.imports import PrintedFigure, Reading
 from scope.exchange.imports.exported import figure, undeclared
 from scope.exchange.imports.lines import Line
 from scope.plan.placement import Placement
@@ -31,7 +31,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all lines."""
-    found: list[tuple[Figure, str, str]] = []
+    found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}
     understood: set[int] = set()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from scope.catalog.benchmark import Value
-from scope.exchange.imports import Figure, Reading, declared, metric, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 
@@ -64,10 +64,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all logs."""
-    return _Reader().read(lines)
+    return _DarshanReader().read(lines)
 
 
-class _Reader(LineReader):
+class _DarshanReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self.differences[f"{TITLE}: histograms, strides, time stamps and single files are left out"] = None
@@ -127,4 +127,4 @@ class _Reader(LineReader):
         where = [setting("module", module, bare=True)]
         self.benchmarks.append(declared(_NAME, TITLE, f"a program's files as {TITLE} saw them", [measured], where))
         of: dict[str, Value] = {"module": module}
-        self.figures.append(Figure(_NAME, of, self._ranks, name, (value,), "each", line))
+        self.figures.append(PrintedFigure(_NAME, of, self._ranks, name, (value,), "each", line))

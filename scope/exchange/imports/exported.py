@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from scope.catalog.benchmark import Benchmark
 from scope.catalog.catalog import Catalog
 from scope.catalog.declared import declared as of_scope
-from scope.exchange.imports import Figure, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, declared, metric, parameter
 from scope.plan.case import Case
 from scope.statistics.summary import Summary
 
@@ -24,7 +24,7 @@ _ABSENT: dict[str, Any] = {
 """Of keys that a format does not hold, so that those are checked which it does."""
 
 
-def figure(held: Mapping[str, Any], line: int) -> Figure | None:
+def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
     """Return the figure of a summary of which a format holds these keys; None where they are not those of one."""
     try:
         whole = Summary.model_validate({**_absent(held), **held})
@@ -38,7 +38,7 @@ def figure(held: Mapping[str, Any], line: int) -> Figure | None:
     kept = {name: known[name] for name in KEPT if name in held and name not in unknown}
     if "relative_interval" not in held and whole.ci_low is not None and whole.ci_high is not None and whole.median:
         kept["relative_interval"] = (whole.ci_high - whole.ci_low) / 2 / whole.median
-    return Figure(
+    return PrintedFigure(
         benchmark=whole.benchmark,
         parameters=dict(whole.parameters),
         ranks=whole.ranks,
@@ -61,7 +61,7 @@ def _absent(held: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _ABSENT.get(name) for name in required}
 
 
-def undeclared(figures: Sequence[tuple[Figure, str, str]]) -> list[Benchmark]:
+def undeclared(figures: Sequence[tuple[PrintedFigure, str, str]]) -> list[Benchmark]:
     """Return declarations of benchmarks that this version does not have, of figures with unit and direction."""
     known: Catalog = of_scope()
     found = []
@@ -80,5 +80,5 @@ def undeclared(figures: Sequence[tuple[Figure, str, str]]) -> list[Benchmark]:
     return found
 
 
-def _fits(benchmark: Benchmark, one: Figure) -> bool:
+def _fits(benchmark: Benchmark, one: PrintedFigure) -> bool:
     return one.metric in benchmark.metric and set(one.parameters) <= set(benchmark.parameter)

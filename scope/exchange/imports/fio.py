@@ -17,9 +17,9 @@ from typing import Any
 
 from scope.catalog.benchmark import Benchmark, Value
 from scope.errors import UsageError
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line
-from scope.exchange.imports.objects import Printed, objects
+from scope.exchange.imports.objects import Printed, mapping, objects
 from scope.samples.records import Beside
 
 TITLE = "fio"
@@ -65,7 +65,7 @@ def claims(lines: Sequence[Line]) -> bool:
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all jobs."""
     versions: dict[str, None] = {}
-    figures: list[Figure] = []
+    figures: list[PrintedFigure] = []
     understood = {line.number for line in lines if _SAID.match(line.text)}
     moments: list[float] = []
     for one in objects(lines):
@@ -111,10 +111,10 @@ def _lines_read(one: Printed) -> set[int]:
     return {line.number for line in one.lines if line.number < end}
 
 
-def _jobs(one: Printed) -> Iterator[Figure]:
+def _jobs(one: Printed) -> Iterator[PrintedFigure]:
     """Yield the figures of an object's jobs; several of one name are its processes."""
     lines = one.having("jobname")
-    common = _mapping(one.value, "global options")
+    common = mapping(one.value, "global options")
     seen: Counter[tuple[object, object]] = Counter()
     jobs = _whole_groups(one)
     groups = Counter(job.get("groupid") for job in jobs)
@@ -122,10 +122,10 @@ def _jobs(one: Printed) -> Iterator[Figure]:
     for place, job in enumerate(jobs):
         line = lines[place] if place < len(lines) else one.lines[0].number
         who = job.get("groupid"), job.get("jobname")
-        options = {**common, **_mapping(job, "job options")}
+        options = {**common, **mapping(job, "job options")}
         alone = groups[job.get("groupid")] == 1
         for direction in DIRECTIONS:
-            shown = _mapping(job, direction)
+            shown = mapping(job, direction)
             # Before 2.2 no number of operations was printed.
             moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
             if moved and _number(shown, "runtime") > 0:
@@ -136,11 +136,11 @@ def _jobs(one: Printed) -> Iterator[Figure]:
 
 def _figures(
     case: tuple[str, dict[str, Value], int], shown: Mapping[str, Any], old: bool, line: int, failure: str
-) -> Iterator[Figure]:
+) -> Iterator[PrintedFigure]:
     benchmark, parameters, ranks = case
 
-    def one(name: str, value: float, **further: Any) -> Figure:
-        return Figure(
+    def one(name: str, value: float, **further: Any) -> PrintedFigure:
+        return PrintedFigure(
             benchmark,
             parameters,
             ranks,
@@ -158,8 +158,8 @@ def _figures(
     if not benchmark.startswith("storage.fio_"):
         return
     yield one("operations_per_s", _number(shown, "iops"))
-    latency, per_s = (_mapping(shown, "clat"), 1e6) if old else (_mapping(shown, "clat_ns"), 1e9)
-    percentiles = _mapping(latency, "percentile")
+    latency, per_s = (mapping(shown, "clat"), 1e6) if old else (mapping(shown, "clat_ns"), 1e9)
+    percentiles = mapping(latency, "percentile")
     if _number(latency, "mean") > 0 and (median := _number(percentiles, "50.000000")) > 0:
         beside: dict[Beside, float] = {
             "mean": _number(latency, "mean") / per_s,
@@ -244,12 +244,7 @@ def _number(value: Mapping[str, Any], key: str) -> float:
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0.0
 
 
-def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _benchmark(name: str, figures: Sequence[Figure]) -> Benchmark:
+def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
     """Return the declaration of jobs that are no cases of Scope's."""
     direction = name.rpartition("_")[2]
     cases = [one.parameters for one in figures if one.benchmark == name]

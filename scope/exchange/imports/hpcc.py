@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark, Value
-from scope.exchange.imports import Figure, Reading, declared, hpl, metric, parameter, stream
+from scope.exchange.imports import PrintedFigure, Reading, declared, hpl, metric, parameter, stream
 from scope.exchange.imports.lines import Line, number
 from scope.samples.records import Statistic
 
@@ -130,7 +130,7 @@ class _Summary:
 
     entries: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PrintedFigure]:
         """Yield the figures of all tests that were made."""
         ranks = self._whole("CommWorldProcs")
         if not ranks:
@@ -143,7 +143,7 @@ class _Summary:
             parameters = self._parameters(one)
             if value is not None and value > 0 and parameters is not None:
                 threads = self._whole("STREAM_Threads") or 1 if one.benchmark == stream.BENCHMARK else 1
-                yield Figure(
+                yield PrintedFigure(
                     benchmark=one.benchmark,
                     parameters=parameters,
                     ranks=threads if one.serial else ranks,
@@ -165,7 +165,7 @@ class _Summary:
         threads = self._whole("STREAM_Threads") or 1
         return None if elements is None else {**one.parameters, "array_bytes": elements * 8 // threads}
 
-    def _linpack(self) -> Iterator[Figure]:
+    def _linpack(self) -> Iterator[PrintedFigure]:
         names = ("HPL_N", "HPL_NB", "HPL_nprow", "HPL_npcol", "HPL_depth", "HPL_ctop")
         numbers = [self._whole(name) for name in names]
         if None in numbers:
@@ -235,7 +235,7 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _beside_summaries(solved: Sequence[Figure], figures: Sequence[Figure]) -> list[Figure]:
+def _beside_summaries(solved: Sequence[PrintedFigure], figures: Sequence[PrintedFigure]) -> list[PrintedFigure]:
     """Return rates and times of HPL that no summary has: its figures say those of one problem with more digits."""
     left = [one for one in solved if one.metric != "residual"]
     for each in figures:
@@ -246,7 +246,7 @@ def _beside_summaries(solved: Sequence[Figure], figures: Sequence[Figure]) -> li
     return left
 
 
-def _problem(one: Figure) -> tuple[object, ...]:
+def _problem(one: PrintedFigure) -> tuple[object, ...]:
     return one.metric, *(one.parameters.get(size) for size in ("n", "block", "grid_rows", "grid_columns"))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Benchmark
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
 
 TITLE = "HPCG"
@@ -69,14 +69,14 @@ class _Run:
     """Metric, value and line."""
     failure: str = "the output ends before its final summary"
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PrintedFigure]:
         """Yield the figures, once the processes and their grids are known."""
         if not {"ranks", "nx", "ny", "nz"} <= self.numbers.keys():
             return
         sets = self.numbers.get("iterations", 0) // (self.numbers.get("per_set") or 1)
         names = ("nx", "ny", "nz", "threads")
         for metric_, value, line in self.printed:
-            yield Figure(
+            yield PrintedFigure(
                 benchmark=BENCHMARK,
                 parameters={name: self.numbers[name] for name in names if name in self.numbers},
                 ranks=self.numbers["ranks"],

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark, Value
 from scope.errors import UsageError
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
 from scope.plan import hpl
 
@@ -53,11 +53,11 @@ _SUMMARY = re.compile(r"Begin of Summary section\.")
 class _Problem:
     """A result, and what was printed of its residual."""
 
-    figures: list[Figure]
-    residuals: list[Figure] = field(default_factory=list)
+    figures: list[PrintedFigure]
+    residuals: list[PrintedFigure] = field(default_factory=list)
     failure: str = "no check of its residual was printed"
 
-    def checked(self) -> Iterator[Figure]:
+    def checked(self) -> Iterator[PrintedFigure]:
         """Yield its figures with the outcome of the check."""
         return (replace(one, failure=self.failure) for one in [*self.figures, *self.residuals])
 
@@ -112,7 +112,7 @@ def said(text: str) -> bool:
     return any(one.match(text) for one in (_TITLE, _SWAP, _ROW, _RESIDUAL, _SAID))
 
 
-def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int], swap: str) -> Figure:
+def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int], swap: str) -> PrintedFigure:
     """Return a figure without value of a problem; `variant`: numbering of processes, look-ahead, broadcast."""
     order, depth, broadcast = variant
     rows, columns = grid
@@ -124,7 +124,9 @@ def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int
         way |= {"swap": swap} if swap else {}
     else:
         way = {"look_ahead": depth, "broadcast": BROADCASTS[broadcast], "order": order}
-    return Figure(BENCHMARK if plain else OTHER, {**problem, **way}, rows * columns, "", (0.0,), "each", line=1)
+    return PrintedFigure(
+        BENCHMARK if plain else OTHER, {**problem, **way}, rows * columns, "", (0.0,), "each", line=1
+    )
 
 
 def benchmark() -> Benchmark:
@@ -158,7 +160,7 @@ def _own(lines: Sequence[Line]) -> Iterator[Line]:
             yield line
 
 
-def _figures(row: re.Match[str], swap: str, line: int) -> Iterator[Figure]:
+def _figures(row: re.Match[str], swap: str, line: int) -> Iterator[PrintedFigure]:
     variant = _VARIANT.match(row[1])
     order, depth, broadcast = variant.groups() if variant else ("R", "1", "1")
     n, block, rows, columns = (int(row[place]) for place in (2, 3, 4, 5))

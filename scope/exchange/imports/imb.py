@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Benchmark, Definition, Value
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 
@@ -121,10 +121,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all sections."""
-    return _Reader().read(lines)
+    return _ImbReader().read(lines)
 
 
-class _Reader(LineReader):
+class _ImbReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self._version = self._part = ""
@@ -191,7 +191,7 @@ class _Reader(LineReader):
             if "group" in row:
                 parameters["group"] = int(row["group"])
             self.figures.append(
-                Figure(
+                PrintedFigure(
                     benchmark=meaning.benchmark,
                     parameters=parameters,
                     ranks=section.ranks,

@@ -16,9 +16,9 @@ from typing import Any
 
 from scope.catalog.benchmark import Benchmark, Value
 from scope.errors import UsageError
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
-from scope.exchange.imports.objects import Printed, objects
+from scope.exchange.imports.objects import Printed, mapping, objects
 from scope.samples.records import Beside
 
 TITLE = "IOR"
@@ -66,7 +66,7 @@ class _Test:
     rates: dict[str, list[float]] = field(default_factory=dict)
     times_s: dict[str, list[float]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    summed: dict[str, Figure] = field(default_factory=dict)
+    summed: dict[str, PrintedFigure] = field(default_factory=dict)
     """Of each access mean and extremes, where single repetitions are not printed."""
     exact: dict[str, int] = field(default_factory=dict)
     """Segments and sizes, which stand in the summary at the end."""
@@ -74,7 +74,7 @@ class _Test:
     """Whether an fsync that was asked for is done."""
     failure: str = ""
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PrintedFigure]:
         """Yield the figures, once the processes and sizes are known."""
         for access in ACCESSES:
             case = self._case(access)
@@ -96,7 +96,7 @@ class _Test:
                     beside=mean.beside,
                 )
 
-    def _case(self, access: str) -> Figure | None:
+    def _case(self, access: str) -> PrintedFigure | None:
         tasks = self._whole("tasks") or self._clients[0]
         transfer, block = self._size("xfersize"), self._size("blocksize")
         segments = self._whole("segments") or self.exact.get("segcnt") or self._segments(tasks, block)
@@ -104,7 +104,7 @@ class _Test:
             return None
         own = self._own(access, segments)
         if own is None:
-            return Figure(
+            return PrintedFigure(
                 f"storage.ior_{access}", self._foreign(transfer, block, segments), tasks, "", (), "each", 1
             )
         sizes: dict[str, Value] = {
@@ -115,7 +115,7 @@ class _Test:
         strided: dict[str, Value] = (
             {"layout": "strided", "block_bytes": block} if own["layout"] == "strided" else {}
         )
-        return Figure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "", (), "each", 1)
+        return PrintedFigure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "", (), "each", 1)
 
     def _own(self, access: str, segments: int) -> dict[str, Value] | None:
         """Return what Scope's benchmark calls the same; None where it has no such case."""
@@ -263,7 +263,7 @@ def _sum(tests: Sequence[_Test], summed: re.Match[str], heads: Sequence[str], li
     test.exact |= {name: int(text) for name, text in numbers.items() if text.isdigit()}
     most, least, mean = (number(summed[place]) * MIB for place in (2, 3, 4))
     beside: dict[Beside, float] = {"mean": mean, "minimum": least, "maximum": most}
-    figure = Figure("", {}, None, "bandwidth_bytes_per_s", (mean,), "mean", line, beside=beside)
+    figure = PrintedFigure("", {}, None, "bandwidth_bytes_per_s", (mean,), "mean", line, beside=beside)
     test.summed.setdefault(summed[1], figure)
 
 
@@ -280,7 +280,7 @@ def _json(one: Printed) -> list[_Test]:
     found = []
     for each in one.value["tests"]:
         test = _Test(str(one.value["Command line"]))
-        options, parameters = _mapping(each, "Options"), _mapping(each, "Parameters")
+        options, parameters = mapping(each, "Options"), mapping(each, "Parameters")
         test.options = {name: str(value) for name, value in options.items()}
         names = {"segcnt": "segmentCount", "blksiz": "blockSize", "xsize": "transferSize"}
         test.exact = {name: parameters[key] for name, key in names.items() if isinstance(parameters.get(key), int)}
@@ -301,11 +301,6 @@ def _results(value: object) -> Iterator[Mapping[str, Any]]:
             yield from _results(each)
     elif isinstance(value, dict):
         yield value
-
-
-def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _words(command: str) -> list[str]:
@@ -352,7 +347,7 @@ def _given(command: str) -> set[str] | None:
     return found or None
 
 
-def _benchmarks(figures: Sequence[Figure]) -> list[Benchmark]:
+def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
     """Return the declarations of tests that Scope does not have."""
     found = []
     for access in ACCESSES:

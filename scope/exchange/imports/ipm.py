@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Value
-from scope.exchange.imports import Figure, Reading, declared, metric, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 
@@ -72,10 +72,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of a banner, or of the tasks."""
-    return _Reader().read(lines)
+    return _IpmReader().read(lines)
 
 
-class _Reader(LineReader):
+class _IpmReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self._banner = False
@@ -178,4 +178,4 @@ class _Reader(LineReader):
         where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
         self.benchmarks.append(declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where))
         of: dict[str, Value] = {"routine": routine, "region": self._region}
-        self.figures.append(Figure(_NAME, of, self._ranks, name, (value,), "each", line))
+        self.figures.append(PrintedFigure(_NAME, of, self._ranks, name, (value,), "each", line))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from scope.exchange.imports import Figure, Reading
+from scope.exchange.imports import PrintedFigure, Reading
 from scope.exchange.imports.exported import figure, undeclared
 from scope.exchange.imports.lines import Line
 
@@ -20,7 +20,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all summaries."""
-    found: list[tuple[Figure, str, str]] = []
+    found: list[tuple[PrintedFigure, str, str]] = []
     hosts: dict[str, None] = {}
     runs: dict[str, None] = {}
     for line in lines:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Benchmark, Value
-from scope.exchange.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 
 TITLE = "likwid-bench"
@@ -92,7 +92,7 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _figure(test: Test, key: str) -> Figure:
+def _figure(test: Test, key: str) -> PrintedFigure:
     """Return the figure of a key, with what is known of its test: a file may end before the rest."""
     measured, exponent = _METRICS[key]
     cell, line = test.values[key]
@@ -102,7 +102,7 @@ def _figure(test: Test, key: str) -> Figure:
     iterations = test.values.get("Iterations")
     value = number(cell) if "e" in cell else number(cell, exponent)
     repetitions = int(iterations[0]) if iterations else None
-    return Figure(_NAME, of, 1, measured.name, (value,), "mean", line, repetitions=repetitions)
+    return PrintedFigure(_NAME, of, 1, measured.name, (value,), "mean", line, repetitions=repetitions)
 
 
 def _benchmark(test: Test, key: str) -> Benchmark:

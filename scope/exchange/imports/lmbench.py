@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from scope.catalog.benchmark import Parameter, Value
 from scope.errors import UsageError
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 from scope.samples.records import Statistic
@@ -64,10 +64,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all lines."""
-    return _Reader().read(lines)
+    return _LmbenchReader().read(lines)
 
 
-class _Reader(LineReader):
+class _LmbenchReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self.missing["the number of trials"] = None
@@ -200,7 +200,7 @@ class _Reader(LineReader):
         self.benchmarks.append(declared(benchmark, f"{TITLE} {title}", f"{title} by {TITLE}", [measured], where))
         # lat_mem_rd.c keeps the least of the trials, lib_timing.c their median.
         statistic: Statistic = "minimum" if metric_name == "access_s" else "median"
-        self.figures.append(Figure(benchmark, of, 1, metric_name, (value,), statistic, line))
+        self.figures.append(PrintedFigure(benchmark, of, 1, metric_name, (value,), statistic, line))
 
 
 _METRICS = {

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Benchmark, Value
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
 
 TITLE = "mdtest"
@@ -60,7 +60,7 @@ class _Run:
     rows: list[tuple[str, tuple[float, float, float], int]] = field(default_factory=list)
     """Operation; highest, lowest and mean rate; line."""
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PrintedFigure]:
         """Yield the rates of the operations that were done."""
         options = _options(self.command)
         for operation, (most, least, mean), line in self.rows:
@@ -69,7 +69,7 @@ class _Run:
             own = self._own(options, operation)
             other, metric_ = _OPERATIONS[operation]
             single = self.iterations == 1
-            yield Figure(
+            yield PrintedFigure(
                 benchmark=BENCHMARK if own is not None else OTHER,
                 parameters=own if own is not None else _foreign(options),
                 ranks=self.ranks,
@@ -162,7 +162,7 @@ def _foreign(options: dict[str, str]) -> dict[str, Value]:
     return {"files": int(files) if files.isdigit() else 0, "options": " ".join(others) or "none"}
 
 
-def _benchmarks(figures: Sequence[Figure]) -> list[Benchmark]:
+def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
     """Return the declaration of what Scope does not measure."""
     cases = [one.parameters for one in figures if one.benchmark == OTHER]
     if not cases:

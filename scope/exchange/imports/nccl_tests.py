@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scope.catalog.benchmark import Benchmark, Value
-from scope.exchange.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 from scope.samples.records import Beside
@@ -54,13 +54,13 @@ def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of a table, or of a document."""
     if lines and lines[0].text.startswith("{"):
         return _document(lines)
-    return _Reader().read(lines)
+    return _NcclReader().read(lines)
 
 
 _UNKNOWN = "unknown"
 
 
-class _Reader(LineReader):
+class _NcclReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self.test = _UNKNOWN
@@ -146,7 +146,7 @@ def _figures(
     iterations: int | None,
     beside: dict[Beside, float],
     failure: str,
-) -> tuple[list[Figure], list[Benchmark]]:
+) -> tuple[list[PrintedFigure], list[Benchmark]]:
     """Return the figures of one side of a size, and the declaration of the test."""
     name = f"network.nccl_{test}"
     where = [setting(key, value) for key, value in settings.items()]
@@ -155,7 +155,7 @@ def _figures(
     benchmark = declared(name, title, f"{test} of {TITLE}", [_METRICS[one] for one in values], where)
     parameters: dict[str, Value] = {**settings, "message_bytes": size}
     figures = [
-        Figure(
+        PrintedFigure(
             benchmark=name,
             parameters=parameters,
             ranks=ranks,
@@ -174,7 +174,7 @@ def _figures(
 
 def _document(lines: Sequence[Line]) -> Reading:
     """Return the figures of a document of `-J`; none where it was cut."""
-    figures: list[Figure] = []
+    figures: list[PrintedFigure] = []
     benchmarks: list[Benchmark] = []
     hosts: list[str] = []
     understood: set[int] = set()
@@ -197,7 +197,7 @@ def _document(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[Figure], list[Benchmark]]]:
+def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[PrintedFigure], list[Benchmark]]]:
     config = whole["config"]
     # Of each process the document has the first device.
     ranks = len(config["devices"]) * int(config["nthreads"]) * int(config["ngpus"])

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scope.catalog.benchmark import Benchmark, Value
-from scope.exchange.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.samples.records import Statistic
 
@@ -59,7 +59,7 @@ _SECONDS = {"": 0, "m": -3, "u": -6, "n": -9}
 
 
 @dataclass
-class Settings:
+class Preamble:
     """What is said before the figures."""
 
     said: bool = False
@@ -78,12 +78,12 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all lines."""
-    figures: list[Figure] = []
+    figures: list[PrintedFigure] = []
     understood: set[int] = set()
     benchmarks: list[Benchmark] = []
     versions: dict[str, None] = {}
     hosts: dict[str, None] = {}
-    settings = Settings()
+    settings = Preamble()
     for line in lines:
         if found := _row(line.text):
             version, row = found
@@ -141,8 +141,8 @@ def _agree(row: re.Match[str], unit: float, rate_step: float, second: float, tim
 
 
 def _figure(
-    settings: Settings, version: str, row: re.Match[str], line: int
-) -> tuple[list[Figure], list[Benchmark]]:
+    settings: Preamble, version: str, row: re.Match[str], line: int
+) -> tuple[list[PrintedFigure], list[Benchmark]]:
     """Return the time and the rate of a row."""
     cells = row.groupdict()
     if version == "5" and "prefix" in cells:
@@ -167,7 +167,7 @@ def _figure(
         "bandwidth_bytes_per_s": (rate, "maximum" if best else "mean"),
     }
     figures = [
-        Figure(
+        PrintedFigure(
             benchmark=name,
             parameters={**parameters, _SIZE: size},
             ranks=1 if settings.transport == "memory" else 2,
@@ -181,7 +181,7 @@ def _figure(
     return figures, benchmarks
 
 
-def _named(settings: Settings) -> tuple[str, dict[str, Value], list[Benchmark]]:
+def _named(settings: Preamble) -> tuple[str, dict[str, Value], list[Benchmark]]:
     """Return a benchmark of Scope with its parameters, else the declaration of the program's own."""
     if settings.mode == "ping_pong" and settings.transport == "mpi":
         return "mpi.latency", {}, []

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark
 from scope.catalog.declared import declared as of_scope
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
 
 TITLE = "NAS Parallel Benchmarks"
@@ -89,7 +89,7 @@ class _Result:
         is_ours = known and self._value("Class") in known.parameter["class"].choices and not self.threads
         return name if is_ours else f"application.nas_{re.sub(r'[^a-z0-9]+', '_', self.kernel)}"
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PrintedFigure]:
         """Yield the figures, once the class is known."""
         problem_class = self._value("Class")
         if problem_class not in CLASSES:
@@ -97,7 +97,7 @@ class _Result:
         total = self._whole("Total processes") or 1
         ranks = self._whole("Active procs") or total
         is_own = self.benchmark.startswith("application.npb_")
-        figure = Figure(
+        figure = PrintedFigure(
             benchmark=self.benchmark,
             parameters={"class": problem_class} if is_own else {"class": problem_class, "threads": self.threads},
             ranks=ranks,

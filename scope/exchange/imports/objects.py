@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scope.exchange.imports.lines import Line
@@ -45,6 +45,12 @@ def objects(lines: Sequence[Line]) -> Iterator[Printed]:
             yield kept
         # What looked like a part of an object that has no end may be the next one.
         rest = rest[rest.index(cut[0]) + 1 :]
+
+
+def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object of a key; an empty one where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:

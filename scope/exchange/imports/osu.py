@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark, Definition, Value
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 from scope.samples.records import Beside
@@ -157,10 +157,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all tables."""
-    return _Reader().read(lines)
+    return _OsuReader().read(lines)
 
 
-class _Reader(LineReader):
+class _OsuReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self._table: Table | None = None
@@ -246,7 +246,7 @@ class _Reader(LineReader):
             meaning = table.meanings.get(column) or self._meaning(table, column)
             table.meanings[column] = meaning
             self.figures.append(
-                Figure(
+                PrintedFigure(
                     benchmark=meaning.benchmark,
                     parameters={**meaning.parameters, **size},
                     ranks=meaning.ranks,
@@ -272,7 +272,7 @@ class _Reader(LineReader):
         of = _COLUMNS[table.profile]
         for window, cell in zip(table.windows, cells, strict=True):
             self.figures.append(
-                Figure(
+                PrintedFigure(
                     benchmark="mpi.message_rate",
                     parameters={"window": window, _SIZE: int(size)},
                     ranks=2 * table.pairs,
@@ -310,7 +310,9 @@ class _Reader(LineReader):
         self.benchmarks.append(declared(name, "OSU MPI_Init", "the time of MPI_Init", metrics))
         for one, cell in zip(_STARTUP, (found[2], found[3], found[4]), strict=True):
             self.figures.append(
-                Figure(name, {}, int(found[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1)
+                PrintedFigure(
+                    name, {}, int(found[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1
+                )
             )
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from scope.catalog.benchmark import Value
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 from scope.samples.records import Beside, Statistic
@@ -66,10 +66,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all tests."""
-    return _Reader().read(lines)
+    return _PerftestReader().read(lines)
 
 
-class _Reader(LineReader):
+class _PerftestReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self.missing["the version"] = None
@@ -160,7 +160,7 @@ class _Reader(LineReader):
         where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
         self.benchmarks.append(declared(_NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], where))
         self.figures.append(
-            Figure(
+            PrintedFigure(
                 benchmark=_NAME,
                 parameters={**settings, "message_bytes": size},
                 ranks=2,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from scope.catalog.benchmark import Benchmark
-from scope.exchange.imports import Figure, Reading, merged
+from scope.exchange.imports import PrintedFigure, Reading, merged
 from scope.exchange.imports.lines import Line
 
 ZONE = "the time zone: this machine's is assumed"
@@ -23,7 +23,7 @@ class LineReader(ABC):
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.figures: list[Figure] = []
+        self.figures: list[PrintedFigure] = []
         self.versions: dict[str, None] = {}
         self.hosts: dict[str, None] = {}
         self.missing: dict[str, None] = {}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scope.catalog.benchmark import Definition, Value
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import LineReader
 from scope.samples.records import Beside
@@ -77,10 +77,10 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all tables."""
-    return _Reader().read(lines)
+    return _ReprompiReader().read(lines)
 
 
-class _Reader(LineReader):
+class _ReprompiReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self._settings: dict[str, str] = {}
@@ -170,7 +170,7 @@ class _Reader(LineReader):
         definition = _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
         benchmark, parameters = self._named(row["test"], count)
         self.figures.append(
-            Figure(
+            PrintedFigure(
                 benchmark=benchmark,
                 parameters=parameters,
                 ranks=int(self._settings["nprocs"]),
@@ -190,7 +190,7 @@ class _Reader(LineReader):
         values = tuple(round(one, _DIGITS) for one in times)
         benchmark, parameters = self._named(case.test, case.count)
         self.figures.append(
-            Figure(
+            PrintedFigure(
                 benchmark=benchmark,
                 parameters=parameters,
                 ranks=int(self._settings["nprocs"]),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from scope.catalog.benchmark import Benchmark, Value
-from scope.exchange.imports import Figure, Reading, declared, merged, metric, parameter, setting
+from scope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
 from scope.exchange.imports.lines import Line, number
 from scope.exchange.imports.reader import ZONE
 
@@ -42,7 +42,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of all results."""
-    figures: list[Figure] = []
+    figures: list[PrintedFigure] = []
     understood: set[int] = set()
     versions: dict[str, None] = {}
     benchmarks: list[Benchmark] = []
@@ -80,7 +80,7 @@ def read(lines: Sequence[Line]) -> Reading:
     )
 
 
-def _figure(result: str, row: re.Match[str], line: int) -> tuple[Figure, Benchmark]:
+def _figure(result: str, row: re.Match[str], line: int) -> tuple[PrintedFigure, Benchmark]:
     """Return a row's figure and the declaration of its measurement."""
     name = "mpi.skampi_" + re.sub(r"[^a-z0-9]+", "_", result.lower()).strip("_")
     settings: dict[str, Value] = {}
@@ -94,7 +94,7 @@ def _figure(result: str, row: re.Match[str], line: int) -> tuple[Figure, Benchma
     nodes = re.search(r"nodes= (\d+)", row["loops"])
     ranks = int(nodes[1]) if nodes else processes if 0 < processes < _QUANTILES else None
     of = metric("time_s", "s", "time").model_copy(update={"quantity": "time", "definition": "max_rank"})
-    figure = Figure(
+    figure = PrintedFigure(
         benchmark=name,
         parameters={**settings, "message_bytes": int(row["size"])},
         ranks=ranks,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scope.catalog.benchmark import Benchmark
-from scope.exchange.imports import Figure, Reading, declared, metric, parameter
+from scope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
 from scope.exchange.imports.lines import Line, number
 from scope.samples.records import Beside
 
@@ -60,13 +60,13 @@ class _Run:
     wrong: str = ""
     rows: list[tuple[Line, str, list[float]]] = field(default_factory=list)
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[PrintedFigure]:
         """Yield the rates and the times, once all is known that they depend on."""
         if self.elements is None or self.word_bytes is None:
             return
         ranks = self.processes * self.threads
         for line, kernel, (rate, mean_s, least_s, most_s) in self.rows:
-            figure = Figure(
+            figure = PrintedFigure(
                 benchmark=BENCHMARK if self.word_bytes == 8 else SINGLE,
                 parameters={"kernel": kernel, "array_bytes": self.elements * self.word_bytes // ranks},
                 ranks=ranks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scope import units
 from scope.findings.campaign.facts import CampaignFacts
 from scope.findings.finding import Evidence, Finding
-from scope.programs.campaign.placement import Comparison
+from scope.programs.campaign.placement import LayoutComparison
 from scope.statistics.estimate import Estimate
 
 LEAST = 0.05
@@ -30,15 +30,15 @@ def find(facts: CampaignFacts) -> list[Finding]:
     return [_filling(each) for each in pairs if _inflates(each)]
 
 
-def _worth(each: Comparison) -> bool:
+def _worth(each: LayoutComparison) -> bool:
     return each.slowdown.value >= LEAST
 
 
-def _inflates(each: Comparison) -> bool:
+def _inflates(each: LayoutComparison) -> bool:
     return each.inflation.low is not None and each.inflation.low > 0 and each.inflation.value >= LEAST
 
 
-def _filling(each: Comparison) -> Finding:
+def _filling(each: LayoutComparison) -> Finding:
     waited = each.off_processor.low is not None and each.off_processor.low > 0
     return Finding(
         code="packed-placement",
@@ -62,7 +62,7 @@ def _filling(each: Comparison) -> Finding:
     )
 
 
-def _finding(each: Comparison, lab: str) -> Finding:
+def _finding(each: LayoutComparison, lab: str) -> Finding:
     waits = each.off_processor.value >= each.slowdown.value / 2
     part = each.by_computation if each.mostly == "computation" else each.by_communication
     cause, advice = _cause(each, waits, lab)
@@ -87,7 +87,7 @@ def _finding(each: Comparison, lab: str) -> Finding:
     )
 
 
-def _cause(each: Comparison, waits: bool, lab: str) -> tuple[str, str]:
+def _cause(each: LayoutComparison, waits: bool, lab: str) -> tuple[str, str]:
     if lab:
         return (
             f"from {each.mostly} (emulated)",

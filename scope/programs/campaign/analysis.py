@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from scope.programs.campaign import clusters, configurations, effects, overhead, placement, scaling, soak
 from scope.programs.campaign.clusters import Clusters
 from scope.programs.campaign.configurations import Configuration
-from scope.programs.campaign.effects import Effect, Fastest
+from scope.programs.campaign.effects import FactorEffect, Fastest
 from scope.programs.campaign.folder import Head
 from scope.programs.campaign.overhead import Overhead
-from scope.programs.campaign.placement import Comparison
+from scope.programs.campaign.placement import LayoutComparison
 from scope.programs.campaign.record import RunRecord
 from scope.programs.campaign.scaling import Law, SpeedupLaw
 from scope.programs.campaign.soak import Endurance
@@ -19,7 +19,7 @@ from scope.rundirectory import FORMAT
 from scope.strict import Strict
 
 
-class Disturbance(Strict):
+class DisturbedRun(Strict):
     """A run that failed."""
 
     number: int
@@ -37,8 +37,8 @@ class Analysis(Strict):
     unprofiled: int
     """Successful runs without a profile although the monitor was used."""
     unprofiled_reason: str
-    disturbances: list[Disturbance]
-    effects: list[Effect] = []
+    disturbances: list[DisturbedRun]
+    effects: list[FactorEffect] = []
     fastest: Fastest | None = None
     configurations: list[Configuration]
     overheads: list[Overhead]
@@ -47,7 +47,7 @@ class Analysis(Strict):
     clusters: Clusters | None
     absent: list[str]
     """Analyses that the runs do not allow, and why."""
-    comparisons: list[Comparison]
+    comparisons: list[LayoutComparison]
     """Of placements."""
     not_compared: list[str]
     endurance: Endurance | None
@@ -71,7 +71,7 @@ def analyse(head: Head, records: Sequence[RunRecord]) -> Analysis:
         unprofiled=len(blind),
         unprofiled_reason=blind[0].reason if blind else "",
         disturbances=[
-            Disturbance(number=r.number, point=r.point, status=r.status, reason=r.reason)
+            DisturbedRun(number=r.number, point=r.point, status=r.status, reason=r.reason)
             for r in records
             if r.status != "ok"
         ],

@@ -14,7 +14,7 @@ from scope.programs.campaign import folder as folders
 from scope.programs.campaign.execution import execute
 from scope.programs.campaign.features import Features
 from scope.programs.campaign.folder import CampaignFolder, Head
-from scope.programs.campaign.record import Journal, RunRecord
+from scope.programs.campaign.record import CampaignJournal, RunRecord
 from scope.programs.campaign.starting import Starter
 from scope.programs.campaign.study import Planned, Study, filled
 from scope.programs.profiles.folder import PROFILES
@@ -29,7 +29,7 @@ def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener
     Raises InterruptedRunError when asked to stop; the folder is then valid and can be resumed. A run that fails is
     recorded, and the next one begins.
     """
-    journal = Journal(folder.records)
+    journal = CampaignJournal(folder.records)
     folders.mark(folder, "running")
     total = None if head.kind == "soak" else len(head.runs())
     try:

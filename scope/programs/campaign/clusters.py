@@ -44,7 +44,7 @@ SAMPLED = 2000
 Labels = NDArray[np.int64]
 
 
-class Group(Strict):
+class RunGroup(Strict):
     """One group: its centroid in the features' own units."""
 
     runs: int
@@ -74,7 +74,7 @@ class Clusters(Strict):
     of_points: bool
     """Whether configurations, with the medians of their runs, were clustered; else single runs."""
     runs: int
-    groups: list[Group]
+    groups: list[RunGroup]
     """The largest first; one group is an answer too."""
     labels: dict[int, int]
     """The group of each run by its number, from 1."""
@@ -266,11 +266,11 @@ def _largest_first(labels: Labels) -> Labels:
 
 def _group(
     parts: Sequence[Sequence[RunRecord]], names: list[str], values: Floats, inside: NDArray[np.bool_]
-) -> Group:
+) -> RunGroup:
     own = values[inside]
     varying = _varying([part[0] for part in parts])
     runs = [run for part, here in zip(parts, inside, strict=True) if here for run in part]
-    return Group(
+    return RunGroup(
         runs=len(runs),
         points=len({run.point.key for run in runs}),
         mean={name: float(mean) for name, mean in zip(names, own.mean(axis=0), strict=True)},

@@ -20,7 +20,7 @@ FEATURES = ("wall_s", "elapsed_s")
 """The time of a run: that of its profile, else that of the command."""
 
 
-class Effect(Strict):
+class FactorEffect(Strict):
     """A factor with one value, instead of with its first value."""
 
     factor: str
@@ -50,7 +50,7 @@ class Fastest(Strict):
     """Other points whose intervals reach into that of this one."""
 
 
-def effects(records: Sequence[RunRecord]) -> list[Effect]:
+def effects(records: Sequence[RunRecord]) -> list[FactorEffect]:
     """Return the effect of each value of each factor that has several, in the order of factors and values."""
     runs = _runs(records)
     factors = dict.fromkeys(name for group in runs.values() for name in group[0].point.factors)
@@ -83,7 +83,7 @@ def _feature(records: Sequence[RunRecord]) -> str:
     return FEATURES[0] if any(FEATURES[0] in record.features for record in well(records)) else FEATURES[1]
 
 
-def _of_factor(factor: str, points: Sequence[Sequence[RunRecord]]) -> Iterator[Effect]:
+def _of_factor(factor: str, points: Sequence[Sequence[RunRecord]]) -> Iterator[FactorEffect]:
     groups: dict[str, dict[Value, Sequence[RunRecord]]] = {}
     for group in points:
         point = group[0].point
@@ -98,7 +98,7 @@ def _of_factor(factor: str, points: Sequence[Sequence[RunRecord]]) -> Iterator[E
 
 def _effect(
     factor: str, value: Value, first: Value, pairs: Sequence[tuple[Sequence[RunRecord], Sequence[RunRecord]]]
-) -> Effect:
+) -> FactorEffect:
     records = [record for pair in pairs for group in pair for record in group]
     feature = _feature(records)
     random = seeded(f"{factor} {value}")
@@ -108,7 +108,7 @@ def _effect(
 
     ratios = np.exp(np.mean([draws(after) - draws(before) for before, after in pairs], axis=0))
     enough = min(len(group) for pair in pairs for group in pair) >= FEWEST
-    return Effect(
+    return FactorEffect(
         factor=factor,
         value=value,
         first=first,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from scope.errors import ScopeError, UsageError
+from scope.errors import UsageError
 from scope.lab.active import active
 from scope.programs.campaign import HEAD, is_campaign
 from scope.programs.campaign.placement import Pairing
@@ -101,20 +101,6 @@ class CampaignFolder:
         return self.path / "runs" / f"{number:05d}"
 
 
-def new(kind: Kind, name: str, asked: Path | None) -> CampaignFolder:
-    """Create the requested folder, else runs/<UTC time>-<kind>-<name>."""
-    if asked is not None:
-        if asked.exists() and (not asked.is_dir() or any(asked.iterdir())):
-            raise UsageError(
-                f"--output {asked}: exists; must be new or empty (--resume {asked} continues a campaign)"
-            )
-        return CampaignFolder(_made(asked.absolute()))
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    runs = Path("runs").absolute()
-    folders = (runs / (f"{stamp}-{kind}-{name}" + (f"-{number}" if number else "")) for number in range(1000))
-    return CampaignFolder(_made(next(folder for folder in folders if not folder.exists())))
-
-
 def begin(folder: CampaignFolder, head: Head) -> None:
     """Write the request."""
     write_json(folder.head, head)
@@ -158,11 +144,3 @@ def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
 def mark(folder: CampaignFolder, status: Status) -> None:
     """Write the status of a campaign."""
     write_json(folder.head, read_json(folder.head, Head).model_copy(update={"status": status}))
-
-
-def _made(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ScopeError(f"{path}: cannot be created: {error.strerror}") from error
-    return path

@@ -47,7 +47,7 @@ class Pairing(Strict):
     spread: Layout
 
 
-class Side(Strict):
+class LayoutFigures(Strict):
     """One of two layouts."""
 
     words: str
@@ -59,12 +59,12 @@ class Side(Strict):
     mpi_s: Estimate
 
 
-class Comparison(Strict):
+class LayoutComparison(Strict):
     """Two layouts of a program compared."""
 
     fixed: Literal["processes", "nodes"]
-    packed: Side
-    spread: Side
+    packed: LayoutFigures
+    spread: LayoutFigures
     slowdown: Estimate
     """Packed over spread, minus one: 0.44 is 44 % longer."""
     by_computation: Estimate
@@ -132,7 +132,7 @@ def _over(unit: Literal["node", "socket"], each: int, units: int, ranks: int | N
     ]
 
 
-def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
+def compare(records: Sequence[RunRecord], pairing: Pairing) -> LayoutComparison | str:
     """Return the comparison of two layouts, or why they cannot be compared."""
     layouts = (pairing.packed, pairing.spread)
     sides = [_times(records, layout) for layout in layouts]
@@ -145,7 +145,7 @@ def compare(records: Sequence[RunRecord], pairing: Pairing) -> Comparison | str:
         return interval(sides, lambda means: figure(means[0].T, means[1].T), seed)
 
     ratio = pairing.packed.ranks / pairing.spread.ranks
-    return Comparison(
+    return LayoutComparison(
         fixed=pairing.fixed,
         packed=_side(pairing.packed, sides[0]),
         spread=_side(pairing.spread, sides[1]),
@@ -167,11 +167,11 @@ def _times(records: Sequence[RunRecord], layout: Layout) -> Floats:
     return np.array(own, dtype=np.float64).reshape(-1, len(PARTS))
 
 
-def _side(layout: Layout, times: Floats) -> Side:
+def _side(layout: Layout, times: Floats) -> LayoutFigures:
     def mean(position: int) -> Estimate:
         return interval([times], lambda means: means[0][:, position], f"{layout} {PARTS[position]}")
 
-    return Side(
+    return LayoutFigures(
         words=layout.words,
         ranks=layout.ranks,
         nodes=layout.nodes,

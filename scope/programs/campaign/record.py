@@ -51,7 +51,7 @@ class RunRecord(Planned):
         )
 
 
-class Journal:
+class CampaignJournal:
     """The records of a campaign."""
 
     def __init__(self, path: Path) -> None:

@@ -31,7 +31,7 @@ _ALL = "*"
 
 
 @dataclass(frozen=True)
-class Row:
+class SiteRow:
     """One routine at one place in one process."""
 
     name: str
@@ -58,7 +58,7 @@ class Report:
     """Of each rank: between MPI_Init and MPI_Finalize, and in MPI."""
     sites: dict[int, list[str]]
     """Frames of each call site, innermost first."""
-    rows: list[Row]
+    rows: list[SiteRow]
     bytes: dict[tuple[str, int, int], float]
     """Sent by routine, site and rank."""
 
@@ -154,11 +154,11 @@ def _parse(path: Path) -> Report:
     return Report(facts, times, sites, rows, sent)
 
 
-def _rows(lines: Sequence[Sequence[str]]) -> Iterator[Row]:
+def _rows(lines: Sequence[Sequence[str]]) -> Iterator[SiteRow]:
     for name, site, rank, count, most, mean, least, *_ in lines:
         if rank != _ALL:
             seconds = [float(value) * 1e-3 for value in (most, mean, least)]
-            yield Row(name, int(site), int(rank), int(count), *seconds)
+            yield SiteRow(name, int(site), int(rank), int(count), *seconds)
 
 
 def _sites(lines: Sequence[Sequence[str]]) -> dict[int, list[str]]:
@@ -199,14 +199,14 @@ def _process(report: Report, rank: int, host: str) -> Process:
     )
 
 
-def _alike(rows: Sequence[Row]) -> list[list[Row]]:
-    groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
+def _alike(rows: Sequence[SiteRow]) -> list[list[SiteRow]]:
+    groups: dict[tuple[str, int], list[SiteRow]] = defaultdict(list)
     for row in rows:
         groups[row.name, row.site].append(row)
     return list(groups.values())
 
 
-def _calls(report: Report, rows: Sequence[Row], numbers: dict[int, int]) -> Calls:
+def _calls(report: Report, rows: Sequence[SiteRow], numbers: dict[int, int]) -> Calls:
     first = rows[0]
     number, time_s = sum(row.count for row in rows), sum(row.time_s for row in rows)
     carried = sum(report.bytes.get((row.name, row.site, row.rank), 0.0) for row in rows)

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Course:
+class RowsInTime:
     """The rows of one process in the order of time; seconds after the end of its MPI_Init."""
 
     rows: Rows
@@ -37,7 +37,7 @@ class Course:
         return np.asarray(np.diff(np.interp(edges_s, np.maximum.accumulate(corners), reached)), np.float64)
 
 
-def course(profile: Profile) -> Course:
+def course(profile: Profile) -> RowsInTime:
     """Return the rows of a process's time series in the order of time."""
     rows = np.sort(profile.tables["timeline"], order="begin_tick")
     first, tick_s = int(profile.process["first_tick"]), profile.tick_s
@@ -45,7 +45,7 @@ def course(profile: Profile) -> Course:
         np.asarray((rows[name].astype(np.int64) - first) * tick_s, np.float64)
         for name in ("begin_tick", "end_tick")
     )
-    return Course(rows, begins, ends, tick_s)
+    return RowsInTime(rows, begins, ends, tick_s)
 
 
 def timeline(profiles: Sequence[Profile]) -> Timeline | None:

@@ -20,7 +20,7 @@ from scope.launch import processes
 from scope.programs.campaign.execution import ERRORS, MARK, Outcome, execute
 from scope.programs.throughput.mix import Job, Mix
 from scope.programs.throughput.slots import Slots
-from scope.programs.throughput.starting import Starter, processor_time
+from scope.programs.throughput.starting import JobStarter, processor_time
 from scope.samples.records import JobRecord, Origin, RoundRecord
 
 Beside = Literal["nothing", "mix"]
@@ -39,7 +39,7 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedJob:
     """A job that ended, or could not be started."""
 
     folder: Path
@@ -47,11 +47,11 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Place:
+class MixRounds:
     """Where the jobs of a measurement run, and what is written of them."""
 
     mix: Mix
-    starter: Starter
+    starter: JobStarter
     directory: Path
     """The working directory of the jobs."""
     outputs: Path
@@ -100,7 +100,7 @@ class Place:
     def _run(self, number: int, jobs: Sequence[Job], beside: Beside) -> list[JobRecord]:
         """Run jobs as slots become free, in their order; one that does not fit yet lets others pass."""
         slots = Slots(self.starter.slots)
-        ended: SimpleQueue[Ended] = SimpleQueue()
+        ended: SimpleQueue[EndedJob] = SimpleQueue()
         waiting = list(enumerate(jobs, 1))
         running: dict[Path, Started] = {}
         records = []
@@ -122,7 +122,7 @@ class Place:
             _end(list(running.values()))
         return records
 
-    def _started(self, job: Job, taken: list[int], folder: Path, ended: SimpleQueue[Ended]) -> Started:
+    def _started(self, job: Job, taken: list[int], folder: Path, ended: SimpleQueue[EndedJob]) -> Started:
         command = self.starter.command(job, taken)
 
         def run() -> None:
@@ -131,7 +131,7 @@ class Place:
                 outcome = execute(command, folder, self.directory, job.limit_s, job.check)
             except (ScopeError, OSError) as error:
                 outcome = error
-            ended.put(Ended(folder, outcome))
+            ended.put(EndedJob(folder, outcome))
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()

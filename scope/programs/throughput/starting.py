@@ -33,7 +33,7 @@ _SAID = re.compile(r"scope-times (\d+)m([\d.]+)s (\d+)m([\d.]+)s")
 
 
 @dataclass(frozen=True)
-class Starter:
+class JobStarter:
     """Starts the jobs of one mix."""
 
     cluster: Cluster
@@ -58,7 +58,7 @@ class Starter:
         return start_command(MpiProgram("sh", words, job.ranks, binding="none"), site)
 
 
-def starter(mix: Mix, cluster: Cluster, folder: Path, where: str) -> Starter:
+def starter(mix: Mix, cluster: Cluster, folder: Path, where: str) -> JobStarter:
     """Return the starter of the jobs of a mix; UsageError beginning with `where` for one that cannot run here."""
     room = sum(cluster.place.slots)
     words = {}
@@ -68,7 +68,7 @@ def starter(mix: Mix, cluster: Cluster, folder: Path, where: str) -> Starter:
                 f"{where}: {job.name}: ranks = {job.ranks}: must be at most {room}, the number of slots"
             )
         words[job.name] = _program(job, cluster, folder, where)
-    return Starter(cluster, words)
+    return JobStarter(cluster, words)
 
 
 def _program(job: Job, cluster: Cluster, folder: Path, where: str) -> list[str]:

@@ -11,10 +11,10 @@ from scope.plan.case import transport_words
 from scope.programs.campaign.analysis import Analysis
 from scope.programs.campaign.clusters import Clusters
 from scope.programs.campaign.configurations import Configuration, Spread
-from scope.programs.campaign.effects import Effect
+from scope.programs.campaign.effects import FactorEffect
 from scope.programs.campaign.features import NAMES
 from scope.programs.campaign.folder import Head
-from scope.programs.campaign.placement import Comparison
+from scope.programs.campaign.placement import LayoutComparison
 from scope.programs.campaign.scaling import Law, Term
 from scope.programs.campaign.soak import Endurance
 from scope.programs.campaign.study import Point, Value
@@ -99,7 +99,7 @@ def lead(head: Head, analysis: Analysis) -> str:
     return f"{text}."
 
 
-def _effects(found: Sequence[Effect]) -> TableSection:
+def _effects(found: Sequence[FactorEffect]) -> TableSection:
     rows = [
         [
             _head(each.factor),
@@ -124,7 +124,7 @@ def _effects(found: Sequence[Effect]) -> TableSection:
     )
 
 
-def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
+def _ratios(found: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
     """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
     ends = [math.log(bound) for each in found for bound in each.ratio.bounds]
     low, high = min(0.0, *ends), max(0.0, *ends)
@@ -146,7 +146,7 @@ def _ratios(found: Sequence[Effect]) -> tuple[list[Mark], float]:
     return marks, place(1.0)
 
 
-def _change(each: Effect) -> str:
+def _change(each: FactorEffect) -> str:
     """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
     ratio = each.ratio
     if ratio.low is not None and not each.certain:
@@ -405,7 +405,7 @@ def _second_opinion(found: Clusters) -> str:
     )
 
 
-def _comparisons(found: Sequence[Comparison]) -> TableSection:
+def _comparisons(found: Sequence[LayoutComparison]) -> TableSection:
     columns = ["fixed", "packed", "spread", "time packed", "time spread", "slowdown of packed"]
     columns += ["due to computation", "due to MPI", "off the processor", "total computation"]
     rows = [
@@ -436,7 +436,7 @@ def verdicts(analysis: Analysis) -> list[str]:
     return [_verdict(each) for each in analysis.comparisons] + analysis.not_compared
 
 
-def _verdict(each: Comparison) -> str:
+def _verdict(each: LayoutComparison) -> str:
     longer = each.slowdown.value >= 0
     change = f"take {_size(each.slowdown)} {'longer' if longer else 'less'} than {each.spread.words}"
     if each.slowdown.low is None:

@@ -28,7 +28,7 @@ METHODS: dict[Method, tuple[str, dict[str, Value]]] = {
 """By name: in words, and as parameters of the benchmarks."""
 
 
-class Candidate(Strict):
+class FileAccess(Strict):
     """One way to access files."""
 
     ranks: int
@@ -59,15 +59,15 @@ class Candidate(Strict):
         }
 
 
-def candidates(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> Iterator[Candidate]:
+def candidates(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> Iterator[FileAccess]:
     """Yield all candidates; a file that only one process opens needs no collective access."""
     transfers = [size for size in TRANSFERS if size <= file_bytes] or [file_bytes]
     for count, file, method, size in product(ranks, ("shared", "per_process"), METHODS, transfers):
         alone = count == 1 or file == "per_process"
         if file in files and not (alone and method != "posix") and not (count == 1 and file == "per_process"):
-            yield Candidate(ranks=count, file=file, method=method, transfer_bytes=size)
+            yield FileAccess(ranks=count, file=file, method=method, transfer_bytes=size)
 
 
-def plainness(candidate: Candidate) -> tuple[int, int, int]:
+def plainness(candidate: FileAccess) -> tuple[int, int, int]:
     """Return a sort key: the simplest way first, with the fewest processes."""
     return list(METHODS).index(candidate.method), candidate.ranks, abs(candidate.transfer_bytes - USUAL_TRANSFER)

@@ -17,13 +17,13 @@ from scope.errors import ScopeError
 from scope.models.scaling.amdahl import nonnegative
 from scope.models.scaling.saturation import ENOUGH
 from scope.samples.samples import Floats
-from scope.tune.storage.candidates import USUAL_TRANSFER, Candidate, candidates
+from scope.tune.storage.candidates import USUAL_TRANSFER, FileAccess, candidates
 
-Rates = Mapping[Candidate, float]
+Rates = Mapping[FileAccess, float]
 """Measured bandwidths, in B/s."""
 
 
-def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> list[Candidate]:
+def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> list[FileAccess]:
     """Return the candidates whose bandwidths the predictions need."""
     every = list(candidates(ranks, file_bytes, files))
     most, usual = max(ranks), _usual(file_bytes)
@@ -42,14 +42,14 @@ def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> 
 class Predictor:
     """Predicts the bandwidth of every candidate."""
 
-    base: Candidate
+    base: FileAccess
     rates: Rates
     transfer: tuple[float, float]
     """a and b of the time of a transfer, up to a common factor."""
     processes: tuple[float, float]
     """c and s of the time per byte, up to a common factor."""
 
-    def rate(self, candidate: Candidate) -> float:
+    def rate(self, candidate: FileAccess) -> float:
         """Return the predicted bandwidth, in B/s; that of a measured candidate is the measured one."""
         if candidate in self.rates:
             return self.rates[candidate]
@@ -70,7 +70,7 @@ class Predictor:
         return max(ENOUGH / (1 - ENOUGH) * own / shared, 1.0) if shared > 0 else float("inf")
 
 
-def fitted(base: Candidate, rates: Rates) -> Predictor:
+def fitted(base: FileAccess, rates: Rates) -> Predictor:
     """Return the predictor from the measured calibration; ScopeError where its base was not measured."""
     if base not in rates:
         raise ScopeError(f"{base.label}: no valid sample, so that nothing can be predicted")
@@ -85,7 +85,7 @@ def fitted(base: Candidate, rates: Rates) -> Predictor:
     )
 
 
-def _differs(one: Candidate, base: Candidate, name: str) -> bool:
+def _differs(one: FileAccess, base: FileAccess, name: str) -> bool:
     """Return whether a candidate is the base but for one choice, or the base itself."""
     return one.model_copy(update={name: getattr(base, name)}) == base
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scope.statistics.estimate import Estimate
 from scope.strict import Strict
-from scope.tune.storage.candidates import Candidate, Direction
+from scope.tune.storage.candidates import Direction, FileAccess
 
 FILE = "tune-storage.json"
 
 
-class Settings(Strict):
+class StorageSearchSettings(Strict):
     """What was asked for."""
 
     direction: Direction
@@ -28,7 +28,7 @@ class Settings(Strict):
 class Trial(Strict):
     """A candidate that was measured."""
 
-    candidate: Candidate
+    candidate: FileAccess
     predicted_bytes_per_s: float | None
     """None for the measurements that the predictions rest on."""
     measured_bytes_per_s: Estimate | None = None
@@ -47,17 +47,17 @@ class Trial(Strict):
         return self.predicted_bytes_per_s / self.measured_bytes_per_s.value - 1
 
 
-class Predicted(Strict):
+class PredictedBandwidth(Strict):
     """The predicted bandwidth of a candidate."""
 
-    candidate: Candidate
+    candidate: FileAccess
     bytes_per_s: float
 
 
-class Conclusion(Strict):
+class StorageConclusion(Strict):
     """The result of the search."""
 
-    chosen: Candidate
+    chosen: FileAccess
     bytes_per_s: Estimate
     winner: bool
     """Whether it is certainly faster than all others; else it is the simplest of those within the noise."""
@@ -68,11 +68,11 @@ class StorageTuning(Strict):
     """`tune-storage.json`."""
 
     format: int
-    settings: Settings
-    predicted: list[Predicted] = []
+    settings: StorageSearchSettings
+    predicted: list[PredictedBandwidth] = []
     """All candidates, the fastest first."""
     enough_ranks: float | None = None
     """Processes beyond which the predictions gain less than a tenth; None where all that were measured gain, and
     with fewer than three numbers of processes, which test no law."""
     trials: list[Trial] = []
-    conclusion: Conclusion | None = None
+    conclusion: StorageConclusion | None = None

@@ -13,17 +13,23 @@ from scope.models.fitting.curve import UNKNOWN_NOISE
 from scope.models.scaling.saturation import FEWEST_COUNTS
 from scope.statistics.ratio import chance, of_launches, ratio
 from scope.statistics.summary import Summary
-from scope.tune.storage.candidates import Candidate, candidates, plainness
+from scope.tune.storage.candidates import FileAccess, candidates, plainness
 from scope.tune.storage.prediction import Predictor, calibration, fitted
-from scope.tune.storage.record import Conclusion, Predicted, Settings, StorageTuning, Trial
+from scope.tune.storage.record import (
+    PredictedBandwidth,
+    StorageConclusion,
+    StorageSearchSettings,
+    StorageTuning,
+    Trial,
+)
 
 SIGNIFICANCE = 0.025
 """Of the test that the fastest is faster than one of the others, launch by launch."""
-Measured = Mapping[Candidate, Summary]
+Measured = Mapping[FileAccess, Summary]
 """The bandwidth of each measured candidate, also of those that failed."""
 
 
-def first_cases(asked: Settings) -> list[Candidate]:
+def first_cases(asked: StorageSearchSettings) -> list[FileAccess]:
     """Return what the predictions need."""
     return calibration(asked.ranks, asked.file_bytes, asked.files)
 
@@ -40,7 +46,7 @@ def predicted(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     tried = [one for one in ranked[: asked.trials] if one not in measured]
     return tuning.model_copy(
         update={
-            "predicted": [Predicted(candidate=one, bytes_per_s=predictor.rate(one)) for one in ranked],
+            "predicted": [PredictedBandwidth(candidate=one, bytes_per_s=predictor.rate(one)) for one in ranked],
             "enough_ranks": _enough(predictor, asked.ranks),
             "trials": [
                 *(Trial(candidate=one, predicted_bytes_per_s=None) for one in measured),
@@ -62,7 +68,7 @@ def concluded(tuning: StorageTuning, measured: Measured) -> StorageTuning:
     chosen = near[0]
     assert chosen.measured_bytes_per_s is not None
     winner = len(near) == 1 and all(trial.of_fastest is None or trial.of_fastest.high for trial in trials)
-    conclusion = Conclusion(
+    conclusion = StorageConclusion(
         chosen=chosen.candidate,
         bytes_per_s=chosen.measured_bytes_per_s,
         winner=winner,
@@ -133,7 +139,7 @@ def _enough(predictor: Predictor, ranks: Sequence[int]) -> float | None:
     return enough if isfinite(enough) and len(ranks) >= FEWEST_COUNTS else None
 
 
-def _rates(measured: Measured) -> dict[Candidate, float]:
+def _rates(measured: Measured) -> dict[FileAccess, float]:
     return {candidate: one.estimate.value for candidate, one in measured.items() if _valid(one)}
 
 
