@@ -249,7 +249,7 @@ def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
     return Efficiency(
         case=rung.name,
         way=path,
-        share=rung.value / limit.value,
+        share=rung.value / limit.value if rung.of_limit is None else rung.of_limit,
         low=_over(rung.low, limit.high or limit.value),
         high=_over(rung.high, limit.low or limit.value),
         rate=rung.value,

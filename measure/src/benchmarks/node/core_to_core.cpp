@@ -25,12 +25,12 @@ class CoreToCore final : public Benchmark {
 
   void fill(std::uint64_t seed) override {
     copies_ ? target_.clear() : write_pattern(source_, seed);
-    shared_.synchronise();
+    shared_.synchronize();
   }
 
   void run(Repetition& repetition) override {
     if (!copies_) rewrite(source_);
-    shared_.synchronise();
+    shared_.synchronize();
     repetition.time([&] {
       if (copies_) std::memcpy(target_.data(), source_.data(), source_.size());
     });
