@@ -21,8 +21,8 @@ from pathlib import Path
 
 from quartiles import quartiles
 
-from scope.build import active_messages
-from scope.build.compiler import system_compiler
+from hpcscope.build import active_messages
+from hpcscope.build.compiler import system_compiler
 from tests.active_messages.two_hosts import INTERFACE, TwoHosts, run, running, two_hosts, written
 
 HERE = Path(__file__).resolve().parent

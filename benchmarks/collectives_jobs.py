@@ -9,13 +9,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.build import collectives, installations
-from scope.build.collectives import CollectivesBuild
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import site_of, start_command
-from scope.machine import processors
-from scope.machine.machine import MpiInstallation
-from scope.settings.experiment import LauncherSettings
+from hpcscope.build import collectives, installations
+from hpcscope.build.collectives import CollectivesBuild
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import site_of, start_command
+from hpcscope.machine import processors
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.settings.experiment import LauncherSettings
 
 SOURCE = Path(__file__).resolve().with_name("collectives_time.cpp")
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from collectives_jobs import Timer, folder
 
-from scope.lab import active, emulation
-from scope.lab.description import read
-from scope.topology import topology as topologies
-from scope.topology.estimate import estimate
+from hpcscope.lab import active, emulation
+from hpcscope.lab.description import read
+from hpcscope.topology import topology as topologies
+from hpcscope.topology.estimate import estimate
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 def inside(asked: argparse.Namespace) -> None:
     """Measure, on the first host of the lab."""
-    from scope.topology.declared import declared
+    from hpcscope.topology.declared import declared
 
     lab = active.active()
     assert lab is not None

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scope.comparison.compare import compare
-from scope.comparison.paired import LOOKS, decide, together
+from hpcscope.comparison.compare import compare
+from hpcscope.comparison.paired import LOOKS, decide, together
 from tests.comparison.runs import drawn, summary, write
 
 Floats = NDArray[np.float64]

@@ -21,9 +21,9 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scope.findings.results import Run, derived
-from scope.plan.placement import Placement
-from scope.statistics.summary import Summary
+from hpcscope.findings.results import Run, derived
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.summary import Summary
 from tests import golden_run
 from tests.declared import catalog
 from tests.findings.faulty_runs import run_kinds, with_summaries, with_usable

@@ -15,11 +15,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from scope.build import active_messages
-from scope.lab import emulation
-from scope.lab.active import INTERFACE
-from scope.lab.description import read
-from scope.lab.entry import Emulation
+from hpcscope.build import active_messages
+from hpcscope.lab import emulation
+from hpcscope.lab.active import INTERFACE
+from hpcscope.lab.description import read
+from hpcscope.lab.entry import Emulation
 from tests.active_messages.two_hosts import running, written
 
 LAB = "gamma"

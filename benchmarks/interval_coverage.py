@@ -16,13 +16,13 @@ from scipy.optimize import brentq
 from scipy.signal import lfilter
 from scipy.stats import norm
 
-from scope.plan.further import FEWEST_VISITS, VISITS
-from scope.samples.samples import Floats
-from scope.statistics.bootstrap import estimate, medians
-from scope.statistics.estimate import Estimate
-from scope.statistics.figures import describe
-from scope.statistics.order_statistics import median_interval
-from scope.statistics.ratio import PerLaunch, ratio
+from hpcscope.plan.further import FEWEST_VISITS, VISITS
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import estimate, medians
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.figures import describe
+from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.statistics.ratio import PerLaunch, ratio
 
 TRIALS = 1000
 NOISE = 0.05
@@ -170,7 +170,7 @@ def states_at_visits(random: np.random.Generator, share: float) -> NDArray[np.in
 
 
 def visits_until_narrow(times: Floats) -> int:
-    """Return how many visits a case gets by the rule of `scope.plan.further`."""
+    """Return how many visits a case gets by the rule of `hpcscope.plan.further`."""
     for count in range(FEWEST_VISITS, VISITS):
         interval = median_interval(times[:count])
         assert interval is not None

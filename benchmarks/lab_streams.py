@@ -16,8 +16,8 @@ import time
 
 import psutil
 
-from scope.lab import description, emulation, fidelity
-from scope.lab.entry import Emulation
+from hpcscope.lab import description, emulation, fidelity
+from hpcscope.lab.entry import Emulation
 
 STREAM_S = 2.0
 PATIENCE_S = 30.0

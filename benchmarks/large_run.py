@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from scope.models.communication.random_pairs import partners
-from scope.samples.samples import Floats
-from scope.topology import topology
+from hpcscope.models.communication.random_pairs import partners
+from hpcscope.samples.samples import Floats
+from hpcscope.topology import topology
 from tests import golden_run as golden
 from tests.declared import described
 
@@ -104,7 +104,7 @@ def took(words: list[str]) -> tuple[float, float, float]:
     begin = time.perf_counter()
     child = os.posix_spawn(
         sys.executable,
-        [sys.executable, "-m", "scope", *words],
+        [sys.executable, "-m", "hpcscope", *words],
         os.environ,
         file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
     )

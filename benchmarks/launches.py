@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from scope.build import installations, native
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine import processors
+from hpcscope.build import installations, native
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine import processors
 
 HERE = Path(__file__).resolve().parent
 

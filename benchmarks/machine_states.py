@@ -17,8 +17,8 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from scope.samples.samples import Samples
-from scope.statistics.course import course_of
+from hpcscope.samples.samples import Samples
+from hpcscope.statistics.course import course_of
 from tests.statistics.test_course import BEGIN_S, LENGTH_S, Machine, between, run, steady, with_sentinel
 
 BEGIN = 0.1

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.build import installations, monitor
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine.machine import MpiInstallation
-from scope.statistics.order_statistics import median_interval
+from hpcscope.build import installations, monitor
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.statistics.order_statistics import median_interval
 
 HERE = Path(__file__).resolve().parent
 

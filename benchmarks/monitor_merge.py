@@ -22,7 +22,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
-from scope.programs.profiles.profile import HEADER_BYTES  # noqa: E402
+from hpcscope.programs.profiles.profile import HEADER_BYTES  # noqa: E402
 from tests.profiles import synthetic  # noqa: E402
 from tests.profiles.synthetic import Process  # noqa: E402
 
@@ -43,7 +43,7 @@ def main() -> None:
         times = []
         for _ in range(asked.rounds):
             started = time.perf_counter()
-            words = [sys.executable, "-m", "scope", "analyze", str(folder)]
+            words = [sys.executable, "-m", "hpcscope", "analyze", str(folder)]
             subprocess.run(words, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
             times.append(time.perf_counter() - started)
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024

@@ -15,9 +15,9 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from scope.models.fitting.fit import Breakpoint
-from scope.models.models import Models
-from scope.rundirectory import RunDirectory, read_json
+from hpcscope.models.fitting.fit import Breakpoint
+from hpcscope.models.models import Models
+from hpcscope.rundirectory import RunDirectory, read_json
 
 SCOPE = str(Path(sysconfig.get_path("scripts")) / "scope")
 ROWS = [("tcp", "btl_tcp_eager_limit", n) for n in (8192, 32768)]
@@ -50,7 +50,7 @@ def row(transport: str, setting: str, value: int, launches: int, budget_s: float
         command = [
             sys.executable,
             "-c",
-            "from scope.cli import main; main()",
+            "from hpcscope.cli import main; main()",
             "run",
             "--mpi",
             "embedded",

@@ -16,7 +16,7 @@ import numpy as np
 from launches import Pair, of_slowest
 from npb_speed import KERNELS
 
-from scope.statistics.order_statistics import median_interval
+from hpcscope.statistics.order_statistics import median_interval
 
 BUDGET_S = 1.0
 """Of a kernel in a launch."""

@@ -22,12 +22,12 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.build import installations, native
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine import processors
-from scope.machine.machine import MpiInstallation
-from scope.statistics.order_statistics import median_interval
+from hpcscope.build import installations, native
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine import processors
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.statistics.order_statistics import median_interval
 
 KERNELS = ("ep", "is", "cg", "mg", "ft", "lu", "sp", "bt")
 SQUARES = ("sp", "bt")

@@ -58,7 +58,7 @@ def median_s(case: str, ranks: int, transport: str, mpi: str) -> float:
         run = Path(folder) / "run"
         what = ["--case", case, "--ranks", str(ranks), "--transport", transport, "--mpi", mpi]
         how = ["--launches", "1", "--budget", str(BUDGET_S), "--output", str(run)]
-        command = [sys.executable, "-m", "scope", "--lab", LAB, "run", *what, *how]
+        command = [sys.executable, "-m", "hpcscope", "--lab", LAB, "run", *what, *how]
         ended = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
         if ended.returncode != 0:
             raise SystemExit(ended.stderr)

@@ -26,8 +26,8 @@ from launches import Pair
 from npb_phase_cost import SWITCH
 from npb_speed import KERNELS
 
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
 
 PATIENCE_S = 300
 MANY = 5
@@ -126,7 +126,7 @@ def volume(pair: Pair, ranks: int, program: list[str]) -> Volume:
     command = start_command(job, Site(pair.mpi, pair.mpi.launcher))
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "monitored"
-        words = [sys.executable, "-m", "scope", "monitor", "--against", "none", "-o", str(run), "--"]
+        words = [sys.executable, "-m", "hpcscope", "monitor", "--against", "none", "-o", str(run), "--"]
         environment = {**os.environ, **command.environment}
         subprocess.run(
             [*words, *command.arguments], env=environment, check=True, timeout=PATIENCE_S, capture_output=True

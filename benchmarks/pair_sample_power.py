@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import beta
 
-from scope.models.communication.localisation import Localisation, Pairs, chance_of_path, localise
-from scope.models.communication.random_pairs import partners
-from scope.samples.samples import Booleans, Floats, Integers
+from hpcscope.models.communication.localisation import Localisation, Pairs, chance_of_path, localise
+from hpcscope.models.communication.random_pairs import partners
+from hpcscope.samples.samples import Booleans, Floats, Integers
 
 HOSTS, ROUNDS, LAUNCHES = 10_000, 96, 6
 PER_SWITCH, RAILS = 32, 4

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from launches import HERE, Pair, of_slowest
 
-from scope.build import native
+from hpcscope.build import native
 
 MARKS = {"blocking": 3, "overlapped": 6}
 """Marks of one iteration."""

@@ -14,10 +14,10 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from scope.models.models import Models
-from scope.models.prediction.points import PredictedPoint
-from scope.models.prediction.prediction import Prediction
-from scope.rundirectory import RunDirectory, read_json
+from hpcscope.models.models import Models
+from hpcscope.models.prediction.points import PredictedPoint
+from hpcscope.models.prediction.prediction import Prediction
+from hpcscope.rundirectory import RunDirectory, read_json
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 PRODUCTS = "variant=plain,transposed,tuned"

@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from scope.archive import index as indexing
-from scope.archive.entry import Entry, KeptFigure, Notes
-from scope.archive.folder import Folder
+from hpcscope.archive import index as indexing
+from hpcscope.archive.entry import Entry, KeptFigure, Notes
+from hpcscope.archive.folder import Folder
 
 QUESTIONS = {
     "the newest 50": [],
@@ -62,7 +62,7 @@ def main() -> None:
 def answered(folder: Path, words: list[str], repetitions: int, question: str) -> float:
     """Ask a question several times, print the times, and return the median in seconds."""
     times = []
-    command = [sys.executable, "-m", "scope", "repository", "list", "--in", str(folder), *words]
+    command = [sys.executable, "-m", "hpcscope", "repository", "list", "--in", str(folder), *words]
     for _ in range(repetitions):
         begin = time.perf_counter()
         ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)

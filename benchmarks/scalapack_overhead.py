@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from launches import HERE, Pair, of_slowest
 
-from scope.build import native
-from scope.machine.machine import NativeBuild
-from scope.statistics.order_statistics import median_interval
+from hpcscope.build import native
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.statistics.order_statistics import median_interval
 
 REPETITIONS = 6
 

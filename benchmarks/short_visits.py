@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from launches import Pair
 
-from scope.plan.plan import FIRST_VISIT, LATER_VISIT, PlannedCase, read
-from scope.rundirectory import RunDirectory
-from scope.statistics.order_statistics import median_interval
+from hpcscope.plan.plan import FIRST_VISIT, LATER_VISIT, PlannedCase, read
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.statistics.order_statistics import median_interval
 
 LONG = {"budget_s": 0.05, "minimum_repetitions": 20, "maximum_repetitions": 1000, "precision": 0.0001}
 MOVED = 0.02

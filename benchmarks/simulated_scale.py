@@ -20,11 +20,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from scope.build import installations
-from scope.engine.builds import native_program
-from scope.launch.launcher import MpiProgram
-from scope.simulation.description import HEAD
-from scope.simulation.start import Simulator
+from hpcscope.build import installations
+from hpcscope.engine.builds import native_program
+from hpcscope.launch.launcher import MpiProgram
+from hpcscope.simulation.description import HEAD
+from hpcscope.simulation.start import Simulator
 
 CASES = (
     "mpi.barrier",

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scope.build import installations
-from scope.engine.builds import native_program
+from hpcscope.build import installations
+from hpcscope.engine.builds import native_program
 
 PLAN = """# scope plan format=2 seed=1 module=standard
 mpi.barrier call=blocking sampling.budget_s=0.01 sampling.maximum_repetitions=10

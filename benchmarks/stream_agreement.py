@@ -16,7 +16,7 @@ from functools import partial
 from launches import Pair, seconds
 from verdict import TITLES, alternated, summary
 
-from scope.build import blas
+from hpcscope.build import blas
 
 TRIADS = {1 << 13: (128, 200), 1 << 22: (1, 60), 1 << 26: (1, 25)}
 """Passes in a loop, and loops. A loop lasts about as long as one of Scope's repetitions."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from launches import Pair
 
-from scope.statistics.order_statistics import median_interval
+from hpcscope.statistics.order_statistics import median_interval
 
 SIZES = [1, 64, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
 

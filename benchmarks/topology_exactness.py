@@ -20,10 +20,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from scope.errors import UsageError
-from scope.lab import description, emulation, faults
-from scope.lab.description import Lab
-from scope.lab.entry import Emulation
+from hpcscope.errors import UsageError
+from hpcscope.lab import description, emulation, faults
+from hpcscope.lab.description import Lab
+from hpcscope.lab.entry import Emulation
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
 PATIENCE_S = 900.0

@@ -15,8 +15,8 @@ from pathlib import Path
 from launches import Pair, of_slowest
 from scipy.stats import spearmanr
 
-from scope.rundirectory import read_json
-from scope.tune.record import FILE, Tuning, flops
+from hpcscope.rundirectory import read_json
+from hpcscope.tune.record import FILE, Tuning, flops
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scope.statistics.order_statistics import median_interval
+from hpcscope.statistics.order_statistics import median_interval
 
 BAND = (0.97, 1.03)
 """Ratios that count as the same."""

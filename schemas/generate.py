@@ -11,24 +11,24 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from scope.catalog.benchmark import Benchmark
-from scope.comparison.kernels import KernelTuning
-from scope.findings.finding import Findings
-from scope.machine.machine import Machine
-from scope.models.models import Models
-from scope.models.published.overview import Overview
-from scope.programs.campaign.analysis import Analysis
-from scope.programs.campaign.folder import Head
-from scope.programs.campaign.record import RunRecord
-from scope.programs.profiles.machine_comparison import MachineComparison
-from scope.programs.profiles.monitored_run import Monitored
-from scope.programs.profiles.records import Merged
-from scope.rundirectory import RunFile
-from scope.samples.records import Record
-from scope.simulation.record import Simulation
-from scope.statistics.summary import Summaries
-from scope.tune.record import Tuning
-from scope.tune.storage.record import StorageTuning
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.comparison.kernels import KernelTuning
+from hpcscope.findings.finding import Findings
+from hpcscope.machine.machine import Machine
+from hpcscope.models.models import Models
+from hpcscope.models.published.overview import Overview
+from hpcscope.programs.campaign.analysis import Analysis
+from hpcscope.programs.campaign.folder import Head
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.profiles.machine_comparison import MachineComparison
+from hpcscope.programs.profiles.monitored_run import Monitored
+from hpcscope.programs.profiles.records import Merged
+from hpcscope.rundirectory import RunFile
+from hpcscope.samples.records import Record
+from hpcscope.simulation.record import Simulation
+from hpcscope.statistics.summary import Summaries
+from hpcscope.tune.record import Tuning
+from hpcscope.tune.storage.record import StorageTuning
 
 FILES: dict[str, tuple[Any, str]] = {
     "run": (RunFile, "run.json: what was asked for, when, and how it ended"),

@@ -110,7 +110,7 @@ def golden_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def golden_run(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The golden run with everything that is derived from it; read only."""
-    from scope.engine.analysis import analyze  # slow to import: most tests do without
+    from hpcscope.engine.analysis import analyze  # slow to import: most tests do without
 
     run = Path(shutil.copytree(golden_raw, tmp_path_factory.mktemp("derived") / "golden"))
     analyze(run)

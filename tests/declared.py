@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scope.catalog.benchmark import Benchmark
-from scope.catalog.declared import FILE
-from scope.catalog.declared import declared as catalog
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.declared import FILE
+from hpcscope.catalog.declared import declared as catalog
 
 __all__ = ["catalog", "described", "write"]
 
@@ -27,7 +27,7 @@ def write(described: Iterable[Benchmark], file: Path = FILE) -> None:
 
 
 if __name__ == "__main__":
-    from scope.build import installations, registry
-    from scope.engine.builds import native_program
+    from hpcscope.build import installations, registry
+    from hpcscope.engine.builds import native_program
 
     write(registry.load(native_program(installations.find(None)).program))

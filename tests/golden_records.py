@@ -40,7 +40,7 @@ def launch_record(launch: int, ranks: int, transport: str, clock_s: float) -> di
 def run_record(finished: float) -> dict[str, Any]:
     return {
         "format": 2,
-        "scope_version": "0.1.0",
+        "scope_version": "1.0.0a1",
         "name": "golden",
         "module": "baseline",
         "command": ["scope", "run", "--module", "baseline"],
@@ -131,5 +131,5 @@ def machine() -> dict[str, Any]:
         "build": build,
         "environment": {"OMP_NUM_THREADS": "1"},
         "python": "3.11.2",
-        "scope_version": "0.1.0",
+        "scope_version": "1.0.0a1",
     }

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from scope.build import installations, native
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.build import installations, native
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests import small_program
 
 Built = TypeVar("Built")
@@ -126,8 +126,10 @@ def compile_few(few_sources: Path, mpi: MpiInstallation, patch: pytest.MonkeyPat
 def scope_of(few_sources: Path, mpi: MpiInstallation) -> tuple[str, ...]:
     """Return the words that start a `scope` which builds for an MPI what the fixture `few` does."""
     sources = f"native.source_directory = lambda: Path({str(few_sources)!r})"
-    chosen = "" if _is_embedded(mpi) else f"from pathlib import Path; from scope.build import native; {sources}; "
-    return (sys.executable, "-c", f"{chosen}from scope.cli import main; main()")
+    chosen = (
+        "" if _is_embedded(mpi) else f"from pathlib import Path; from hpcscope.build import native; {sources}; "
+    )
+    return (sys.executable, "-c", f"{chosen}from hpcscope.cli import main; main()")
 
 
 def under_every_mpi(proven: str, *kept: str) -> pytest.MarkDecorator:

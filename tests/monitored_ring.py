@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles import merged as profiles
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles import merged as profiles
 from tests.patience import PATIENCE_S
 
 SOURCE = Path(__file__).parent / "profiles" / "ring.cpp"

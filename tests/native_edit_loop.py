@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scope.build import cmake, installations, native
+from hpcscope.build import cmake, installations, native
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1])

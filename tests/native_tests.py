@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from scope.build import cmake
+from hpcscope.build import cmake
 from tests.patience import PATIENCE_S
 
 

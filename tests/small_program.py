@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from scope.build import native
+from hpcscope.build import native
 
 SHARED = ("json", "timer", "collectives", native.ACTIVE_MESSAGES)
 """Sources that the native program shares with the other native parts."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from scope.engine.analysis import analyze, explain
-from scope.rundirectory import RunDirectory
+from hpcscope.engine.analysis import analyze, explain
+from hpcscope.rundirectory import RunDirectory
 from tests.cli.scope_command import answered
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
@@ -33,7 +33,7 @@ def test_the_same_samples_give_the_same_files(golden_copy: Path) -> None:
 
 
 def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
-    words = [sys.executable, "-c", "import scope.cli; scope.cli.main()", "analyze", str(golden_copy)]
+    words = [sys.executable, "-c", "import hpcscope.cli; hpcscope.cli.main()", "analyze", str(golden_copy)]
     environment = {**os.environ, "PATH": str(tmp_path)}
     result = subprocess.run(
         words, capture_output=True, text=True, timeout=PATIENCE_S, env=environment, check=False
@@ -92,8 +92,8 @@ def test_a_full_disk_is_one_line_and_keeps_the_samples(golden_copy: Path) -> Non
     samples = RunDirectory(golden_copy).samples.read_bytes()
     # Too small a file size limit stands for the full disk; it needs no privileges.
     program = (
-        "import resource, signal, scope.cli, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); scope.cli.main()"
+        "import resource, signal, hpcscope.cli, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); hpcscope.cli.main()"
     )
     result = subprocess.run(
         [sys.executable, "-c", program, "analyze", str(golden_copy)],

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from scope import private
-from scope.build import cmake
-from scope.errors import ScopeError, UsageError
-from scope.names import refuse_odd_name
+from hpcscope import private
+from hpcscope.build import cmake
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.names import refuse_odd_name
 from tests.patience import PATIENCE_S, until
 
 ANOTHER_USER = os.getuid() + 1
@@ -132,7 +132,7 @@ def test_a_folder_that_its_owner_is_making_is_left_alone(tmp_path: Path, monkeyp
 
 HOLDER = """
 import signal
-from scope.private import temporary_folder
+from hpcscope.private import temporary_folder
 with temporary_folder("trial") as folder:
     print(folder, flush=True)
     signal.pause()
@@ -190,7 +190,7 @@ def test_an_interrupt_in_the_last_moment_leaves_no_temporary_folder(
 INTERRUPTED_BEFORE_THE_END = """
 import contextlib
 import sys
-from scope import private
+from hpcscope import private
 
 def interrupted(manager, *ended):
     sys.kept = manager  # as a traceback keeps it
@@ -221,7 +221,7 @@ WRITING_INTERRUPTED_BEFORE_THE_END = """
 import contextlib
 import sys
 from pathlib import Path
-from scope.rundirectory import write_text
+from hpcscope.rundirectory import write_text
 
 def interrupted(manager, *ended):
     sys.kept = manager  # as a traceback keeps it
@@ -267,7 +267,7 @@ MANY_OPEN_FILES_AT_THE_END = """
 import contextlib
 import os
 import resource
-from scope import private
+from hpcscope import private
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 opened = []

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import dispatch
-from scope.engine.run import begun_run
-from scope.errors import ScopeError, UsageError
-from scope.findings.finding import Evidence, Finding
-from scope.models.models import Models
-from scope.rundirectory import (
+from hpcscope.cli import dispatch
+from hpcscope.engine.run import begun_run
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.models.models import Models
+from hpcscope.rundirectory import (
     RunDirectory,
     RunFile,
     note_checksums,
@@ -159,7 +159,7 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-from scope.rundirectory import write_text
+from hpcscope.rundirectory import write_text
 
 make = tempfile.mkstemp
 

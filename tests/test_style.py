@@ -15,7 +15,7 @@ from tests.patience import PATIENCE_S
 REPOSITORY = Path(__file__).resolve().parents[1]
 TOOLS = Path(sysconfig.get_path("scripts"))
 
-PRODUCT = ("scope", "measure", "monitor", "collectives", "active-messages", "timer", "scope-timer", "json")
+PRODUCT = ("hpcscope", "measure", "monitor", "collectives", "active-messages", "timer", "scope-timer", "json")
 SOURCES = (".py", ".cpp", ".hpp", ".c", ".h", ".js", ".css", ".html", ".f90", ".in")
 MOST_LINES = 138_472
 """Of all sources of the product; a change that needs more says why, next to what it gives."""
@@ -36,7 +36,7 @@ def test_python(command: list[str]) -> None:
 def test_clang_format_would_change_nothing() -> None:
     sources = [
         str(path)
-        for folder in ("active-messages", "measure", "collectives", "monitor", "scope", "benchmarks", "tests")
+        for folder in ("active-messages", "measure", "collectives", "monitor", "hpcscope", "benchmarks", "tests")
         for path in (REPOSITORY / folder).rglob("*.[ch]*pp")
     ]
     assert sources
@@ -97,7 +97,7 @@ def types_defined_twice(sources: dict[str, str]) -> dict[str, list[str]]:
 
 def test_output_of_other_programs_may_have_any_bytes() -> None:
     # Compilers and launchers speak the language of the site, and name files as the site does.
-    for path in sorted((REPOSITORY / "scope").rglob("*.py")):
+    for path in sorted((REPOSITORY / "hpcscope").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 said = {word.arg: ast.unparse(word.value) for word in node.keywords}

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import scope
-from scope.build import installations, native, registry
-from scope.machine.machine import MpiInstallation
-from scope.samples.records import CaseRecord
+import hpcscope
+from hpcscope.build import installations, native, registry
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.samples.records import CaseRecord
 from tests import small_program
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start
@@ -80,22 +80,22 @@ def test_the_python_tutorial_runs(
 
 
 def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> None:
-    run = scope.open(golden_run)
+    run = hpcscope.open(golden_run)
     assert run.samples("mpi.latency", message_bytes="1Ki").case.parameters["mode"] == "standard"  # its default
-    with pytest.raises(scope.UsageError, match=r"\b2 .*operation\.broadcast: .*ranks=2\|4"):
+    with pytest.raises(hpcscope.UsageError, match=r"\b2 .*operation\.broadcast: .*ranks=2\|4"):
         run.samples("operation.broadcast")
-    with pytest.raises(scope.UsageError, match=r"mpi\.latency message_bytes=3; .*: "):
+    with pytest.raises(hpcscope.UsageError, match=r"mpi\.latency message_bytes=3; .*: "):
         run.samples("mpi.latency", message_bytes=3)
-    with pytest.raises(scope.UsageError, match="launches"):
-        scope.open(golden_run / "launches")
+    with pytest.raises(hpcscope.UsageError, match="launches"):
+        hpcscope.open(golden_run / "launches")
 
 
 def test_importing_scope_loads_nothing_heavy_and_a_frame_without_pandas_says_so(golden_run: Path) -> None:
     code = (
         "import sys, scope; print([name for name in ('numpy', 'pydantic', 'typer') if name in sys.modules]);"
         " sys.modules['pandas'] = None\n"
-        f"try: scope.open({str(golden_run)!r}).statistics.to_frame()\n"
-        "except scope.ScopeError as error: print(error)"
+        f"try: hpcscope.open({str(golden_run)!r}).statistics.to_frame()\n"
+        "except hpcscope.ScopeError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=TUTORIAL.parents[2])
     nothing, refused = done.stdout.splitlines()

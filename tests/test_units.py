@@ -2,7 +2,7 @@
 
 import pytest
 
-from scope import units
+from hpcscope import units
 
 
 @pytest.mark.parametrize(

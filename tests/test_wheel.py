@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from scope.version import VERSION
+from hpcscope.version import VERSION
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[1]
@@ -38,10 +38,12 @@ def files(folder: Path) -> set[str]:
 def test_it_has_every_file_of_the_tree_that_scope_needs(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert {f"scope/{one}" for one in files(ROOT / "scope")} <= names
+    assert {f"hpcscope/{one}" for one in files(ROOT / "hpcscope")} <= names
     for folder in (*NATIVE, "reference", "schemas"):
-        assert {f"scope/{folder}/{one}" for one in files(ROOT / folder)} - names <= {"scope/schemas/generate.py"}
-    assert any(name.endswith(".data/scripts/scope") for name in names)
+        assert {f"hpcscope/{folder}/{one}" for one in files(ROOT / folder)} - names <= {
+            "hpcscope/schemas/generate.py"
+        }
+    assert {name.partition(".data/scripts/")[2] for name in names} >= {"scope", "hpcscope"}
     assert not any("__pycache__" in name or name.startswith("tests/") for name in names)
 
 
@@ -49,8 +51,9 @@ def test_what_it_installs_finds_its_sources_inside_itself(wheel: Path, tmp_path:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     script = (
-        "import json, sys; from scope.build.cmake import sources_of; from scope.models.published import reference;"
-        " from scope.lab.description import PRESETS;"
+        "import json, sys; from hpcscope.build.cmake import sources_of;"
+        " from hpcscope.models.published import reference;"
+        " from hpcscope.lab.description import PRESETS;"
         f" found = [str(sources_of(name, name)) for name in {NATIVE[:5]!r}];"
         " print(json.dumps([*found, str(reference.directory()), str(PRESETS), *reference.names()]))"
     )
@@ -82,5 +85,5 @@ def test_the_script_runs_where_no_python_stands_beside_it(tmp_path: Path) -> Non
         [script, "--version"], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == 1
-    assert "package scope" in done.stderr
+    assert "package hpcscope" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import active_messages
+from hpcscope.build import active_messages
 from tests.active_messages.two_hosts import TwoHosts, two_hosts
 
 

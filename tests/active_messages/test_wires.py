@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scope.lab import relay
+from hpcscope.lab import relay
 from tests.active_messages.conftest import needs_root
 from tests.active_messages.two_hosts import TwoHosts, run, running, two_hosts, written
 from tests.messages import mentions

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import blas, libraries
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import blas, libraries
+from hpcscope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded  # noqa: F401
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import answer
+from hpcscope.cli import answer
 from tests.messages import mentions
 
 DAY_S = 86400

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import active_messages, cmake, native, registry
-from scope.build.compiler import system_compiler
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.build import active_messages, cmake, native, registry
+from hpcscope.build.compiler import system_compiler
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests import native_tests
 from tests.measure.conftest import start
 from tests.patience import PATIENCE_S

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import fabrics, native
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import fabrics, native
+from hpcscope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.patience import PATIENCE_S
 

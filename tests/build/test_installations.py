@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import installations
-from scope.errors import UsageError
-from scope.launch.launchers import choose
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import installations
+from hpcscope.errors import UsageError
+from hpcscope.launch.launchers import choose
+from hpcscope.machine.machine import MpiInstallation
 
 
 def wrapper(folder: Path, name: str, macros: str) -> Path:

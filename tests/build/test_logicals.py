@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import logicals
-from scope.engine import doctor
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import logicals
+from hpcscope.engine import doctor
+from hpcscope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded
 from tests.messages import mentions
 

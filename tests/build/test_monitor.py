@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import monitor
-from scope.errors import ScopeError
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import monitor
+from hpcscope.errors import ScopeError
+from hpcscope.machine.machine import MpiInstallation
 
 CMAKE = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES CXX)

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import cmake, installations, native, registry, scalapack
-from scope.errors import ScopeError, UsageError
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.build import cmake, installations, native, registry, scalapack
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests import golden_run
 from tests.declared import described
 from tests.installed_mpi import under_every_mpi
@@ -225,7 +225,7 @@ def test_only_a_changed_file_is_compiled_again(small: Path, embedded: MpiInstall
 
 def test_two_builds_at_the_same_time_make_one(small: Path, embedded: MpiInstallation) -> None:
     code = (
-        "import sys; from pathlib import Path; from scope.build import native, installations\n"
+        "import sys; from pathlib import Path; from hpcscope.build import native, installations\n"
         f"native.source_directory = lambda: Path({str(small)!r})\n"
         f"print(native.build(installations.find({embedded.compiler!r})).built_unix_s)"
     )

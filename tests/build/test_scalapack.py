@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import libraries, scalapack
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import libraries, scalapack
+from hpcscope.machine.machine import MpiInstallation
 
 
 @pytest.fixture(autouse=True)

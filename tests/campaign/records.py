@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from scope.programs.campaign.record import RunRecord
-from scope.programs.campaign.study import Value
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.campaign.study import Value
 
 Figures = Callable[[Mapping[str, Value], np.random.Generator], dict[str, float]]
 

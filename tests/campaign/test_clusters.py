@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
-from scope.programs.campaign.clusters import (
+from hpcscope.programs.campaign.clusters import (
     FEWEST_MEMBERS,
     Clusters,
     agreement,
@@ -20,7 +20,7 @@ from scope.programs.campaign.clusters import (
     divisions,
     silhouette,
 )
-from scope.programs.campaign.study import Value
+from hpcscope.programs.campaign.study import Value
 from tests.campaign.records import study
 
 # After NetFinity's table 3: computation, sending, receiving in ms, communications, MB.

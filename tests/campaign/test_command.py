@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.cli import dispatch
-from scope.programs.campaign.record import read
+from hpcscope.cli import dispatch
+from hpcscope.programs.campaign.record import read
 from tests.cli.scope_command import Answer, answered, scope, start
 from tests.held import Held
 from tests.messages import mentions

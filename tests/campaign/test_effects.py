@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scope.programs.campaign.effects import effects, fastest
-from scope.programs.campaign.study import Value
+from hpcscope.programs.campaign.effects import effects, fastest
+from hpcscope.programs.campaign.study import Value
 from tests.campaign.records import study
 
 POINTS: list[dict[str, Value]] = [

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.launch.launcher import Command
-from scope.programs.campaign.execution import MARK, Outcome, execute
+from hpcscope.errors import UsageError
+from hpcscope.launch.launcher import Command
+from hpcscope.programs.campaign.execution import MARK, Outcome, execute
 from tests.messages import mentions
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError
-from scope.programs.campaign import features
+from hpcscope.errors import ScopeError
+from hpcscope.programs.campaign import features
 from tests.profiles.synthetic import Process, number, processes, tick, write
 
 LEAK = 3e6

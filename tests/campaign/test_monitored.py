@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scope.build import installations, single_source
-from scope.machine.machine import MpiInstallation
-from scope.programs.campaign import programs
-from scope.programs.campaign.record import RunRecord, read
-from scope.programs.profiles import monitored_run
-from scope.programs.profiles.merged import merge
+from hpcscope.build import installations, single_source
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.campaign import programs
+from hpcscope.programs.campaign.record import RunRecord, read
+from hpcscope.programs.profiles import monitored_run
+from hpcscope.programs.profiles.merged import merge
 from tests.cli.scope_command import answered, scope
 from tests.messages import mentions
 

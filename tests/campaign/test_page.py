@@ -8,14 +8,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import CampaignFacts
-from scope.programs.campaign.analysis import analyse
-from scope.programs.campaign.folder import Head, head_of
-from scope.programs.campaign.record import RunRecord
-from scope.programs.campaign.study import Value, made
-from scope.report.campaign import page as campaign_page
-from scope.report.campaign.sections import sections
+from hpcscope.findings.campaign import find_all
+from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.programs.campaign.analysis import analyse
+from hpcscope.programs.campaign.folder import Head, head_of
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.campaign.study import Value, made
+from hpcscope.report.campaign import page as campaign_page
+from hpcscope.report.campaign.sections import sections
 from tests.campaign.records import study
 
 POINTS: list[dict[str, Value]] = [

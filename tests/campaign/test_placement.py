@@ -7,15 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scope.errors import UsageError
-from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import CampaignFacts
-from scope.findings.finding import Finding
-from scope.programs.campaign.analysis import analyse
-from scope.programs.campaign.folder import Head, head_of
-from scope.programs.campaign.placement import LayoutComparison, Pairing, compare, pairings
-from scope.programs.campaign.record import RunRecord
-from scope.programs.campaign.study import Value, made
+from hpcscope.errors import UsageError
+from hpcscope.findings.campaign import find_all
+from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.finding import Finding
+from hpcscope.programs.campaign.analysis import analyse
+from hpcscope.programs.campaign.folder import Head, head_of
+from hpcscope.programs.campaign.placement import LayoutComparison, Pairing, compare, pairings
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.campaign.study import Value, made
 from tests.campaign.records import study
 from tests.findings.evidence import evident
 

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.cli import dispatch
-from scope.engine.reproduce import study as published_study
-from scope.models.published.judgement import KnownValues, compared
-from scope.models.published.reference import StudyScale, beside, load, names
-from scope.programs.campaign import folder as folders
-from scope.programs.campaign import programs
-from scope.programs.campaign.features import Routine
-from scope.programs.campaign.folder import CampaignFolder
-from scope.programs.campaign.placement import pairings
-from scope.programs.campaign.record import CampaignJournal, RunRecord
-from scope.programs.campaign.study import Value, made
+from hpcscope.cli import dispatch
+from hpcscope.engine.reproduce import study as published_study
+from hpcscope.models.published.judgement import KnownValues, compared
+from hpcscope.models.published.reference import StudyScale, beside, load, names
+from hpcscope.programs.campaign import folder as folders
+from hpcscope.programs.campaign import programs
+from hpcscope.programs.campaign.features import Routine
+from hpcscope.programs.campaign.folder import CampaignFolder
+from hpcscope.programs.campaign.placement import pairings
+from hpcscope.programs.campaign.record import CampaignJournal, RunRecord
+from hpcscope.programs.campaign.study import Value, made
 from tests.campaign.records import study
 from tests.messages import mentions
 

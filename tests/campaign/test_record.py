@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.findings.campaign import find_all, runs_missing
-from scope.findings.campaign.facts import CampaignFacts
-from scope.programs.campaign.analysis import analyse
-from scope.programs.campaign.folder import head_of
-from scope.programs.campaign.record import CampaignJournal, read
-from scope.programs.campaign.study import made
+from hpcscope.errors import UsageError
+from hpcscope.findings.campaign import find_all, runs_missing
+from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.programs.campaign.analysis import analyse
+from hpcscope.programs.campaign.folder import head_of
+from hpcscope.programs.campaign.record import CampaignJournal, read
+from hpcscope.programs.campaign.study import made
 from tests.campaign.records import record
 
 

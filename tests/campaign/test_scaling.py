@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scope.programs.campaign.scaling import Law, laws, speedup_laws, without_law
-from scope.programs.campaign.study import Value
+from hpcscope.programs.campaign.scaling import Law, laws, speedup_laws, without_law
+from hpcscope.programs.campaign.study import Value
 from tests.campaign.records import study
 from tests.messages import mentions
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope import units
-from scope.findings.campaign import find_all
-from scope.findings.campaign.facts import CampaignFacts
-from scope.programs.campaign.analysis import analyse
-from scope.programs.campaign.folder import Head, head_of
-from scope.programs.campaign.record import RunRecord
-from scope.programs.campaign.soak import Endurance, endurance, exact_share
-from scope.programs.campaign.study import made
-from scope.programs.campaign.trend import trend
+from hpcscope import units
+from hpcscope.findings.campaign import find_all
+from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.programs.campaign.analysis import analyse
+from hpcscope.programs.campaign.folder import Head, head_of
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.campaign.soak import Endurance, endurance, exact_share
+from hpcscope.programs.campaign.study import made
+from hpcscope.programs.campaign.trend import trend
 from tests.campaign.records import record
 from tests.findings.evidence import evident
 

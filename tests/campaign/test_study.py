@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from scope.errors import UsageError
-from scope.programs.campaign.study import Planned, filled, made, named, read
+from hpcscope.errors import UsageError
+from hpcscope.programs.campaign.study import Planned, filled, made, named, read
 from tests.messages import mentions
 
 PLAIN: dict[str, Any] = {

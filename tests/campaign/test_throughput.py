@@ -6,7 +6,7 @@ import json
 import signal
 from pathlib import Path
 
-from scope.catalog.declared import declared
+from hpcscope.catalog.declared import declared
 from tests.cli.scope_command import answered, start
 from tests.held import Held
 from tests.messages import mentions

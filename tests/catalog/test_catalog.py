@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from scope.catalog.benchmark import Benchmark, Parameter, Value
-from scope.catalog.catalog import LIMIT, Binding
+from hpcscope.catalog.benchmark import Benchmark, Parameter, Value
+from hpcscope.catalog.catalog import LIMIT, Binding
 from tests.declared import catalog
 
 LARGEST = 1 << 20

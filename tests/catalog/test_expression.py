@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scope.catalog.expression import evaluate
+from hpcscope.catalog.expression import evaluate
 from tests.declared import catalog
 
 NAMES = {"n": 12, "p": 9}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.catalog.pattern import matches, matches_any
-from scope.errors import UsageError
+from hpcscope.catalog.pattern import matches, matches_any
+from hpcscope.errors import UsageError
 from tests.declared import catalog
 
 

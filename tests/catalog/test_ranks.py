@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from scope.catalog.ranks import Ranks
+from hpcscope.catalog.ranks import Ranks
 
 RULES = [
     (Ranks(), {1, 2, 3, 4, 5, 6, 7, 8, 9}, "at least 1"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scope import cli
+from hpcscope import cli
 from tests.patience import PATIENCE_S
 
 SCOPE = Path(sysconfig.get_path("scripts")) / "scope"
@@ -123,7 +123,7 @@ def cases(run: Path) -> list[tuple[int, int, str, str]]:
 
 def planned(run: Path) -> list[tuple[int, int, str, str]]:
     """Return the same of every case of the plan."""
-    from scope.plan import plan
+    from hpcscope.plan import plan
 
     return sorted(
         (launch.number, position, case.benchmark, json.dumps(case.parameters, sort_keys=True))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive.anonymize import StandIns, anonymize
-from scope.cli import answer
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.rundirectory import read_json
+from hpcscope.archive.anonymize import StandIns, anonymize
+from hpcscope.cli import answer
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.rundirectory import read_json
 
 SECRETS = ("pluto17", "cluster.example", "ada", "10.1.2.3", "fe80::1234", "0c:42:a1:00:11:22", "weather")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.launch.diagnosis import kills_for_lack_of_memory
+from hpcscope.launch.diagnosis import kills_for_lack_of_memory
 from tests.cli.scope_command import BRIEF, SCOPE, answered, samples
 from tests.patience import PATIENCE_S
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from scope.comparison.paired import LOOKS
-from scope.engine.compare import compare
-from scope.engine.run.measurement import Setup
-from scope.plan.plan import Plan
-from scope.rundirectory import RunDirectory
+from hpcscope.comparison.paired import LOOKS
+from hpcscope.engine.compare import compare
+from hpcscope.engine.run.measurement import Setup
+from hpcscope.plan.plan import Plan
+from hpcscope.rundirectory import RunDirectory
 from tests.cli.scope_command import answered, rewrite_times, samples
 from tests.messages import mentions
 

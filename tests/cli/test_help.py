@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import BARE, COMMANDS, answer
-from scope.cli.grammar import commands
+from hpcscope.cli import BARE, COMMANDS, answer
+from hpcscope.cli.grammar import commands
 from tests.cli.scope_command import SCOPE
 from tests.patience import PATIENCE_S
 
@@ -47,7 +47,7 @@ def test_what_most_need_comes_first(words: list[str], capsys: pytest.CaptureFixt
 
 def test_subcommands_have_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--check / --no-check" in said(capsys, "help", "lab", "up")
-    for name in importlib.import_module("scope.cli.lab").COMMANDS:
+    for name in importlib.import_module("hpcscope.cli.lab").COMMANDS:
         assert said(capsys, "lab", name, "-h").startswith(f"Usage: scope lab {name} ")
 
 
@@ -62,7 +62,7 @@ def test_what_subcommands_do_is_said_in_whole_sentences(
     monkeypatch.setenv("COLUMNS", "80")
     lines = said(capsys, name, "--help").splitlines()
     said_of = dict(line.split(maxsplit=1) for line in lines[lines.index("Commands:") + 1 :])
-    assert said_of.keys() == importlib.import_module(f"scope.cli.{name}").COMMANDS.keys()
+    assert said_of.keys() == importlib.import_module(f"hpcscope.cli.{name}").COMMANDS.keys()
     assert all(text.endswith(".") and not text.endswith("...") for text in said_of.values()), said_of
 
 

@@ -44,8 +44,17 @@ sys.addaudithook(lambda event, _: event == os.environ["INTERRUPT_AT"] and interr
 @pytest.mark.parametrize(
     "moment",
     [
-        *("begin", "scope", "scope.cli", "scope.cli.interrupts", "typer", "scope.cli.run", "pydantic", "numpy"),
-        *("scope.engine.run.run", "scope.plan.experiment", "subprocess.Popen"),
+        *(
+            "begin",
+            "scope",
+            "hpcscope.cli",
+            "hpcscope.cli.interrupts",
+            "typer",
+            "hpcscope.cli.run",
+            "pydantic",
+            "numpy",
+        ),
+        *("hpcscope.engine.run.run", "hpcscope.plan.experiment", "subprocess.Popen"),
     ],
 )
 def test_an_early_interrupt_leaves_no_trace(moment: str, tmp_path: Path) -> None:
@@ -85,7 +94,7 @@ for _ in range(1000):
 """
 PROGRAM = """
 import sys
-from scope.cli import interrupts
+from hpcscope.cli import interrupts
 interrupts.install()
 try:
     import slow
@@ -125,8 +134,8 @@ def expect_a_quiet_end(program: str) -> None:
 
 OF_A_LIBRARY = """
 import os, signal, sys
-from scope import cli
-from scope.cli import interrupts
+from hpcscope import cli
+from hpcscope.cli import interrupts
 interrupts.install()
 def command(*_, **__):
     try:
@@ -146,8 +155,8 @@ def test_what_a_library_makes_of_an_interrupt_is_no_defect() -> None:
 
 IN_A_DESTRUCTOR = """
 import os, signal, sys
-from scope import cli
-from scope.cli import interrupts
+from hpcscope import cli
+from hpcscope.cli import interrupts
 interrupts.install()
 class Library:
     def __del__(self):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import native, registry
-from scope.cli import dispatch
-from scope.engine import benchmarks
+from hpcscope.build import native, registry
+from hpcscope.cli import dispatch
+from hpcscope.engine import benchmarks
 from tests.cli.scope_command import answered, scope
 from tests.messages import mentions
 

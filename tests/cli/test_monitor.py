@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.cli import dispatch
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles import merged as profiles
-from scope.programs.profiles import profile
-from scope.programs.profiles.merged import Merged
-from scope.programs.profiles.monitored_run import Options, run
-from scope.programs.profiles.traffic import matrix
+from hpcscope.cli import dispatch
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles import merged as profiles
+from hpcscope.programs.profiles import profile
+from hpcscope.programs.profiles.merged import Merged
+from hpcscope.programs.profiles.monitored_run import Options, run
+from hpcscope.programs.profiles.traffic import matrix
 from tests.cli.scope_command import SCOPE, Answer, answered, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.messages import mentions

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive import packing
-from scope.cli import answer
+from hpcscope.archive import packing
+from hpcscope.cli import answer
 from tests.messages import mentions
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import dispatch
-from scope.engine.predict import size_of
-from scope.errors import UsageError
-from scope.report.run.prediction_table import VALIDATED
+from hpcscope.cli import dispatch
+from hpcscope.engine.predict import size_of
+from hpcscope.errors import UsageError
+from hpcscope.report.run.prediction_table import VALIDATED
 from tests.declared import catalog
 from tests.messages import mentions
 

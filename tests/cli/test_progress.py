@@ -6,11 +6,11 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from scope.cli import progress
-from scope.cli.progress import Bar, Completion, MachineState, PlainLines, duration
-from scope.plan import plan as planning
-from scope.plan.placement import Placement
-from scope.plan.plan import Launch, PlannedCase
+from hpcscope.cli import progress
+from hpcscope.cli.progress import Bar, Completion, MachineState, PlainLines, duration
+from hpcscope.plan import plan as planning
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.plan import Launch, PlannedCase
 from tests import declared
 from tests.messages import mentions, numbers
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import dispatch
-from scope.engine.reproduce.reproduce import fitting
-from scope.models.published.reference import load, names
+from hpcscope.cli import dispatch
+from hpcscope.engine.reproduce.reproduce import fitting
+from hpcscope.models.published.reference import load, names
 from tests.cli.scope_command import answered, rewrite_times
 
 KEYS = {"row", "published", "predicted", "measured", "unit", "limit", "origin"}

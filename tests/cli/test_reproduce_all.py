@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.cli import dispatch
-from scope.engine.reproduce import everything, own_command
-from scope.engine.reproduce import places as published_places
-from scope.engine.reproduce.own_command import EndedCommand
-from scope.errors import ScopeError
-from scope.models.published.reference import ReproductionPlace, Scale, names
-from scope.settings.experiment import Experiment
+from hpcscope.cli import dispatch
+from hpcscope.engine.reproduce import everything, own_command
+from hpcscope.engine.reproduce import places as published_places
+from hpcscope.engine.reproduce.own_command import EndedCommand
+from hpcscope.errors import ScopeError
+from hpcscope.models.published.reference import ReproductionPlace, Scale, names
+from hpcscope.settings.experiment import Experiment
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "reproductions.schema.json"
 ROW = {
@@ -197,7 +197,7 @@ def test_an_interrupt_that_comes_with_the_start_ends_the_command(monkeypatch: py
             started.append(self)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("scope.engine.reproduce.own_command.subprocess.Popen", Interrupted)
+    monkeypatch.setattr("hpcscope.engine.reproduce.own_command.subprocess.Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         own_command.run_scope(["run"])
     (command,) = started

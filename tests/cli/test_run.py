@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from scope.launch import processes
-from scope.machine.discover import this_host
+from hpcscope.launch import processes
+from hpcscope.machine.discover import this_host
 from tests import declared
 from tests.cli.scope_command import BRIEF, SCOPE, answered, cases, planned, rewrite_times, samples, scope, start
 from tests.messages import mentions

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import answer
+from hpcscope.cli import answer
 from tests.cli.scope_command import SCOPE
 from tests.messages import mentions
 from tests.patience import PATIENCE_S

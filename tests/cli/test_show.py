@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.analysis import analyze
+from hpcscope.engine.analysis import analyze
 from tests import golden_run as golden
 from tests.cli.scope_command import answered, scope
 from tests.comparison.runs import summary, write

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import before_nothing
+from hpcscope.cli import before_nothing
 from tests.cli.scope_command import BRIEF, SCOPE, Answer, answered, cases, planned, scope
 from tests.messages import mentions
 from tests.patience import PATIENCE_S

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from scope.build import collectives
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine import processors
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import collectives
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine import processors
+from hpcscope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded, embedded_build, mpi, quickly  # noqa: F401
 from tests.patience import PATIENCE_S
 

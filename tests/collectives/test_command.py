@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import collectives
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import collectives
+from hpcscope.machine.machine import MpiInstallation
 from tests.cli.scope_command import SCOPE
 from tests.collectives.conftest import TOPOLOGY
 from tests.messages import mentions

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.launch.preload import OPERATIONS
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.simulation.library_rules import ANYWHERE, FLAT
+from hpcscope.launch.preload import OPERATIONS
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.simulation.library_rules import ANYWHERE, FLAT
 from tests.collectives.conftest import TOPOLOGY, Job, hosts_of
 from tests.installed_mpi import under_every_mpi
 from tests.messages import mentions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scope.build import collectives
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import collectives
+from hpcscope.machine.machine import MpiInstallation
 from tests import native_tests
 
 

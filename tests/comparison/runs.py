@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from scope.machine.machine import Machine
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.rundirectory import FORMAT, RunDirectory, write_json
-from scope.statistics.course import Course, Period, State
-from scope.statistics.summary import Summary
+from hpcscope.machine.machine import Machine
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.rundirectory import FORMAT, RunDirectory, write_json
+from hpcscope.statistics.course import Course, Period, State
+from hpcscope.statistics.summary import Summary
 from tests import golden_records, golden_run
 from tests.declared import catalog, described
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.comparison.compare import compare, decide
-from scope.comparison.effect import Effect
-from scope.engine.analysis import analyze
-from scope.errors import UsageError
-from scope.report.comparison.page import render
-from scope.statistics.summarise import read_summaries
+from hpcscope.comparison.compare import compare, decide
+from hpcscope.comparison.effect import Effect
+from hpcscope.engine.analysis import analyze
+from hpcscope.errors import UsageError
+from hpcscope.report.comparison.page import render
+from hpcscope.statistics.summarise import read_summaries
 from tests import golden_run as golden
 from tests.comparison.runs import drawn, summary, write
 from tests.draws import draws

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from scope.comparison.compare import compare
-from scope.comparison.efficiency import efficiencies
-from scope.errors import UsageError
-from scope.report.comparison.page import render
-from scope.rundirectory import RunDirectory
-from scope.statistics.summary import Summary
+from hpcscope.comparison.compare import compare
+from hpcscope.comparison.efficiency import efficiencies
+from hpcscope.errors import UsageError
+from hpcscope.report.comparison.page import render
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.statistics.summary import Summary
 from tests.cli.scope_command import answered
 from tests.comparison.runs import summary, write
 from tests.messages import mentions

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from scope.comparison.normalized import normalized
-from scope.errors import UsageError
-from scope.statistics.summary import Summary
+from hpcscope.comparison.normalized import normalized
+from hpcscope.errors import UsageError
+from hpcscope.statistics.summary import Summary
 from tests import golden_run
 from tests.cli.scope_command import answered
 from tests.comparison.runs import summary, write

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.comparison.compare import compare
-from scope.report.comparison.figures import figures
-from scope.report.comparison.page import render
-from scope.report.comparison.rows import axis, groups, place
-from scope.statistics.summary import Summary
+from hpcscope.comparison.compare import compare
+from hpcscope.report.comparison.figures import figures
+from hpcscope.report.comparison.page import render
+from hpcscope.report.comparison.rows import axis, groups, place
+from hpcscope.statistics.summary import Summary
 from tests.comparison.runs import summary, write
 
 NOISE = (1.0, 1.01, 1.0, 0.99, 1.0, 1.01, 1.0, 0.99)

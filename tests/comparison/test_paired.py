@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.comparison.compare import compare
-from scope.comparison.confirm import confirmed, in_question
-from scope.comparison.paired import LOOKS, PairedCase, PairedComparison, decide, level_of_case, together
+from hpcscope.comparison.compare import compare
+from hpcscope.comparison.confirm import confirmed, in_question
+from hpcscope.comparison.paired import LOOKS, PairedCase, PairedComparison, decide, level_of_case, together
 from tests.comparison.runs import drawn, summary, write
 from tests.messages import mentions
 

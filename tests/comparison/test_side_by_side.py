@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.comparison.compare import LEVEL, compare, read_side
-from scope.comparison.letters import letter
-from scope.comparison.side_by_side import SideBySide, compared, rows
-from scope.comparison.side_by_side_table import table
-from scope.models.published.machines import named
-from scope.report.comparison.run_curves import curves
-from scope.report.comparison.side_by_side import render
-from scope.report.run.figures.grouping import MOST_SERIES
-from scope.report.terminal.console import console
+from hpcscope.comparison.compare import LEVEL, compare, read_side
+from hpcscope.comparison.letters import letter
+from hpcscope.comparison.side_by_side import SideBySide, compared, rows
+from hpcscope.comparison.side_by_side_table import table
+from hpcscope.models.published.machines import named
+from hpcscope.report.comparison.run_curves import curves
+from hpcscope.report.comparison.side_by_side import render
+from hpcscope.report.run.figures.grouping import MOST_SERIES
+from hpcscope.report.terminal.console import console
 from tests import golden_run
 from tests.cli.scope_command import answered
 from tests.comparison.runs import drawn, summary, write

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from scope.engine.compare import compare
-from scope.rundirectory import RunDirectory
-from scope.statistics.summarise import summarise
+from hpcscope.engine.compare import compare
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.statistics.summarise import summarise
 from tests.declared import catalog
 
 

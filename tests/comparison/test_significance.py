@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scope.comparison import effect, significance
-from scope.comparison.run_effect import RunEffect, estimated
-from scope.comparison.significance import Difference
+from hpcscope.comparison import effect, significance
+from hpcscope.comparison.run_effect import RunEffect, estimated
+from hpcscope.comparison.significance import Difference
 
 
 def healthy(random, noise):

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.comparison.compare import compare
-from scope.comparison.comparison import ComparedCase, Comparison
-from scope.comparison.table import states_differ
-from scope.report.comparison.page import render
-from scope.samples.samples import Floats
-from scope.statistics.course import Course
+from hpcscope.comparison.compare import compare
+from hpcscope.comparison.comparison import ComparedCase, Comparison
+from hpcscope.comparison.table import states_differ
+from hpcscope.report.comparison.page import render
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.course import Course
 from tests.comparison.runs import course, drawn, summary, write
 
 CASES = 6

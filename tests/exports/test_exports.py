@@ -18,17 +18,17 @@ import pandas
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from scope import units
-from scope.cli import dispatch
-from scope.engine.export import exported
-from scope.errors import UsageError
-from scope.exchange import exports
-from scope.exchange.exports import csv as csv_format
-from scope.findings.results import Run
-from scope.plan.placement import Placement
-from scope.rundirectory import RunDirectory, RunFile, read_json
-from scope.statistics.summarise import read_summaries
-from scope.statistics.summary import Summary, headlines
+from hpcscope import units
+from hpcscope.cli import dispatch
+from hpcscope.engine.export import exported
+from hpcscope.errors import UsageError
+from hpcscope.exchange import exports
+from hpcscope.exchange.exports import csv as csv_format
+from hpcscope.findings.results import Run
+from hpcscope.plan.placement import Placement
+from hpcscope.rundirectory import RunDirectory, RunFile, read_json
+from hpcscope.statistics.summarise import read_summaries
+from hpcscope.statistics.summary import Summary, headlines
 from tests.declared import described
 from tests.messages import mentions
 from tests.patience import PATIENCE_S

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scope.cli import dispatch
-from scope.report.figure import number
-from scope.statistics.summarise import read_summaries
-from scope.statistics.summary import headlines
+from hpcscope.cli import dispatch
+from hpcscope.report.figure import number
+from hpcscope.statistics.summarise import read_summaries
+from hpcscope.statistics.summary import headlines
 from tests.report import browser
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,16 +9,16 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from scope.engine.export import exported
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.machine.machine import Machine
-from scope.models.measurements import Measurements
-from scope.rundirectory import RunDirectory, read_json, write_json
-from scope.simulation.platform import NOMINAL_SPEED, platform
-from scope.statistics.summarise import read_summaries
-from scope.statistics.summary import headlines
-from scope.topology.topology import Group, HostException, Topology, write
+from hpcscope.engine.export import exported
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Machine
+from hpcscope.models.measurements import Measurements
+from hpcscope.rundirectory import RunDirectory, read_json, write_json
+from hpcscope.simulation.platform import NOMINAL_SPEED, platform
+from hpcscope.statistics.summarise import read_summaries
+from hpcscope.statistics.summary import headlines
+from hpcscope.topology.topology import Group, HostException, Topology, write
 from tests.messages import mentions
 
 NAMES = ["node1", "node2", "node3", "node4"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.results import Run, derived
+from hpcscope.findings.results import Run, derived
 from tests.declared import catalog
 
 

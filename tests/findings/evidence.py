@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scope.findings.finding import Finding
+from hpcscope.findings.finding import Finding
 
 
 def evident(finding: Finding, *expected: tuple[float | str, str], rel: float = 1e-3) -> None:

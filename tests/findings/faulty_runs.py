@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from scope.findings.find import Kind, kinds
-from scope.findings.results import Run
-from scope.machine.machine import Host, Link
-from scope.models.derive import derive
-from scope.samples.records import LaunchRecord
-from scope.samples.samples import CaseSamples, Samples, Times
-from scope.statistics.course import course_of
-from scope.statistics.summarise import summarise
-from scope.statistics.summary import Summary
+from hpcscope.findings.find import Kind, kinds
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Host, Link
+from hpcscope.models.derive import derive
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.samples.samples import CaseSamples, Samples, Times
+from hpcscope.statistics.course import course_of
+from hpcscope.statistics.summarise import summarise
+from hpcscope.statistics.summary import Summary
 from tests import declared
 from tests.models.curves import noisy, summary
 
@@ -149,7 +149,7 @@ def between_hosts(run: Run, rate_bits_per_s: float | None) -> Run:
 
 def run_kinds() -> dict[str, Kind]:
     """Return all kinds of findings about a run, by the names of their files."""
-    return kinds("scope.findings.run")
+    return kinds("hpcscope.findings.run")
 
 
 def with_linear_algebra(run: Run) -> Run:

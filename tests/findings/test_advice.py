@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from scope.findings.find import one_of_each_cause, worst_first
-from scope.findings.finding import Evidence, Finding
-from scope.findings.results import Run
-from scope.findings.run.operations import fresh_buffers
-from scope.models.prediction.operation_parts import OperationParts
-from scope.statistics.estimate import Estimate
+from hpcscope.findings.find import one_of_each_cause, worst_first
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.operations import fresh_buffers
+from hpcscope.models.prediction.operation_parts import OperationParts
+from hpcscope.statistics.estimate import Estimate
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import run_kinds, rung_summaries, with_host, with_linear_algebra, with_summaries
 from tests.findings.kinds.algorithms import retained

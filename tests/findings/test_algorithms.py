@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.findings.results import Run
-from scope.findings.run.operations import operation_below_ping_pong
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.operations import operation_below_ping_pong
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import run_kinds, with_summaries
 from tests.findings.kinds.algorithms import (

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import latencies, run_kinds, with_summaries, with_usable
 from tests.findings.kinds.algorithms import algorithm

@@ -8,9 +8,9 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
 from tests.draws import draws
 from tests.findings.faulty_runs import run_kinds, with_summaries, with_usable
 from tests.models.curves import noisy, summary

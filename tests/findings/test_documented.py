@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import scope.findings
-from scope.findings import find
+import hpcscope.findings
+from hpcscope.findings import find
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -31,7 +31,7 @@ def documented(page: str) -> set[str]:
 def constants(package: str) -> tuple[set[str], set[str]]:
     """Return what is given as `code` in a package of findings, and all strings in it."""
     codes, strings = set(), set()
-    for file in Path(scope.findings.__path__[0], package).rglob("*.py"):
+    for file in Path(hpcscope.findings.__path__[0], package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant):
                 codes.add(str(node.value.value))
@@ -56,6 +56,6 @@ def test_every_listed_code_exists(package: str, page: str) -> None:
 @pytest.mark.parametrize(("package", "page"), PAGES.items())
 def test_a_module_is_named_by_its_code_or_by_the_beginning_of_its_codes(package: str, page: str) -> None:
     codes = documented(page)
-    named = {module: module.replace("_", "-") for module in find.kinds(f"{scope.findings.__name__}.{package}")}
+    named = {module: module.replace("_", "-") for module in find.kinds(f"{hpcscope.findings.__name__}.{package}")}
     families = {name for name in named.values() if sum(code.startswith(f"{name}-") for code in codes) > 1}
     assert {module for module, name in named.items() if name not in codes | families} == set()

@@ -3,9 +3,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from scope.findings.results import Run
-from scope.findings.run.measurement.failed_case import find
-from scope.samples.records import RankState
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.measurement.failed_case import find
+from hpcscope.samples.records import RankState
 from tests.findings.faulty_runs import with_samples
 from tests.golden_truth import WRONG_DATA
 

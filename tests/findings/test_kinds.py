@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.results import Run
-from scope.findings.run import find_all
+from hpcscope.findings.results import Run
+from hpcscope.findings.run import find_all
 from tests.findings.faulty_runs import Change, run_kinds
 from tests.findings.kinds import algorithms, layers, measurement
 from tests.findings.tried import Tried

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.catalog.ranks import GROUP
-from scope.findings.results import Run
-from scope.findings.run.algorithms import grid_against_topology
-from scope.findings.run.collectives import flat_collective
-from scope.findings.run.measurement import emulation_unfaithful, machine_busy, no_pinning
-from scope.lab import description
-from scope.lab.description import Lab
-from scope.machine.machine import EmulatedCluster, EmulatedLink
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
-from scope.topology.declared import declared
+from hpcscope.catalog.ranks import GROUP
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.algorithms import grid_against_topology
+from hpcscope.findings.run.collectives import flat_collective
+from hpcscope.findings.run.measurement import emulation_unfaithful, machine_busy, no_pinning
+from hpcscope.lab import description
+from hpcscope.lab.description import Lab
+from hpcscope.machine.machine import EmulatedCluster, EmulatedLink
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
+from hpcscope.topology.declared import declared
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import with_launches, with_summaries
 from tests.models.curves import noisy, summary

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.results import Run
-from scope.findings.run.network import buffer_bloat, congestion, slow_switch, unfair_streams
-from scope.models.communication.congestion import congestion as impacts
-from scope.models.communication.random_pairs import partners, random_pairs
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.samples.records import Process
-from scope.samples.samples import CaseSamples, Floats, Samples, Times
-from scope.statistics.summary import Summary
-from scope.topology.topology import Group, Topology
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.network import buffer_bloat, congestion, slow_switch, unfair_streams
+from hpcscope.models.communication.congestion import congestion as impacts
+from hpcscope.models.communication.random_pairs import partners, random_pairs
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import Process
+from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
+from hpcscope.statistics.summary import Summary
+from hpcscope.topology.topology import Group, Topology
 from tests.declared import catalog
 from tests.findings.evidence import evident
 from tests.models.curves import noisy, summary

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.findings.results import Run
-from scope.samples.records import LaunchRecord
+from hpcscope.findings.results import Run
+from hpcscope.samples.records import LaunchRecord
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import (
     between_hosts,

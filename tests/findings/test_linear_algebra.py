@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.machine.machine import Blas
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Blas
+from hpcscope.statistics.summary import Summary
 from tests.findings.faulty_runs import run_kinds, with_samples, with_summaries, with_usable
 from tests.models.curves import noisy, summary
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scope.findings.results import Run
-from scope.findings.run import find_all
-from scope.samples.records import LaunchRecord
+from hpcscope.findings.results import Run
+from hpcscope.findings.run import find_all
+from hpcscope.samples.records import LaunchRecord
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import run_kinds, with_host, with_launches, with_samples
 from tests.findings.kinds.measurement import below_minimum, cores, disturbed, half_done, slow_half

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.results import Run
-from scope.findings.run.node import memory_swapped
-from scope.plan.case import Case
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.node import memory_swapped
+from hpcscope.plan.case import Case
 from tests.declared import catalog
 from tests.findings.kinds.measurement import disturbed
 from tests.models.curves import noisy, summary

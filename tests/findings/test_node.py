@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run, derived
-from scope.machine.machine import Blas
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run, derived
+from hpcscope.machine.machine import Blas
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import run_kinds, with_host, with_linear_algebra, with_summaries, with_usable

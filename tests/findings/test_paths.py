@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.findings.run.network import asymmetric_rates, lossy_path, mtu_black_hole, path_stops, unfair_streams
-from scope.plan.placement import Placement
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.network import asymmetric_rates, lossy_path, mtu_black_hole, path_stops, unfair_streams
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.models.curves import summary
 

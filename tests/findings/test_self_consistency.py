@@ -6,9 +6,9 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.findings.run.collectives.guideline import GuidelineCalls
-from scope.findings.run.collectives.self_consistency import Violation, violations
-from scope.statistics.summary import Summary
+from hpcscope.findings.run.collectives.guideline import GuidelineCalls
+from hpcscope.findings.run.collectives.self_consistency import Violation, violations
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.draws import draws
 from tests.findings.faulty_runs import exchanges, latencies

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.catalog import Catalog
-from scope.findings.settings import another_algorithm, variables_of
-from scope.machine.machine import MpiInstallation
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.findings.settings import another_algorithm, variables_of
+from hpcscope.machine.machine import MpiInstallation
 from tests.declared import catalog
 from tests.installed_mpi import mpi  # noqa: F401
 from tests.patience import PATIENCE_S

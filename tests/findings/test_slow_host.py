@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.results import Run
-from scope.findings.run.network.slow_host import compare, find
-from scope.samples.records import Process
-from scope.samples.samples import CaseSamples
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.network.slow_host import compare, find
+from hpcscope.samples.records import Process
+from hpcscope.samples.samples import CaseSamples
 from tests.draws import draws
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import host_like

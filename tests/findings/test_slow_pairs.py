@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.findings.results import Run
-from scope.findings.run.network.slow_pair import find
-from scope.models.communication.pair_matrix import pair_matrices
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.samples.records import LaunchRecord, Process
-from scope.samples.samples import CaseSamples, Floats, Samples, Times
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.network.slow_pair import find
+from hpcscope.models.communication.pair_matrix import pair_matrices
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import LaunchRecord, Process
+from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
 from tests.declared import catalog
 from tests.messages import mentions
 from tests.models.test_pair_matrix import matrix

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.plan.case import Case
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import Case
+from hpcscope.statistics.summary import Summary
 from tests import declared
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import run_kinds, with_summaries

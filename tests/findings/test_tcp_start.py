@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.findings.run.network import tcp
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.network import tcp
 from tests.models.curves import noisy, summary
 
 PLAIN = {"pieces": 1, "connection": "used", "nodelay": "on", "wait": "polling", "message_bytes": 512}

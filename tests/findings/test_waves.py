@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.results import Run
-from scope.statistics.summary import Summary
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
 from tests.findings.evidence import evident
 from tests.findings.faulty_runs import latencies
 from tests.findings.test_applications import application, found

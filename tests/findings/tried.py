@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scope.findings.results import Run
+from hpcscope.findings.results import Run
 from tests.findings.faulty_runs import Change
 
 

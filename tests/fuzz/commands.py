@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.core import TyperArgument, TyperOption
 
-from scope import cli
+from hpcscope import cli
 from tests.fuzz import values
 from tests.fuzz.inputs import Input
 from tests.fuzz.tables import EXAMPLES

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scope.checksum import with_checksum
-from scope.engine.analysis import analyze
-from scope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
-from scope.statistics.summarise import read_summaries
+from hpcscope.checksum import with_checksum
+from hpcscope.engine.analysis import analyze
+from hpcscope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
+from hpcscope.statistics.summarise import read_summaries
 from tests import golden_run
 from tests.fuzz import values
 from tests.fuzz.inputs import Answer, Complaint, Input
@@ -129,7 +129,7 @@ FEATURES = {"wall_s": 1.0, "mpi_s": 0.3, "user_s": 0.9}
 
 def write_profiles(folder: Path) -> Path:
     """Write a monitored run of three processes, with everything derived."""
-    from scope.engine import monitor
+    from hpcscope.engine import monitor
 
     processes = synthetic.processes(3)
     for one in processes:
@@ -143,10 +143,10 @@ def write_profiles(folder: Path) -> Path:
 
 def write_campaign(folder: Path) -> Path:
     """Write a campaign of twelve runs, with everything derived."""
-    from scope.engine import campaign
-    from scope.programs.campaign import folder as folders
-    from scope.programs.campaign.record import CampaignJournal
-    from scope.programs.campaign.study import read as read_study
+    from hpcscope.engine import campaign
+    from hpcscope.programs.campaign import folder as folders
+    from hpcscope.programs.campaign.record import CampaignJournal
+    from hpcscope.programs.campaign.study import read as read_study
     from tests.campaign.records import study
 
     folder.mkdir()
@@ -169,7 +169,7 @@ def write_campaign(folder: Path) -> Path:
 
 def write_simulated(folder: Path) -> Path:
     """Write the small run as one that was simulated, with its validation and a program of the user's own."""
-    from scope.simulation.record import Simulation
+    from hpcscope.simulation.record import Simulation
 
     run = RunDirectory(small_run(folder))
     barrier = next(one for one in read_summaries(run.path) if one.benchmark == "mpi.barrier")
@@ -222,7 +222,7 @@ def changed_campaign(answer: Answer, file: Path, run: Path, whole: Path) -> tupl
 @cache
 def right_rows() -> list[str]:
     """Return what `scope show --json --all` says of the small run."""
-    from scope.report.terminal.listing import rows
+    from hpcscope.report.terminal.listing import rows
 
     return sorted(json.dumps(row, sort_keys=True) for row in rows(read_summaries(kept_run())))
 

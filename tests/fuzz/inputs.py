@@ -29,9 +29,9 @@ from typing import Any, Literal
 
 import uvicorn
 
-import scope.cli
-import scope.engine
-import scope.report
+import hpcscope.cli
+import hpcscope.engine
+import hpcscope.report
 from tests.cli.scope_command import SCOPE
 from tests.patience import PATIENCE_S
 
@@ -234,7 +234,7 @@ def _answered(words: list[str]) -> int:
         setattr(sys, name, stream)
     code = 0
     try:
-        scope.cli.main()
+        hpcscope.cli.main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     atexit._run_exitfuncs()
@@ -254,11 +254,11 @@ def stand_in_for_the_cluster() -> None:
 
     A server ends when it could be asked: what is asked of servers is tested elsewhere.
     """
-    from scope.engine.run import run
-    from scope.launch.cluster import Cluster
-    from scope.launch.launcher import Site
-    from scope.machine.machine import Machine
-    from scope.settings.hosts import HostSlots
+    from hpcscope.engine.run import run
+    from hpcscope.launch.cluster import Cluster
+    from hpcscope.launch.launcher import Site
+    from hpcscope.machine.machine import Machine
+    from hpcscope.settings.hosts import HostSlots
     from tests import declared, golden_run
 
     machine = Machine.model_validate(golden_run.machine())
@@ -273,7 +273,7 @@ def stand_in_for_the_cluster() -> None:
 
 def load() -> None:
     """Import every module of Scope once, so that forked children need not."""
-    for package in (scope.cli, scope.engine, scope.report):
+    for package in (hpcscope.cli, hpcscope.engine, hpcscope.report):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-import scope.cli
+import hpcscope.cli
 from tests.fuzz import damage, inputs, kinds
 from tests.fuzz.inputs import Input
 
@@ -35,14 +35,14 @@ def test_no_hostile_input_does_harm(kind: str) -> None:
 @pytest.mark.parametrize("end", [1, 137])
 def test_an_input_that_fails_among_others_is_found(end: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a command fails without a word, and where it ends the process that was to try the others."""
-    real = scope.cli.main
+    real = hpcscope.cli.main
 
     def main() -> None:
         if sys.argv[1:2] == ["show"]:
             os._exit(end) if end > 2 else sys.exit(end)
         real()
 
-    monkeypatch.setattr(scope.cli, "main", main)
+    monkeypatch.setattr(hpcscope.cli, "main", main)
     which = [("command", number) for number in range(40)]
     found = [one[1] for one in kinds.tried_in_turn(SEED, which) if one[2] is not None]
     assert found
@@ -74,7 +74,7 @@ def change_a_figure() -> None:
     file = Path("run", "statistics.json")
     file.write_text(file.read_text().replace('"median": ', '"median": 1', 1))
     Path("run", "checksums.sha256").unlink()
-    scope.cli.dispatch("show", ["run", "--json", "--all"])
+    hpcscope.cli.dispatch("show", ["run", "--json", "--all"])
 
 
 def accept_everything() -> None:
@@ -104,7 +104,7 @@ def test_every_complaint_is_made(
         command()
         raise SystemExit(0)
 
-    monkeypatch.setattr(scope.cli, "main", main)
+    monkeypatch.setattr(hpcscope.cli, "main", main)
     if complaint == "hang":
         monkeypatch.setattr(inputs, "LIMIT_S", 0.2)
     verdict = inputs.verdict(on_a_run, random.Random(1))
@@ -116,6 +116,6 @@ def test_an_accepted_mistake_is_a_complaint(monkeypatch: pytest.MonkeyPatch) -> 
     def main() -> NoReturn:
         raise SystemExit(0)
 
-    monkeypatch.setattr(scope.cli, "main", main)
+    monkeypatch.setattr(hpcscope.cli, "main", main)
     found = [kinds.tried("table", SEED, number) for number in range(12)]
     assert "accepted" in {verdict.complaint for verdict in found if verdict is not None}

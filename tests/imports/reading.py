@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.catalog.catalog import Catalog
-from scope.catalog.declared import declared
-from scope.exchange import imports
-from scope.exchange.imports import PrintedFigure, Reading
-from scope.exchange.imports.lines import decoded, lines
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.declared import declared
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports import PrintedFigure, Reading
+from hpcscope.exchange.imports.lines import decoded, lines
 
 DATA = Path(__file__).parent / "data"
 

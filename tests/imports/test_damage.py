@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from scope.exchange import imports
-from scope.exchange.imports.lines import decoded, lines
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports.lines import decoded, lines
 from tests.imports.reading import DATA
 
 FILES = sorted(path.name for path in DATA.iterdir() if path.is_file())

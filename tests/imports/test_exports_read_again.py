@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scope.engine.export import exported
-from scope.engine.imports import imported
-from scope.exchange.exports.csv import FIGURES
-from scope.exchange.imports.exported import KEPT
-from scope.statistics.summarise import read_summaries
-from scope.statistics.summary import Summary, headlines
+from hpcscope.engine.export import exported
+from hpcscope.engine.imports import imported
+from hpcscope.exchange.exports.csv import FIGURES
+from hpcscope.exchange.imports.exported import KEPT
+from hpcscope.statistics.summarise import read_summaries
+from hpcscope.statistics.summary import Summary, headlines
 from tests.imports.reading import data, read
 
 HELD = {"jsonl": set(KEPT), "csv": {*FIGURES, "n"} & set(KEPT) - {"launches"}}

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from scope.exchange import imports
-from scope.exchange.imports.lines import lines
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports.lines import lines
 from tests.imports.reading import data, read
 
 MIB = 2**20

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from scope.errors import UsageError
-from scope.exchange import imports
-from scope.exchange.imports import PrintedFigure
-from scope.exchange.imports.lines import lines
+from hpcscope.errors import UsageError
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports import PrintedFigure
+from hpcscope.exchange.imports.lines import lines
 from tests.imports.reading import DATA, data, read
 
 OURS = ("babelstream", "fio", "hpcc", "hpcg", "hpl", "ior", "mdtest", "npb", "stream")

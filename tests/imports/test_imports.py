@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.catalog import Catalog
-from scope.catalog.declared import declared
-from scope.cli import dispatch
-from scope.engine.imports import imported, names
-from scope.errors import UsageError
-from scope.exchange import imports
-from scope.exchange.imports.lines import decoded, lines
-from scope.findings.finding import Findings
-from scope.rundirectory import RunDirectory, RunFile, read_json
-from scope.statistics.summarise import read_summaries
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.declared import declared
+from hpcscope.cli import dispatch
+from hpcscope.engine.imports import imported, names
+from hpcscope.errors import UsageError
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports.lines import decoded, lines
+from hpcscope.findings.finding import Findings
+from hpcscope.rundirectory import RunDirectory, RunFile, read_json
+from hpcscope.statistics.summarise import read_summaries
 
 LATENCY = """# OSU MPI Latency Test v5.9
 # Size          Latency (us)
@@ -131,7 +131,7 @@ def test_every_format_claims_only_its_own_output(name: str) -> None:
 
 def test_figures_without_ranks_ask_for_them(tmp_path: Path) -> None:
     figure = imports.PrintedFigure("mpi.barrier", {}, None, "time_s", (1e-6,), "mean", line=3)
-    from scope.engine.imports import _record
+    from hpcscope.engine.imports import _record
 
     with pytest.raises(UsageError, match=r"x:3: barrier: .* --ranks"):
         _record("x", "x:3", figure, declared(), None)

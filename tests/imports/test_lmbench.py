@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.exchange import imports
-from scope.exchange.imports.lines import lines
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports.lines import lines
 from tests.imports.reading import Read, data, read
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import dispatch
+from hpcscope.cli import dispatch
 from tests.imports.reading import data, read
 from tests.messages import mentions
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.imports import imported
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.rundirectory import RunDirectory, RunFile, read_json
-from scope.statistics.summarise import read_summaries
+from hpcscope.engine.imports import imported
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.rundirectory import RunDirectory, RunFile, read_json
+from hpcscope.statistics.summarise import read_summaries
 from tests.imports.reading import DATA, data
 from tests.imports.test_formats import FILES
 from tests.messages import mentions

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scope.lab import description, emulation, faults
-from scope.lab.entry import Emulation
+from hpcscope.lab import description, emulation, faults
+from hpcscope.lab.entry import Emulation
 from tests.installed_mpi import build, embedded, embedded_build, ending_mpi, mpi  # noqa: F401
 from tests.lab.small_lab import SMALL, refuse_without_namespaces
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.lab import emulation, fidelity
-from scope.lab.entry import Emulation
+from hpcscope.lab import emulation, fidelity
+from hpcscope.lab.entry import Emulation
 from tests.cli.scope_command import Answer
 from tests.patience import PATIENCE_S
 
@@ -69,6 +69,6 @@ def on_the_wire(lab: Emulation, host: str, way: str) -> int:
 
 def in_lab(lab: Emulation, folder: Path, *words: str) -> Answer:
     """Run scope inside, on the first host."""
-    command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "scope", *words]
+    command = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), sys.executable, "-m", "hpcscope", *words]
     done = lab.run("a1", command, timeout=PATIENCE_S)
     return Answer(done.returncode, done.stdout, done.stderr)

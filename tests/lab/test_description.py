@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.lab import description, fidelity, wiring
-from scope.topology.declared import declared
+from hpcscope.errors import UsageError
+from hpcscope.lab import description, fidelity, wiring
+from hpcscope.topology.declared import declared
 from tests.messages import mentions
 
 PAIR = """

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from scope.cli import dispatch
-from scope.engine import lab as labs
-from scope.errors import UsageError
-from scope.lab import faults
-from scope.lab.entry import Emulation
-from scope.machine.machine import MpiInstallation
-from scope.settings.fault import Disturbance
+from hpcscope.cli import dispatch
+from hpcscope.engine import lab as labs
+from hpcscope.errors import UsageError
+from hpcscope.lab import faults
+from hpcscope.lab.entry import Emulation
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.settings.fault import Disturbance
 from tests.cli.scope_command import samples
 from tests.lab.small_lab import in_lab
 from tests.messages import mentions

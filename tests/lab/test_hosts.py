@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scope.lab import faults
-from scope.lab.entry import Emulation
+from hpcscope.lab import faults
+from hpcscope.lab.entry import Emulation
 from tests.patience import PATIENCE_S, until
 
 

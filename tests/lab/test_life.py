@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from scope.engine import lab as labs
-from scope.lab import emulation, folder
-from scope.lab.description import Lab
-from scope.lab.entry import Emulation
+from hpcscope.engine import lab as labs
+from hpcscope.lab import emulation, folder
+from hpcscope.lab.description import Lab
+from hpcscope.lab.entry import Emulation
 from tests.cli.scope_command import SCOPE, Answer, answered, scope, start
 from tests.lab.small_lab import WITHOUT_RIGHTS, refuse_without_namespaces
 from tests.messages import mentions
@@ -25,7 +25,7 @@ from tests.patience import PATIENCE_S, until
 def test_a_lab_ends_with_the_process_that_holds_it(tmp_path: Path) -> None:
     refuse_without_namespaces()
     script = (
-        "import sys, time; from pathlib import Path; from scope.lab import emulation, description\n"
+        "import sys, time; from pathlib import Path; from hpcscope.lab import emulation, description\n"
         "with emulation.temporary('held', description.Lab.model_validate_json(sys.argv[1])) as lab:\n"
         "    lab.started('a1', ['sleep', '3600'])\n"
         "    print(lab.state.holder, lab.state.name, flush=True); time.sleep(3600)"
@@ -94,7 +94,7 @@ def test_a_request_to_end_that_comes_with_the_start_reaches_the_command(
             requested.append(signal.SIGTERM)
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr("scope.engine.lab.subprocess.Popen", Interrupted)
+    monkeypatch.setattr("hpcscope.engine.lab.subprocess.Popen", Interrupted)
     before = signal.signal(signal.SIGTERM, lambda number, _frame: requested.append(-number))
     try:
         assert labs.run_on_host(small, "a1", ["sleep", "60"]) == 128 + signal.SIGTERM
@@ -106,7 +106,7 @@ def test_a_request_to_end_that_comes_with_the_start_reaches_the_command(
 def test_ctrl_c_of_a_terminal_is_not_ignored_by_the_command(
     small: Emulation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scope.engine.lab.os.isatty", lambda _file: True)
+    monkeypatch.setattr("hpcscope.engine.lab.os.isatty", lambda _file: True)
     assert labs.run_on_host(small, "a1", ["sh", "-c", "kill -INT $$; exit 3"]) == 128 + signal.SIGINT
 
 

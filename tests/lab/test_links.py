@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from scope.errors import ScopeError, UsageError
-from scope.lab import faults, fidelity
-from scope.lab.entry import Emulation
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.lab import faults, fidelity
+from hpcscope.lab.entry import Emulation
 from tests.lab.small_lab import on_the_wire, probe, relays, shaped_mbit
 from tests.patience import PATIENCE_S, until
 

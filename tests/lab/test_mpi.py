@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine import lab as labs
-from scope.errors import UsageError
-from scope.lab.entry import Emulation
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.models.communication.panel_traffic import product_of, sent_bytes
+from hpcscope.engine import lab as labs
+from hpcscope.errors import UsageError
+from hpcscope.lab.entry import Emulation
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.models.communication.panel_traffic import product_of, sent_bytes
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, samples
 from tests.installed_mpi import compile_quickly, quickly_with
@@ -119,10 +119,11 @@ def test_the_transport_of_a_command_reaches_other_hosts(
 def test_an_mpi_that_goes_around_the_wire_is_refused(small: Emulation, embedded: MpiInstallation) -> None:
     """Told to use the launchers' network, as it would by itself, it is found out."""
     script = (
-        "from scope.launch import wire; from scope.launch.site import site_of\n"
-        "from scope.build import installations; from scope.settings.experiment import LauncherSettings\n"
+        "from hpcscope.launch import wire; from hpcscope.launch.site import site_of\n"
+        "from hpcscope.build import installations; from hpcscope.settings.experiment import LauncherSettings\n"
         "mpi = installations.find('embedded'); site = site_of(mpi, LauncherSettings(), 'the test')\n"
-        "from scope.launch.cluster import start_once_per_host; from scope.build.mpi.openmpi import OpenMpiFamily\n"
+        "from hpcscope.launch.cluster import start_once_per_host\n"
+        "from hpcscope.build.mpi.openmpi import OpenMpiFamily\n"
         "settings = {'pml': 'ob1', 'btl': 'tcp,self', 'btl_tcp_if_include': 'eth1'}\n"
         "variables = {f'OMPI_MCA_{name}': value for name, value in settings.items()}\n"
         "OpenMpiFamily.environment = lambda self, conditions: variables\n"

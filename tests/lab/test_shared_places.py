@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError
-from scope.lab import emulation, folder
+from hpcscope.errors import ScopeError
+from hpcscope.lab import emulation, folder
 from tests.cli.scope_command import SCOPE, answered, scope, start
 from tests.messages import mentions
 from tests.patience import PATIENCE_S, until

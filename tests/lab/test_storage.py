@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError, UsageError
-from scope.lab import description, emulation, faults, folder, storage
-from scope.lab.description import Lab
-from scope.lab.entry import Emulation
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.lab import description, emulation, faults, folder, storage
+from hpcscope.lab.description import Lab
+from hpcscope.lab.entry import Emulation
 from tests.cli.scope_command import answered
 from tests.lab.small_lab import WITHOUT_RIGHTS, on_the_wire, refuse_without_namespaces
 from tests.messages import mentions
@@ -278,7 +278,7 @@ def test_without_rights_a_lab_with_storage_is_refused(tmp_path: Path) -> None:
     refuse_without_namespaces()
     rights = WITHOUT_RIGHTS if os.geteuid() == 0 else []
     done = subprocess.run(
-        [*rights, sys.executable, "-m", "scope", "lab", "up", lab_file(tmp_path, LOCAL)],
+        [*rights, sys.executable, "-m", "hpcscope", "lab", "up", lab_file(tmp_path, LOCAL)],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,

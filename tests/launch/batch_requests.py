@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from scope.launch.scheduler import Request
+from hpcscope.launch.scheduler import Request
 
 FULL = Request(
     name="scope-x",

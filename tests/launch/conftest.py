@@ -13,21 +13,21 @@ from typing import Any
 import psutil
 import pytest
 
-from scope.build import registry
-from scope.launch import processes
-from scope.launch.cluster import Cluster
-from scope.launch.site import site_of
-from scope.launch.supervision import progress as progress_file
-from scope.launch.supervision.progress import Slot
-from scope.launch.supervision.supervisor import Limits, Supervisor
-from scope.machine.discover import this_host
-from scope.machine.machine import NativeBuild
-from scope.plan import experiment as asking
-from scope.plan import plan as planning
-from scope.plan.place import Place
-from scope.plan.plan import Launch, Plan, PlannedCase
-from scope.rundirectory import RunDirectory
-from scope.settings.experiment import LauncherSettings
+from hpcscope.build import registry
+from hpcscope.launch import processes
+from hpcscope.launch.cluster import Cluster
+from hpcscope.launch.site import site_of
+from hpcscope.launch.supervision import progress as progress_file
+from hpcscope.launch.supervision.progress import Slot
+from hpcscope.launch.supervision.supervisor import Limits, Supervisor
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.plan import experiment as asking
+from hpcscope.plan import plan as planning
+from hpcscope.plan.place import Place
+from hpcscope.plan.plan import Launch, Plan, PlannedCase
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.settings.experiment import LauncherSettings
 from tests.installed_mpi import (  # noqa: F401
     build,
     embedded,

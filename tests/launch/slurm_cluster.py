@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.lab import emulation
-from scope.lab.description import Lab
-from scope.lab.entry import Emulation
+from hpcscope.lab import emulation
+from hpcscope.lab.description import Lab
+from hpcscope.lab.entry import Emulation
 from tests.cli.scope_command import SCOPE, Answer
 from tests.patience import PATIENCE_S, until
 

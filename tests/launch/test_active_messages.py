@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from scope.build.active_messages import provider_for
-from scope.errors import UsageError
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram
-from scope.launch.site import site_of, start_command
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.settings.experiment import LauncherSettings
-from scope.settings.hosts import HostSlots
+from hpcscope.build.active_messages import provider_for
+from hpcscope.errors import UsageError
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram
+from hpcscope.launch.site import site_of, start_command
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.settings.experiment import LauncherSettings
+from hpcscope.settings.hosts import HostSlots
 from tests.cli.scope_command import samples
 from tests.launch.conftest import SAME_CALLS, SAME_LAUNCHERS, Trial
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine import builds
-from scope.errors import ScopeError
-from scope.launch.cluster import Cluster
-from scope.launch.launcher import MpiProgram, Site
-from scope.machine.discover import this_host
-from scope.machine.machine import Host, MpiInstallation, NativeBuild
-from scope.machine.node_types import node_types
-from scope.plan.placement import Placement
-from scope.settings.hosts import HostSlots
+from hpcscope.engine import builds
+from hpcscope.errors import ScopeError
+from hpcscope.launch.cluster import Cluster
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import Host, MpiInstallation, NativeBuild
+from hpcscope.machine.node_types import node_types
+from hpcscope.plan.placement import Placement
+from hpcscope.settings.hosts import HostSlots
 from tests.patience import PATIENCE_S
 
 MPI = MpiInstallation(name="openmpi", version="5.0", origin="path", compiler="/x/mpicxx", launcher="/x/mpiexec")
@@ -51,7 +51,7 @@ def test_the_first_host_of_another_architecture_builds(mixed: Cluster, monkeypat
 
     monkeypatch.setattr(builds, "run_once_per_host", answer)
     cluster, others = builds.with_architectures(mixed, build_of("/cache/own"))
-    assert asked == [("b", ["-m", "scope", "build", "--mpi", "/x/mpicxx", "--json"])]
+    assert asked == [("b", ["-m", "hpcscope", "build", "--mpi", "/x/mpicxx", "--json"])]
     assert cluster.programs == {HERE: "/cache/own", OTHER: "/cache/other"}
     assert [one.program for one in others] == ["/cache/other"]
     alike = replace(mixed, hosts=[host(name, HERE) for name in "abc"])

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError, UsageError
-from scope.launch import scheduler, schedulers
-from scope.launch.scheduler import Request
-from scope.launch.schedulers import gridengine, lsf, pbs
-from scope.launch.site import site_of
-from scope.machine.machine import MpiInstallation
-from scope.settings.experiment import LauncherSettings
-from scope.settings.hosts import HostSlots
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch import scheduler, schedulers
+from hpcscope.launch.scheduler import Request
+from hpcscope.launch.schedulers import gridengine, lsf, pbs
+from hpcscope.launch.site import site_of
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.settings.experiment import LauncherSettings
+from hpcscope.settings.hosts import HostSlots
 from tests.launch.batch_requests import FULL
 from tests.launch.played import play
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.launch import scheduler, schedulers
-from scope.launch.jobs import batch_job
-from scope.launch.scheduler import Request
-from scope.rundirectory import RunDirectory
+from hpcscope.launch import scheduler, schedulers
+from hpcscope.launch.jobs import batch_job
+from hpcscope.launch.scheduler import Request
+from hpcscope.rundirectory import RunDirectory
 from tests.cli.scope_command import answered, scope
 from tests.launch import directives
 from tests.launch.played import play
@@ -53,13 +53,13 @@ def test_a_script_begins_a_run_and_takes_it_up_when_it_was_begun(
         return answer.stdout.strip().split("|")
 
     where, words, end = said()
-    assert (where, words) == (str(folder), "-m scope run x.toml --output a run")
+    assert (where, words) == (str(folder), "-m hpcscope run x.toml --output a run")
     if system.tells_end:
         assert end == "none"
     else:
         assert int(end) == 1_800_000_600
     (folder / "run" / "run.json").touch()
-    assert said()[1] == f"-m scope run --resume {folder / 'run'}"
+    assert said()[1] == f"-m hpcscope run --resume {folder / 'run'}"
 
 
 def test_a_dry_submission_writes_the_script_and_submits_nothing(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ from statistics import median
 
 import pytest
 
-from scope.findings.results import Run, derived
-from scope.findings.run.measurement import processor_taken
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine.machine import NativeBuild
+from hpcscope.findings.results import Run, derived
+from hpcscope.findings.run.measurement import processor_taken
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine.machine import NativeBuild
 from tests import golden_run as golden
 from tests.declared import described
 from tests.patience import PATIENCE_S, until

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.launch import scheduler, schedulers
-from scope.launch.jobs import batch_job
-from scope.launch.scheduler import Request
-from scope.launch.schedulers import gridengine, lsf, pbs, slurm
-from scope.rundirectory import RunDirectory
-from scope.settings.experiment import Experiment, LauncherSettings
+from hpcscope.errors import UsageError
+from hpcscope.launch import scheduler, schedulers
+from hpcscope.launch.jobs import batch_job
+from hpcscope.launch.scheduler import Request
+from hpcscope.launch.schedulers import gridengine, lsf, pbs, slurm
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.settings.experiment import Experiment, LauncherSettings
 from tests.launch import directives
 from tests.launch.batch_requests import FULL, REQUESTS
 

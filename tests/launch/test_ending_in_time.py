@@ -10,15 +10,15 @@ from dataclasses import replace
 
 import pytest
 
-from scope.errors import InterruptedRunError, OutOfTimeError
-from scope.launch.cluster import Cluster
-from scope.launch.schedulers import Deadline
-from scope.launch.site import site_of
-from scope.launch.supervision import supervisor as supervision
-from scope.launch.supervision.supervisor import Supervisor
-from scope.machine.discover import this_host
-from scope.plan.plan import Launch, Plan
-from scope.settings.experiment import LauncherSettings
+from hpcscope.errors import InterruptedRunError, OutOfTimeError
+from hpcscope.launch.cluster import Cluster
+from hpcscope.launch.schedulers import Deadline
+from hpcscope.launch.site import site_of
+from hpcscope.launch.supervision import supervisor as supervision
+from hpcscope.launch.supervision.supervisor import Supervisor
+from hpcscope.machine.discover import this_host
+from hpcscope.plan.plan import Launch, Plan
+from hpcscope.settings.experiment import LauncherSettings
 from tests.launch.conftest import Trial
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from scope.errors import ScopeError
-from scope.launch.diagnosis import kills_for_lack_of_memory
-from scope.launch.supervision import supervisor
-from scope.samples.records import Record
+from hpcscope.errors import ScopeError
+from hpcscope.launch.diagnosis import kills_for_lack_of_memory
+from hpcscope.launch.supervision import supervisor
+from hpcscope.samples.records import Record
 from tests.installed_mpi import quickly_with
 from tests.launch.conftest import SAME_CALLS, SAME_LAUNCHERS, Impatient, Trial
 

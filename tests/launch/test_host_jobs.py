@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from scope.errors import ScopeError
-from scope.launch.jobs import host_jobs
-from scope.launch.jobs.host_jobs import HostJob, HostJobs, pairs
-from scope.launch.scheduler import JobState
-from scope.launch.schedulers.slurm import Node, job_state
-from scope.rundirectory import RunDirectory
-from scope.settings.queue_policy import QueuePolicy
+from hpcscope.errors import ScopeError
+from hpcscope.launch.jobs import host_jobs
+from hpcscope.launch.jobs.host_jobs import HostJob, HostJobs, pairs
+from hpcscope.launch.scheduler import JobState
+from hpcscope.launch.schedulers.slurm import Node, job_state
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.settings.queue_policy import QueuePolicy
 
 
 @dataclass

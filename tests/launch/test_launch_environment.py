@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.launch.launch_environment import SESSION, launch_environment
+from hpcscope.launch.launch_environment import SESSION, launch_environment
 from tests.launch.conftest import SAME_LAUNCHERS, Trial
 
 NUMBERS = 3000

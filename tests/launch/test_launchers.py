@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import active_messages
-from scope.errors import ScopeError, UsageError
-from scope.lab import programs
-from scope.launch import active_messages as messages
-from scope.launch import launcher
-from scope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
-from scope.launch.launcher import Command, MpiProgram, Site
-from scope.launch.launchers import choose
-from scope.launch.site import site_of, start_command, with_storage
-from scope.machine.discover import this_host
-from scope.machine.links import fabric_adapter_present
-from scope.machine.machine import MpiInstallation
-from scope.plan.experiment import resolve
-from scope.plan.place import Place
-from scope.plan.placement import Placement
-from scope.settings.experiment import LauncherSettings
-from scope.settings.hosts import HostSlots
+from hpcscope.build import active_messages
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.lab import programs
+from hpcscope.launch import active_messages as messages
+from hpcscope.launch import launcher
+from hpcscope.launch.cluster import Cluster, probe_cluster, run_once_per_host, with_slots
+from hpcscope.launch.launcher import Command, MpiProgram, Site
+from hpcscope.launch.launchers import choose
+from hpcscope.launch.site import site_of, start_command, with_storage
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.links import fabric_adapter_present
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.place import Place
+from hpcscope.plan.placement import Placement
+from hpcscope.settings.experiment import LauncherSettings
+from hpcscope.settings.hosts import HostSlots
 
 HOSTS = (HostSlots("a", 2), HostSlots("b", 2))
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scope.launch import leftovers
-from scope.launch.launch_environment import launch_environment
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.plan.plan import Launch
-from scope.rundirectory import RunDirectory
+from hpcscope.launch import leftovers
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.plan.plan import Launch
+from hpcscope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE
 from tests.installed_mpi import built_of, quickly_with
 from tests.launch.conftest import Trial

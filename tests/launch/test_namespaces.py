@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from scope.launch import processes
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.launch import processes
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests.cli.scope_command import SCOPE, Answer, samples
 from tests.installed_mpi import compile_quickly, quickly_with, scope_of
 from tests.launch.conftest import SAME_LAUNCHERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scope.machine.machine import MpiInstallation
+from hpcscope.machine.machine import MpiInstallation
 from tests.cli.scope_command import samples
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from scope.launch.launcher import MpiProgram
-from scope.launch.preload import preloaded
-from scope.launch.site import site_of, start_command
-from scope.machine.machine import MpiInstallation
-from scope.settings.experiment import LauncherSettings
+from hpcscope.launch.launcher import MpiProgram
+from hpcscope.launch.preload import preloaded
+from hpcscope.launch.site import site_of, start_command
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.settings.experiment import LauncherSettings
 
 
 def test_other_transports_are_left_alone(embedded: MpiInstallation) -> None:

@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from scope.checksum import with_checksum
-from scope.errors import ScopeError
-from scope.launch import processes
-from scope.launch.diagnosis import Death, diagnose
-from scope.launch.supervision import progress as progress_file
-from scope.launch.supervision.journal import Journal
-from scope.launch.supervision.progress import Slot, Watch
-from scope.launch.supervision.rank_states import missing_ranks, rank_states
-from scope.launch.supervision.supervisor import remaining, unfinished
-from scope.plan.placement import Placement
-from scope.plan.plan import Launch, Plan, PlannedCase
-from scope.rundirectory import RunDirectory
-from scope.samples.records import CaseRecord
+from hpcscope.checksum import with_checksum
+from hpcscope.errors import ScopeError
+from hpcscope.launch import processes
+from hpcscope.launch.diagnosis import Death, diagnose
+from hpcscope.launch.supervision import progress as progress_file
+from hpcscope.launch.supervision.journal import Journal
+from hpcscope.launch.supervision.progress import Slot, Watch
+from hpcscope.launch.supervision.rank_states import missing_ranks, rank_states
+from hpcscope.launch.supervision.supervisor import remaining, unfinished
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.plan import Launch, Plan, PlannedCase
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.samples.records import CaseRecord
 from tests.messages import mentions
 from tests.patience import until
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from scope.errors import UsageError
-from scope.launch.site import site_of
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.settings.experiment import LauncherSettings
+from hpcscope.errors import UsageError
+from hpcscope.launch.site import site_of
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.settings.experiment import LauncherSettings
 from tests import monitored_ring
 from tests.cli.scope_command import SCOPE, cases, planned, samples, scope
 from tests.installed_mpi import compile_quickly, quickly_with

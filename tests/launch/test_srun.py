@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError, UsageError
-from scope.launch.diagnosis import diagnose
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.scheduler import JobState, Request
-from scope.launch.schedulers.slurm import SCHEDULER, job_state
-from scope.launch.site import start_command
-from scope.settings.hosts import HostSlots, hostnames
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch.diagnosis import diagnose
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.scheduler import JobState, Request
+from hpcscope.launch.schedulers.slurm import SCHEDULER, job_state
+from hpcscope.launch.site import start_command
+from hpcscope.settings.hosts import HostSlots, hostnames
 from tests.launch.played import play
 from tests.launch.test_launchers import joined, mpi_of
 

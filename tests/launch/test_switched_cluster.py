@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scope.machine.machine import NativeBuild
+from hpcscope.machine.machine import NativeBuild
 from tests.cli.scope_command import samples
 from tests.launch.test_namespaces import AGENT, ENTER, Cluster, ip
 from tests.patience import PATIENCE_S

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import fabrics
-from scope.machine.machine import NativeBuild
+from hpcscope.build import fabrics
+from hpcscope.machine.machine import NativeBuild
 from tests.cli.scope_command import samples
 from tests.launch.test_namespaces import FIRST, SECOND, Cluster, cluster
 from tests.patience import PATIENCE_S

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scope.machine import checks
-from scope.machine.discover import this_host
-from scope.machine.machine import Host, Link
+from hpcscope.machine import checks
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import Host, Link
 
 
 def changed(processor: dict[str, Any] | None = None, **facts: Any) -> Host:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.memory import available_bytes
+from hpcscope.machine.memory import available_bytes
 
 
 def write(root: Path, files: dict[str, str]) -> None:

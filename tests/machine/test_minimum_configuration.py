@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from scope.machine.discover import this_host
-from scope.machine.machine import Host, Link
-from scope.machine.minimum_configuration import lacks
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import Host, Link
+from hpcscope.machine.minimum_configuration import lacks
 
 GB = 10**9
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scope.machine.discover import this_host
-from scope.machine.machine import Host
-from scope.machine.node_types import node_types
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import Host
+from hpcscope.machine.node_types import node_types
 
 
 @pytest.fixture(scope="module")

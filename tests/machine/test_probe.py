@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError
-from scope.machine import discover, probe, processors
-from scope.machine.machine import Host
+from hpcscope.errors import ScopeError
+from hpcscope.machine import discover, probe, processors
+from hpcscope.machine.machine import Host
 from tests.patience import PATIENCE_S
 
 
@@ -91,7 +91,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_this_host_is_described_as_the_operating_system_sees_it() -> None:
     answer = subprocess.run(
-        [sys.executable, "-m", "scope.machine.probe"],
+        [sys.executable, "-m", "hpcscope.machine.probe"],
         capture_output=True,
         text=True,
         check=True,
@@ -107,7 +107,7 @@ def test_this_host_is_described_as_the_operating_system_sees_it() -> None:
 
 
 def test_a_probe_loads_nothing_heavy() -> None:
-    code = "import sys, scope.machine.probe; print(sorted({'pydantic', 'numpy', 'rich'} & set(sys.modules)))"
+    code = "import sys, hpcscope.machine.probe; print(sorted({'pydantic', 'numpy', 'rich'} & set(sys.modules)))"
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine import processors
-from scope.machine.discover import this_host
+from hpcscope.machine import processors
+from hpcscope.machine.discover import this_host
 
 
 @pytest.fixture

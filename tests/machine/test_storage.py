@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.storage import storage_folder
+from hpcscope.machine.storage import storage_folder
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine import processors
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.samples.records import CaseRecord, LaunchRecord, Record
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine import processors
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.samples.records import CaseRecord, LaunchRecord, Record
 from tests.installed_mpi import build, embedded, embedded_build, few, few_sources  # noqa: F401
 from tests.installed_mpi import mpi as mpi
 from tests.patience import PATIENCE_S

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.build import registry
-from scope.machine.machine import NativeBuild
-from scope.samples.records import CaseRecord
+from hpcscope.build import registry
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.samples.records import CaseRecord
 from tests.installed_mpi import NAMES, under_every_mpi
 from tests.measure.conftest import Ended, Measure
 from tests.messages import mentions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scope.machine.machine import NativeBuild
+from hpcscope.machine.machine import NativeBuild
 from tests.measure.conftest import Measure
 
 TOLD = {

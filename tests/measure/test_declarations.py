@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from scope.build import monitor, registry
-from scope.catalog.benchmark import LAYERS_OF, Benchmark, Routine
-from scope.catalog.catalog import Catalog
-from scope.machine.machine import NativeBuild
+from hpcscope.build import monitor, registry
+from hpcscope.catalog.benchmark import LAYERS_OF, Benchmark, Routine
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.machine.machine import NativeBuild
 from tests import declared
 
 ROUTINES = set(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.build import registry, scalapack
-from scope.machine.machine import NativeBuild
+from hpcscope.build import registry, scalapack
+from hpcscope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
 from tests.messages import mentions

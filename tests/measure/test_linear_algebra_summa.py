@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scope.build import scalapack
-from scope.machine.machine import NativeBuild
-from scope.models.communication.panel_traffic import product_of, sent_bytes
+from hpcscope.build import scalapack
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.models.communication.panel_traffic import product_of, sent_bytes
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
 from tests.messages import mentions

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scope.machine.machine import NativeBuild
+from hpcscope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure
 from tests.messages import mentions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.machine import NativeBuild
+from hpcscope.machine.machine import NativeBuild
 from tests.measure.conftest import Measure
 from tests.messages import mentions
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import registry
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.build import registry
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Measure, only_case
 

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from scope.build import fabrics
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.build import fabrics
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests.installed_mpi import embedded, under_every_mpi  # noqa: F401
 from tests.measure.conftest import Measure
 from tests.messages import mentions

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine import processors
-from scope.samples.records import CaseRecord
+from hpcscope.machine import processors
+from hpcscope.samples.records import CaseRecord
 from tests.measure.conftest import Ended, Measure
 from tests.messages import mentions
 

@@ -8,7 +8,7 @@ from math import isqrt
 
 import pytest
 
-from scope.samples.records import CaseRecord
+from hpcscope.samples.records import CaseRecord
 from tests.measure.conftest import Measure
 from tests.messages import mentions
 

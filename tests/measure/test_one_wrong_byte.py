@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.machine import NativeBuild
+from hpcscope.machine.machine import NativeBuild
 from tests.measure.conftest import Ended, Measure
 
 RANKS = 2

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import registry
-from scope.machine.machine import NativeBuild
+from hpcscope.build import registry
+from hpcscope.machine.machine import NativeBuild
 from tests.installed_mpi import NAMES
 from tests.measure.conftest import Measure
 from tests.measure.test_control_variables import check_setting

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.machine.machine import NativeBuild
-from scope.samples.records import CaseRecord
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.samples.records import CaseRecord
 from tests.installed_mpi import NAMES, under_every_mpi
 from tests.measure.conftest import Measure
 from tests.messages import mentions

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from scope.launch.diagnosis import diagnose
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.launch.diagnosis import diagnose
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests.measure.conftest import Measure, start
 from tests.messages import mentions
 

@@ -10,9 +10,9 @@ from statistics import median
 
 import pytest
 
-from scope.machine import processors
-from scope.models.communication.random_pairs import partners
-from scope.samples.records import SentinelRecord
+from hpcscope.machine import processors
+from hpcscope.models.communication.random_pairs import partners
+from hpcscope.samples.records import SentinelRecord
 from tests.measure.conftest import Measure, only_case
 
 LIMITS = "sampling.budget_s=600 sampling.precision=0 sampling.maximum_repetitions"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.benchmark import Value
-from scope.machine.machine import NativeBuild
-from scope.models.prediction.costs.shallow_water import COSTS
-from scope.models.prediction.costs.steps import LocalWork, Problem
-from scope.samples.records import CaseRecord
+from hpcscope.catalog.benchmark import Value
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.models.prediction.costs.shallow_water import COSTS
+from hpcscope.models.prediction.costs.steps import LocalWork, Problem
+from hpcscope.samples.records import CaseRecord
 from tests.measure.conftest import Measure, start
 from tests.measure.plain_shallow_water import changes
 from tests.messages import mentions

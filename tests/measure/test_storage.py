@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scope.build import registry
-from scope.launch import leftovers
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine.machine import NativeBuild
+from hpcscope.build import registry
+from hpcscope.launch import leftovers
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine.machine import NativeBuild
 from tests.installed_mpi import under_every_mpi
 from tests.measure.conftest import Ended, Measure
 from tests.messages import mentions

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from scope.machine.machine import Machine
-from scope.models.measurements import Measurements
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.samples.records import LaunchRecord, Work
-from scope.statistics.figures import describe
-from scope.statistics.summary import Summary
+from hpcscope.machine.machine import Machine
+from hpcscope.models.measurements import Measurements
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import LaunchRecord, Work
+from hpcscope.statistics.figures import describe
+from hpcscope.statistics.summary import Summary
 from tests import golden_run
 from tests.declared import catalog
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from scope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
-from scope.plan.placement import Placement
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
+from hpcscope.models.prediction.prediction import Prediction, Predictor, all_costs, predictions
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.declared import catalog
 from tests.models.curves import measured, noisy, summary

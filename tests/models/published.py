@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scope.models.published.judgement import KnownValues, compared
-from scope.models.published.observed import ObservedRun
-from scope.models.published.overview import ComparedValue
-from scope.models.published.reference import load
-from scope.models.scaling.speedup import speedups
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
+from hpcscope.models.published.judgement import KnownValues, compared
+from hpcscope.models.published.observed import ObservedRun
+from hpcscope.models.published.overview import ComparedValue
+from hpcscope.models.published.reference import load
+from hpcscope.models.scaling.speedup import speedups
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
 from tests.models.curves import measured
 
 

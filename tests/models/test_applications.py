@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from scope import units
-from scope.catalog.catalog import Catalog
-from scope.models.models import Models
-from scope.models.scaling.applications import Application, applications
-from scope.models.scaling.speedup import speedups
-from scope.report.run.applications import characterisation, law, times
-from scope.samples.records import LaunchRecord, Work
-from scope.statistics.summary import Summary
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.models.models import Models
+from hpcscope.models.scaling.applications import Application, applications
+from hpcscope.models.scaling.speedup import speedups
+from hpcscope.report.run.applications import characterisation, law, times
+from hpcscope.samples.records import LaunchRecord, Work
+from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.declared import catalog
 from tests.messages import numbers

@@ -5,9 +5,9 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.models.fitting.fit import Fit, NotFitted
-from scope.models.fitting.model import fit_all
-from scope.statistics.summary import Summary
+from hpcscope.models.fitting.fit import Fit, NotFitted
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.statistics.summary import Summary
 from tests.draws import draws
 from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.models.ladder.files import file_ladders
-from scope.models.ladder.rung import Ladder
-from scope.statistics.summary import Summary
+from hpcscope.models.ladder.files import file_ladders
+from hpcscope.models.ladder.rung import Ladder
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.models.curves import measured, noisy, summary
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.computation.half_performance import HalfPerformance
-from scope.models.fitting.curve import Curve, curves
-from scope.models.fitting.fit import Fit, NotFitted
-from scope.models.fitting.model import fit_all
-from scope.samples.records import Work
-from scope.statistics.summary import Summary
+from hpcscope.models.computation.half_performance import HalfPerformance
+from hpcscope.models.fitting.curve import Curve, curves
+from hpcscope.models.fitting.fit import Fit, NotFitted
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.samples.records import Work
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from scope.models.communication.hockney import Hockney
-from scope.models.fitting.curve import Curve, curves
-from scope.models.fitting.fit import Fit, NotFitted
+from hpcscope.models.communication.hockney import Hockney
+from hpcscope.models.fitting.curve import Curve, curves
+from hpcscope.models.fitting.fit import Fit, NotFitted
 from tests.declared import catalog
 from tests.messages import numbers
 from tests.models.curves import noisy, summary

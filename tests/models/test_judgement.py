@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.errors import UsageError
-from scope.machine.machine import EmulatedCluster, EmulatedLink
-from scope.models.fitting.fit import Fit, FittedParameter
-from scope.models.published.judgement import COMBINED, KnownValues, compared, holds
-from scope.models.published.observed import ObservedRun
-from scope.models.published.overview import ComparedValue, tally
-from scope.models.published.reference import Reference, load, names
-from scope.models.published.statement import Statement, StatementReading
-from scope.statistics.estimate import Estimate
-from scope.statistics.summary import Summary
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import EmulatedCluster, EmulatedLink
+from hpcscope.models.fitting.fit import Fit, FittedParameter
+from hpcscope.models.published.judgement import COMBINED, KnownValues, compared, holds
+from hpcscope.models.published.observed import ObservedRun
+from hpcscope.models.published.overview import ComparedValue, tally
+from hpcscope.models.published.reference import Reference, load, names
+from hpcscope.models.published.statement import Statement, StatementReading
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.summary import Summary
 from tests.messages import numbers
 from tests.models.curves import measured, summary
 

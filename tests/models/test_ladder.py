@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.engine.analysis import analyze
-from scope.findings.results import derived
-from scope.machine.machine import Machine
-from scope.models.ladder.ladder import ladders as build_ladders
-from scope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
-from scope.models.ladder.memory_copy import fastest_copy
-from scope.models.ladder.rung import Ladder, LadderRung
-from scope.models.models import Models
-from scope.report.run.ladders import retained
-from scope.rundirectory import RunDirectory, read_json
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
+from hpcscope.engine.analysis import analyze
+from hpcscope.findings.results import derived
+from hpcscope.machine.machine import Machine
+from hpcscope.models.ladder.ladder import ladders as build_ladders
+from hpcscope.models.ladder.limits import MEASURED, TCP_IP_TIMESTAMPS, asymptotic_bytes_per_s
+from hpcscope.models.ladder.memory_copy import fastest_copy
+from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.models.models import Models
+from hpcscope.report.run.ladders import retained
+from hpcscope.rundirectory import RunDirectory, read_json
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.models.curves import measured, noisy, summary
 

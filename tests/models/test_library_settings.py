@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
-from scope.models.communication.library_settings import name_breaks
-from scope.models.fitting.fit import Breakpoint, Fit
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.samples.records import LaunchRecord
-from scope.statistics.estimate import Estimate
+from hpcscope.models.communication.library_settings import name_breaks
+from hpcscope.models.fitting.fit import Breakpoint, Fit
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.estimate import Estimate
 from tests.declared import catalog
 
 OPEN_MPI = {

@@ -1,6 +1,6 @@
 import pytest
 
-from scope.models.ladder.limits import (
+from hpcscope.models.ladder.limits import (
     MEASURED,
     RAW,
     TCP_IP,

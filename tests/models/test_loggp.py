@@ -3,11 +3,11 @@ import re
 import numpy as np
 import pytest
 
-from scope.models.communication.loggp import LogGP
-from scope.models.fitting.curve import curves
-from scope.models.fitting.fit import Fit, NotFitted
-from scope.models.fitting.model import fit_all
-from scope.statistics.summary import Summary
+from hpcscope.models.communication.loggp import LogGP
+from hpcscope.models.fitting.curve import curves
+from hpcscope.models.fitting.fit import Fit, NotFitted
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.draws import draws
 from tests.messages import numbers

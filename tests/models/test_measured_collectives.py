@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.prediction.costs.steps import CollectiveStep, Messages, crossing
-from scope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
-from scope.samples.records import LaunchRecord
+from hpcscope.models.prediction.costs.steps import CollectiveStep, Messages, crossing
+from hpcscope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
+from hpcscope.samples.records import LaunchRecord
 from tests import golden_run as golden
 from tests.models.curves import measured, noisy, summary
 from tests.models.known_costs import LAUNCHES, SPREAD, SPREAD_LAUNCHES, message, ping_pong

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.prediction.costs.steps import NeighborExchange
-from scope.models.prediction.measured_costs import MeasuredCosts
-from scope.plan.placement import Placement
-from scope.statistics.summary import Summary
+from hpcscope.models.prediction.costs.steps import NeighborExchange
+from hpcscope.models.prediction.measured_costs import MeasuredCosts
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.summary import Summary
 from tests.models.curves import measured, noisy, summary
 from tests.models.known_costs import LAUNCHES, SPREAD, SPREAD_LAUNCHES, message, ping_pong
 

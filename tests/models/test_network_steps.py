@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.machine.machine import Link, Machine
-from scope.models.communication.network_steps import name_steps
+from hpcscope.machine.machine import Link, Machine
+from hpcscope.models.communication.network_steps import name_steps
 from tests.declared import catalog
 from tests.models.test_ladder import of_two_ranks
 from tests.models.test_library_settings import broken

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.machine.machine import Machine
-from scope.models.prediction.operation_parts import operation_parts
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
+from hpcscope.machine.machine import Machine
+from hpcscope.models.prediction.operation_parts import operation_parts
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.models.curves import measured, noisy, summary
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.models.communication.decomposition import decompose
-from scope.samples.samples import Floats
+from hpcscope.models.communication.decomposition import decompose
+from hpcscope.samples.samples import Floats
 from tests.draws import draws
 
 LAUNCHES = 6

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.lab import description
-from scope.models.communication.panel_traffic import (
+from hpcscope.lab import description
+from hpcscope.models.communication.panel_traffic import (
     KNOWN,
     PDGEMM,
     SUMMA,
@@ -18,7 +18,7 @@ from scope.models.communication.panel_traffic import (
     product_of,
     sent_bytes,
 )
-from scope.topology.declared import declared
+from hpcscope.topology.declared import declared
 
 LAB = description.read("grid")[1]
 TOPOLOGY = declared(LAB)

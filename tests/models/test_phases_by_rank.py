@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.models.scaling.phases_by_rank import phases_by_rank
-from scope.samples.reader import read
-from scope.samples.samples import CaseSamples, Samples
+from hpcscope.models.scaling.phases_by_rank import phases_by_rank
+from hpcscope.samples.reader import read
+from hpcscope.samples.samples import CaseSamples, Samples
 from tests.declared import catalog
 
 CANNON = "algorithm.matmul_cannon"

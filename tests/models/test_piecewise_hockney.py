@@ -5,11 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from scope.models.communication.piecewise_hockney import PiecewiseHockney
-from scope.models.fitting.curve import curves
-from scope.models.fitting.fit import Breakpoint, Fit, NotFitted
-from scope.models.fitting.model import fit_all
-from scope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
+from hpcscope.models.communication.piecewise_hockney import PiecewiseHockney
+from hpcscope.models.fitting.curve import curves
+from hpcscope.models.fitting.fit import Breakpoint, Fit, NotFitted
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
 from tests.declared import catalog
 from tests.draws import draws
 from tests.models.curves import measured, noisy, summary

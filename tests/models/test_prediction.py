@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.errors import UsageError
-from scope.models.fitting.draws import draw
-from scope.models.prediction.costs.steps import Problem
-from scope.models.prediction.prediction import predictions
+from hpcscope.errors import UsageError
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.prediction.costs.steps import Problem
+from hpcscope.models.prediction.prediction import predictions
 from tests.models.curves import measured, noisy, summary
 from tests.models.known_costs import LAUNCHES, cannon, cannon_run, only, phases, predictor
 

@@ -7,13 +7,13 @@ from math import ceil, log2
 import numpy as np
 import pytest
 
-from scope.catalog.benchmark import Value
-from scope.errors import UsageError
-from scope.models.prediction.costs import relaxation
-from scope.models.prediction.costs.declared import Declared
-from scope.models.prediction.costs.steps import CollectiveStep, Messages, NeighborExchange, Problem
-from scope.models.prediction.prediction import all_costs, predictions
-from scope.statistics.summary import Summary
+from hpcscope.catalog.benchmark import Value
+from hpcscope.errors import UsageError
+from hpcscope.models.prediction.costs import relaxation
+from hpcscope.models.prediction.costs.declared import Declared
+from hpcscope.models.prediction.costs.steps import CollectiveStep, Messages, NeighborExchange, Problem
+from hpcscope.models.prediction.prediction import all_costs, predictions
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from scope.models.fitting.model import fit_all
-from scope.statistics.summary import Summary
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.statistics.summary import Summary
 from tests.messages import mentions, numbers
 from tests.models.curves import measured, noisy, summary
 from tests.models.published import reproduced

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.statistics.summary import Summary
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.models.curves import noisy, summary
 from tests.models.published import reproduced

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.statistics.summary import Summary
+from hpcscope.statistics.summary import Summary
 from tests.messages import numbers
 from tests.models.curves import noisy, summary
 from tests.models.published import reproduced

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scope.catalog.declared import declared
-from scope.errors import UsageError
-from scope.models.published.machines import machines, named
+from hpcscope.catalog.declared import declared
+from hpcscope.errors import UsageError
+from hpcscope.models.published.machines import machines, named
 
 
 def test_every_figure_is_of_a_case_that_can_be_measured() -> None:

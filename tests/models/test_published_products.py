@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.lab import description
-from scope.models.published.observed import counted
-from scope.models.published.overview import ComparedValue
-from scope.models.published.reference import load
-from scope.samples.records import LaunchRecord
-from scope.samples.samples import CaseSamples, Samples, Times
-from scope.statistics.summary import Summary
-from scope.topology.declared import declared
+from hpcscope.lab import description
+from hpcscope.models.published.observed import counted
+from hpcscope.models.published.overview import ComparedValue
+from hpcscope.models.published.reference import load
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.samples.samples import CaseSamples, Samples, Times
+from hpcscope.statistics.summary import Summary
+from hpcscope.topology.declared import declared
 from tests.models.curves import noisy, summary
 from tests.models.published import reproduced
 

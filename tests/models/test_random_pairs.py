@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.models.communication.localisation import chance_of_pair, chance_of_path, localise
-from scope.models.communication.random_pairs import partners
+from hpcscope.models.communication.localisation import chance_of_pair, chance_of_path, localise
+from hpcscope.models.communication.random_pairs import partners
 
 power = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "pair_sample_power.py"))
 Faults, generated, named = power["Faults"], power["generated"], power["named"]

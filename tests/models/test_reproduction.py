@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.errors import UsageError
-from scope.models.published.reference import load, names
-from scope.plan.placement import Placement
-from scope.statistics.summary import Summary
+from hpcscope.errors import UsageError
+from hpcscope.models.published.reference import load, names
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.summary import Summary
 from tests.messages import numbers
 from tests.models.curves import noisy, summary
 from tests.models.known_costs import LAUNCHES, cannon, phases, ping_pong, striped

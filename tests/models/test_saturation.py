@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from scope.models.scaling.saturation import Saturation, saturations
-from scope.statistics.summary import Summary
+from hpcscope.models.scaling.saturation import Saturation, saturations
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary

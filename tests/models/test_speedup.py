@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.models.scaling.amdahl import Amdahl, critical_count, fit, nonnegative
-from scope.models.scaling.speedup import Speedup, speedups
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
+from hpcscope.models.scaling.amdahl import Amdahl, critical_count, fit, nonnegative
+from hpcscope.models.scaling.speedup import Speedup, speedups
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.messages import numbers
 from tests.models.curves import measured, noisy, summary

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import monitor
-from scope.errors import ScopeError
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine import processors
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles import profile
-from scope.programs.profiles.profile import Profile
+from hpcscope.build import monitor
+from hpcscope.errors import ScopeError
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine import processors
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles import profile
+from hpcscope.programs.profiles.profile import Profile
 from tests import installed_mpi
 from tests.installed_mpi import embedded, mpi, quickly  # noqa: F401
 from tests.patience import PATIENCE_S, until

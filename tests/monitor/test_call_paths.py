@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.merged import merge
-from scope.programs.profiles.records import Functions, Merged, PathNode
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.merged import merge
+from hpcscope.programs.profiles.records import Functions, Merged, PathNode
 from tests.monitor.conftest import HERE, Ended, Run
 from tests.patience import PATIENCE_S
 

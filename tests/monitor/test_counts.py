@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.machine import MpiInstallation
+from hpcscope.machine.machine import MpiInstallation
 from tests.monitor.conftest import Ended, Run, under_every_mpi
 
 RANKS = 3

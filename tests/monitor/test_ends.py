@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import monitor
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.profile import Profile
+from hpcscope.build import monitor
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.profile import Profile
 from tests.installed_mpi import installed, quickly
 from tests.messages import mentions
 from tests.monitor.conftest import Ended, Run, killing, under_every_mpi

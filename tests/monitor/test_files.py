@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.files import LAYERS
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.files import LAYERS
 from tests.monitor.conftest import HERE, Ended, Run, under_every_mpi
 from tests.patience import PATIENCE_S
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scope.programs.profiles.files import LAYERS
+from hpcscope.programs.profiles.files import LAYERS
 from tests.installed_mpi import installed
 from tests.monitor.conftest import HERE, Run
 from tests.patience import PATIENCE_S

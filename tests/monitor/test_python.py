@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import identity, monitor
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.sites import Sites
+from hpcscope.build import identity, monitor
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.sites import Sites
 from tests.installed_mpi import installed, quickly, slow_under_others
 from tests.monitor.conftest import Ended, Run
 

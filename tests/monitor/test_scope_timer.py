@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import cmake, timer
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles import regions
+from hpcscope.build import cmake, timer
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles import regions
 from tests.cli.scope_command import answered, scope
 from tests.messages import mentions
 from tests.monitor.conftest import Run

@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from scope.build import monitor
-from scope.machine.machine import MpiInstallation
+from hpcscope.build import monitor
+from hpcscope.machine.machine import MpiInstallation
 from tests.installed_mpi import quickly
 from tests.monitor.conftest import under_every_mpi
 from tests.patience import PATIENCE_S

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import monitor
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.merged import merge
-from scope.programs.profiles.monitored_run import Options
-from scope.programs.profiles.monitored_run import run as run_monitored
+from hpcscope.build import monitor
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.merged import merge
+from hpcscope.programs.profiles.monitored_run import Options
+from hpcscope.programs.profiles.monitored_run import run as run_monitored
 from tests.messages import mentions
 from tests.monitor.conftest import Run
 from tests.monitored_ring import AS_ROOT

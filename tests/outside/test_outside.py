@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from scope.build import native
-from scope.engine import benchmarks
-from scope.findings.results import Run
-from scope.machine.machine import MpiInstallation, NativeBuild
-from scope.models.models import Models
-from scope.programs.profiles.machine_comparison import FILE, MachineComparison
-from scope.report.order import LEVELS
-from scope.rundirectory import read_json
-from scope.samples.records import CaseRecord
+from hpcscope.build import native
+from hpcscope.engine import benchmarks
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.models.models import Models
+from hpcscope.programs.profiles.machine_comparison import FILE, MachineComparison
+from hpcscope.report.order import LEVELS
+from hpcscope.rundirectory import read_json
+from hpcscope.samples.records import CaseRecord
 from tests.cli.scope_command import BRIEF, answered, rewrite_times, scope
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.measure.conftest import RECORD, start

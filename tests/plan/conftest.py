@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from scope.catalog.benchmark import Benchmark, Metric, Parameter, Sweep
-from scope.catalog.catalog import Catalog
-from scope.catalog.ranks import Ranks
+from hpcscope.catalog.benchmark import Benchmark, Metric, Parameter, Sweep
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.ranks import Ranks
 
 
 def describe(name: str, sweeps: list[Sweep], parameters: list[Parameter], **facts: Any) -> Benchmark:

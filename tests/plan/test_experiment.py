@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scope.errors import UsageError
-from scope.plan.experiment import resolve, write
-from scope.settings.experiment import Experiment
-from scope.settings.hosts import HostSlots
+from hpcscope.errors import UsageError
+from hpcscope.plan.experiment import resolve, write
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.hosts import HostSlots
 
 EXAMPLE = """
 module = "baseline"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scope.plan.case import Key
-from scope.plan.further import CHEAP_S, FEWEST_VISITS, MOST_VISITS, VISITS, with_further_launches
-from scope.plan.placement import Placement
-from scope.plan.plan import LAUNCHES, START_S, Launch, Plan, PlannedCase
-from scope.plan.seen import Seen, SeenVisit
+from hpcscope.plan.case import Key
+from hpcscope.plan.further import CHEAP_S, FEWEST_VISITS, MOST_VISITS, VISITS, with_further_launches
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.plan import LAUNCHES, START_S, Launch, Plan, PlannedCase
+from hpcscope.plan.seen import Seen, SeenVisit
 
 CASE_S = 0.01
 

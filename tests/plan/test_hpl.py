@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.plan import experiment, hpl
+from hpcscope.errors import UsageError
+from hpcscope.plan import experiment, hpl
 from tests.messages import mentions
 
 # The example that comes with HPL 2.3, with other numbers.

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.run.sampled_pairs import foretold
-from scope.errors import UsageError
-from scope.plan import plan as planning
-from scope.plan import sweep
-from scope.plan.experiment import resolve
-from scope.plan.place import Place
-from scope.plan.plan import Plan
+from hpcscope.engine.run.sampled_pairs import foretold
+from hpcscope.errors import UsageError
+from hpcscope.plan import plan as planning
+from hpcscope.plan import sweep
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.place import Place
+from hpcscope.plan.plan import Plan
 from tests.declared import catalog
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from itertools import groupby
 
-from scope.catalog.catalog import Settings
-from scope.plan.order import compared, side_by_side
-from scope.plan.plan import PlannedCase
+from hpcscope.catalog.catalog import Settings
+from hpcscope.plan.order import compared, side_by_side
+from hpcscope.plan.plan import PlannedCase
 from tests.declared import catalog
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.benchmark import Benchmark, Sweep
-from scope.catalog.catalog import Catalog
-from scope.catalog.ranks import Ranks
-from scope.errors import UsageError
-from scope.plan import plan as planning
-from scope.plan.case import Key
-from scope.plan.experiment import resolve
-from scope.plan.place import Place
-from scope.plan.placement import Placement
-from scope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
-from scope.settings.experiment import Experiment
+from hpcscope.catalog.benchmark import Benchmark, Sweep
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.ranks import Ranks
+from hpcscope.errors import UsageError
+from hpcscope.plan import plan as planning
+from hpcscope.plan.case import Key
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.place import Place
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
+from hpcscope.settings.experiment import Experiment
 from tests.messages import numbers
 from tests.plan.conftest import describe
 

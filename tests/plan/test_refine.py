@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scope.catalog.catalog import Catalog
-from scope.plan import plan as planning
-from scope.plan.experiment import resolve
-from scope.plan.place import Place
-from scope.plan.placement import Placement
-from scope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
-from scope.plan.refine import Gap, refined
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.plan import plan as planning
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.place import Place
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.plan import FIRST_VISIT, LATER_VISIT, Plan
+from hpcscope.plan.refine import Gap, refined
 
 GAP = Gap("mpi.latency", (("mode", "standard"),), 2, "default", Placement("core"), 1024, 16384)
 

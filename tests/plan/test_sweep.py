@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scope import units
-from scope.catalog.benchmark import Benchmark
-from scope.catalog.catalog import Catalog
-from scope.catalog.ranks import Ranks
-from scope.errors import UsageError
-from scope.plan import sweep
-from scope.plan.place import Place
-from scope.plan.placement import Placement
-from scope.plan.sweep import Source
+from hpcscope import units
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.ranks import Ranks
+from hpcscope.errors import UsageError
+from hpcscope.plan import sweep
+from hpcscope.plan.place import Place
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.sweep import Source
 
 PERSON = Source("here", person=True)
 

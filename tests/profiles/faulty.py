@@ -6,9 +6,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.merged import Merged, merge
-from scope.programs.profiles.monitored_run import Options, run
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.merged import Merged, merge
+from hpcscope.programs.profiles.monitored_run import Options, run
 from tests.monitored_ring import AS_ROOT
 from tests.patience import PATIENCE_S
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from scope.programs.profiles.files import LAYERS
-from scope.programs.profiles.profile import COLUMNS, HEADER_BYTES, NOWHERE, NUMBERED
+from hpcscope.programs.profiles.files import LAYERS
+from hpcscope.programs.profiles.profile import COLUMNS, HEADER_BYTES, NOWHERE, NUMBERED
 
 RATE_HZ = 1e9
 """Ticks are nanoseconds, which makes figures easy to read."""
@@ -289,8 +289,8 @@ def processes(ranks: int = 4, **settings: Any) -> list[Process]:
 
 def monitored(folder: Path, started: Sequence[Process], **said: Any) -> Path:
     """Write a whole monitored run: the profiles and `monitor.json`."""
-    from scope.programs.profiles.monitored_run import Monitored
-    from scope.rundirectory import write_json
+    from hpcscope.programs.profiles.monitored_run import Monitored
+    from hpcscope.rundirectory import write_json
 
     write(folder, started)
     begin_s = FIRST_UNIX_NS * 1e-9 - 1

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from scope.errors import UsageError
-from scope.programs.profiles import exports
-from scope.programs.profiles.merged import merge
-from scope.programs.profiles.records import Merged
+from hpcscope.errors import UsageError
+from hpcscope.programs.profiles import exports
+from hpcscope.programs.profiles.merged import merge
+from hpcscope.programs.profiles.records import Merged
 from tests.profiles import synthetic
 
 
@@ -76,7 +76,7 @@ def test_there_are_four_formats() -> None:
 
 
 def test_a_folder_without_profiles_is_refused(tmp_path: Path) -> None:
-    from scope.engine.export import exported
+    from hpcscope.engine.export import exported
 
     synthetic.write(tmp_path, synthetic.processes(1))
     with pytest.raises(UsageError, match="--trace START:SECONDS"):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.profile import find_all
-from scope.findings.profile.facts import ProfileFacts
-from scope.programs.profiles.machine_comparison import MachineComparison, RoutineComparison
-from scope.programs.profiles.merged import merge
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.profile import find_all
+from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.programs.profiles.machine_comparison import MachineComparison, RoutineComparison
+from hpcscope.programs.profiles.merged import merge
 from tests.findings.evidence import evident
 from tests.profiles import synthetic
 from tests.profiles.synthetic import Process

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.machine.machine import Machine, MpiInstallation
-from scope.programs.profiles.machine_comparison import (
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import Machine, MpiInstallation
+from hpcscope.programs.profiles.machine_comparison import (
     Curve,
     MachineComparison,
     compare_with_machine,
     measured_run,
     newest,
 )
-from scope.programs.profiles.merged import Merged, merge
-from scope.programs.profiles.routine_sums import of_epochs
+from hpcscope.programs.profiles.merged import Merged, merge
+from hpcscope.programs.profiles.routine_sums import of_epochs
 from tests import golden_run as golden
 from tests.declared import catalog
 from tests.profiles import synthetic

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from scope.errors import ScopeError, UsageError
-from scope.programs.profiles import merged
-from scope.programs.profiles.merged import Merged
-from scope.programs.profiles.routines import KINDS, kind
-from scope.programs.profiles.traffic import matrix
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.programs.profiles import merged
+from hpcscope.programs.profiles.merged import Merged
+from hpcscope.programs.profiles.routines import KINDS, kind
+from hpcscope.programs.profiles.traffic import matrix
 from tests.profiles import synthetic
 
 

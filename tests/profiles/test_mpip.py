@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.cli import dispatch
-from scope.errors import ScopeError
-from scope.programs.profiles import mpip
-from scope.programs.profiles.merged import PROFILE, read
+from hpcscope.cli import dispatch
+from hpcscope.errors import ScopeError
+from hpcscope.programs.profiles import mpip
+from hpcscope.programs.profiles.merged import PROFILE, read
 from tests.messages import mentions
 
 RULE = "-" * 75

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import ScopeError
-from scope.programs.profiles import profile
+from hpcscope.errors import ScopeError
+from hpcscope.programs.profiles import profile
 from tests.messages import mentions
 from tests.profiles import synthetic
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.profile import find_all
-from scope.findings.profile.facts import ProfileFacts
-from scope.machine.machine import MpiInstallation
-from scope.programs.profiles.merged import Merged
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.profile import find_all
+from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.programs.profiles.merged import Merged
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.profiles.faulty import RANKS, Faulty
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.programs.profiles import elf
-from scope.programs.profiles.sites import Name, fortran_name, unwrapped
+from hpcscope.programs.profiles import elf
+from hpcscope.programs.profiles.sites import Name, fortran_name, unwrapped
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.profile import find_all
-from scope.findings.profile.facts import ProfileFacts
-from scope.machine.machine import MpiInstallation
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.profile import find_all
+from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.machine.machine import MpiInstallation
 from tests.installed_mpi import embedded  # noqa: F401
 from tests.profiles.faulty import Faulty
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.programs.profiles import folder, trace
-from scope.programs.profiles.merged import merge
-from scope.programs.profiles.monitored_run import TRACED_CALLS, Options
-from scope.programs.profiles.trace import Trace
+from hpcscope.programs.profiles import folder, trace
+from hpcscope.programs.profiles.merged import merge
+from hpcscope.programs.profiles.monitored_run import TRACED_CALLS, Options
+from hpcscope.programs.profiles.trace import Trace
 from tests.profiles import synthetic
 from tests.profiles.synthetic import Process, number
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from scope.comparison.compare import compare, read_side
-from scope.comparison.efficiency import efficiencies
-from scope.report.comparison import page as comparison_page
-from scope.report.comparison import side_by_side as side_by_side_page
-from scope.report.run import page as run_page
-from scope.report.topology import page as topology_page
+from hpcscope.comparison.compare import compare, read_side
+from hpcscope.comparison.efficiency import efficiencies
+from hpcscope.report.comparison import page as comparison_page
+from hpcscope.report.comparison import side_by_side as side_by_side_page
+from hpcscope.report.run import page as run_page
+from hpcscope.report.topology import page as topology_page
 from tests.campaign import test_page as campaign
 from tests.comparison.test_side_by_side import beside, three
 from tests.report import browser

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.results import Run
-from scope.report.figure import Figure
-from scope.report.run import page
-from scope.report.run.figures import operation_parts, phases, phases_by_rank, predictions, speedup
-from scope.report.run.results import results
+from hpcscope.findings.results import Run
+from hpcscope.report.figure import Figure
+from hpcscope.report.run import page
+from hpcscope.report.run.figures import operation_parts, phases, phases_by_rank, predictions, speedup
+from hpcscope.report.run.results import results
 from tests.declared import catalog
 from tests.messages import mentions
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.cli import show
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.models.scaling.applications import Application, ApplicationPoint
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.report.run import applications
-from scope.report.run.figures import computation, side_by_side
-from scope.report.terminal.console import grid
-from scope.statistics.estimate import Estimate
+from hpcscope.cli import show
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.models.scaling.applications import Application, ApplicationPoint
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.report.run import applications
+from hpcscope.report.run.figures import computation, side_by_side
+from hpcscope.report.terminal.console import grid
+from hpcscope.statistics.estimate import Estimate
 from tests.declared import catalog
 from tests.messages import mentions
 from tests.models.curves import noisy, summary

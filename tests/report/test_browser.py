@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.analysis import analyze
-from scope.findings.results import Run
-from scope.report.run import page
+from hpcscope.engine.analysis import analyze
+from hpcscope.findings.results import Run
+from hpcscope.report.run import page
 from tests.report import browser
 
 pytestmark = pytest.mark.skipif(not browser.CHROMIUM, reason="no Chromium on this machine")

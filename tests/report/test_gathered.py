@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from scope.report.run.gathered import gather, table
-from scope.report.terminal.console import console
-from scope.statistics.summarise import read_summaries
+from hpcscope.report.run.gathered import gather, table
+from hpcscope.report.terminal.console import console
+from hpcscope.statistics.summarise import read_summaries
 
 
 def test_the_worst_run_is_named_with_its_distance(golden_run: Path) -> None:

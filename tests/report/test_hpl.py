@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scope.report.terminal import hpl
-from scope.statistics.summary import Summary
+from hpcscope.report.terminal import hpl
+from hpcscope.statistics.summary import Summary
 from tests.models.curves import summary
 
 # What HPL 2.3 itself printed for n = 4000 in blocks of 128 on one process.

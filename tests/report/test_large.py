@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from scope.engine.analysis import analyze
-from scope.findings.results import Run
-from scope.models.communication.pair_matrix import PairMatrix, Slow
-from scope.plan.placement import Placement
-from scope.report.run import page
-from scope.report.run.figures import curves, pairs, surfaces
-from scope.report.run.results import results
-from scope.statistics.estimate import Estimate
+from hpcscope.engine.analysis import analyze
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
+from hpcscope.plan.placement import Placement
+from hpcscope.report.run import page
+from hpcscope.report.run.figures import curves, pairs, surfaces
+from hpcscope.report.run.results import results
+from hpcscope.statistics.estimate import Estimate
 from tests.report import browser
 
 

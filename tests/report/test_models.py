@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.models.fitting.model import fit_all
-from scope.report.figure import estimates
-from scope.report.run.figures.residuals import _series
-from scope.report.run.parameters import outcomes
-from scope.report.run.provenance import _settings
-from scope.statistics.estimate import Estimate
+from hpcscope.models.fitting.model import fit_all
+from hpcscope.report.figure import estimates
+from hpcscope.report.run.figures.residuals import _series
+from hpcscope.report.run.parameters import outcomes
+from hpcscope.report.run.provenance import _settings
+from hpcscope.statistics.estimate import Estimate
 from tests.declared import catalog
 from tests.models.curves import measured, noisy, summary
 from tests.models.test_library_settings import launch

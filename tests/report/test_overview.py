@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from scope import units
-from scope.catalog.benchmark import Value
-from scope.findings.results import Run
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.report.figure import shown
-from scope.report.run import overview
-from scope.report.run.figures import collectives, messages, roofline, speedup
-from scope.report.run.results import results
-from scope.statistics.summary import Summary
+from hpcscope import units
+from hpcscope.catalog.benchmark import Value
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.report.figure import shown
+from hpcscope.report.run import overview
+from hpcscope.report.run.figures import collectives, messages, roofline, speedup
+from hpcscope.report.run.results import results
+from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from scope.engine.analysis import analyze
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.report import wording
-from scope.report.figure import shown
-from scope.report.run import page
-from scope.report.run.figures.curves import certain_breaks
-from scope.report.run.results import results
-from scope.report.run.rows import COLUMNS, FIGURE
-from scope.rundirectory import RunDirectory
+from hpcscope.engine.analysis import analyze
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.report import wording
+from hpcscope.report.figure import shown
+from hpcscope.report.run import page
+from hpcscope.report.run.figures.curves import certain_breaks
+from hpcscope.report.run.results import results
+from hpcscope.report.run.rows import COLUMNS, FIGURE
+from hpcscope.rundirectory import RunDirectory
 from tests import golden_run as golden
 from tests.golden_truth import WRONG_DATA
 from tests.messages import mentions

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scope.engine import monitor
-from scope.programs.profiles.merged import merge
-from scope.report.figure import Figure
-from scope.report.profile import contents as profile_contents
-from scope.report.profile import functions as by_function
-from scope.report.profile import page as profile_page
-from scope.report.profile import tables
-from scope.report.profile import text as profile_text
+from hpcscope.engine import monitor
+from hpcscope.programs.profiles.merged import merge
+from hpcscope.report.figure import Figure
+from hpcscope.report.profile import contents as profile_contents
+from hpcscope.report.profile import functions as by_function
+from hpcscope.report.profile import page as profile_page
+from hpcscope.report.profile import tables
+from hpcscope.report.profile import text as profile_text
 from tests.messages import mentions
 from tests.profiles import synthetic
 from tests.report import browser

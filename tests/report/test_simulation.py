@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.results import Run
-from scope.report.run import page
-from scope.report.run.simulation_tables import gains, new, offers
-from scope.rundirectory import FORMAT, RunDirectory, write_json
-from scope.simulation.gains import gains as gained
-from scope.simulation.record import ByFormula, OfferGain, ProgramTime, Simulation, beside, times
-from scope.statistics.summary import Summary
+from hpcscope.findings.results import Run
+from hpcscope.report.run import page
+from hpcscope.report.run.simulation_tables import gains, new, offers
+from hpcscope.rundirectory import FORMAT, RunDirectory, write_json
+from hpcscope.simulation.gains import gains as gained
+from hpcscope.simulation.record import ByFormula, OfferGain, ProgramTime, Simulation, beside, times
+from hpcscope.statistics.summary import Summary
 from tests.messages import mentions
 
 

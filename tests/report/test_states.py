@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from scope.engine.analysis import analyze
-from scope.findings.results import Run
-from scope.report.run import page
-from scope.report.terminal.console import console
-from scope.report.terminal.listing import listing
-from scope.report.terminal.verdict import verdict
-from scope.report.validity import MIXED, MIXED_NOTE
-from scope.statistics.summarise import read_statistics, read_summaries
+from hpcscope.engine.analysis import analyze
+from hpcscope.findings.results import Run
+from hpcscope.report.run import page
+from hpcscope.report.terminal.console import console
+from hpcscope.report.terminal.listing import listing
+from hpcscope.report.terminal.verdict import verdict
+from hpcscope.report.validity import MIXED, MIXED_NOTE
+from hpcscope.statistics.summarise import read_statistics, read_summaries
 from tests import golden_run as golden
 from tests.declared import catalog
 from tests.report import browser

@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from scope import units
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.report.run import page
-from scope.report.run.results import results
-from scope.report.run.selection import select
-from scope.report.terminal import cases, verdict
-from scope.report.terminal.console import console
-from scope.report.terminal.listing import listing, rows
-from scope.rundirectory import RunDirectory
-from scope.settings.selection import Case
-from scope.statistics.summarise import read_summaries
+from hpcscope import units
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.report.run import page
+from hpcscope.report.run.results import results
+from hpcscope.report.run.selection import select
+from hpcscope.report.terminal import cases, verdict
+from hpcscope.report.terminal.console import console
+from hpcscope.report.terminal.listing import listing, rows
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.settings.selection import Case
+from hpcscope.statistics.summarise import read_summaries
 from tests.declared import catalog
 from tests.golden_truth import WRONG_DATA
 from tests.messages import mentions

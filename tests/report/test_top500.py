@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.machine.machine import Machine
-from scope.models.computation.linpack_rates import BENCHMARK, PRODUCT, linpack_rates, theoretical
-from scope.report.terminal import top500
-from scope.statistics.summary import Summary
+from hpcscope.machine.machine import Machine
+from hpcscope.models.computation.linpack_rates import BENCHMARK, PRODUCT, linpack_rates, theoretical
+from hpcscope.report.terminal import top500
+from hpcscope.statistics.summary import Summary
 from tests import golden_run as golden
 from tests.messages import mentions
 from tests.models.curves import measured, noisy, summary

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.report.figure import shown
-from scope.report.validity import footnotes, of_most
-from scope.statistics.summary import Summary
+from hpcscope.report.figure import shown
+from hpcscope.report.validity import footnotes, of_most
+from hpcscope.statistics.summary import Summary
 from tests.models.curves import noisy, summary
 
 

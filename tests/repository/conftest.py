@@ -13,7 +13,7 @@ from tests import golden_run as golden
 @pytest.fixture(scope="session")
 def golden_run(golden_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The golden run's launches of at most six ranks, analysed; read only."""
-    from scope.engine.analysis import analyze  # slow to import: most tests do without
+    from hpcscope.engine.analysis import analyze  # slow to import: most tests do without
 
     run = Path(shutil.copytree(golden_raw, tmp_path_factory.mktemp("short") / "golden"))
     analyze(golden.shorten(run, most_ranks=6))

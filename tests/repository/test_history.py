@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.archive.confirmation import FEWEST_CONTROLS, judged
-from scope.archive.entry import KeptFigure
-from scope.archive.history import differences, history, steadiest
-from scope.archive.index import FigureSeries
-from scope.archive.repository import Repository
-from scope.cli import answer
-from scope.errors import UsageError
-from scope.statistics.change_points import LEVEL, change_points, fewest_runs
+from hpcscope.archive.confirmation import FEWEST_CONTROLS, judged
+from hpcscope.archive.entry import KeptFigure
+from hpcscope.archive.history import differences, history, steadiest
+from hpcscope.archive.index import FigureSeries
+from hpcscope.archive.repository import Repository
+from hpcscope.cli import answer
+from hpcscope.errors import UsageError
+from hpcscope.statistics.change_points import LEVEL, change_points, fewest_runs
 from tests.cli.scope_command import answered
 from tests.messages import mentions
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive.index import RunChoice
-from scope.archive.repository import SQLITE, Repository
-from scope.cli import answer
-from scope.errors import ScopeError, UsageError
+from hpcscope.archive.index import RunChoice
+from hpcscope.archive.repository import SQLITE, Repository
+from hpcscope.cli import answer
+from hpcscope.errors import ScopeError, UsageError
 from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 

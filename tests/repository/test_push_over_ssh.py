@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive.index import RunChoice
-from scope.archive.repository import Exchanged, Repository
-from scope.errors import ScopeError
+from hpcscope.archive.index import RunChoice
+from hpcscope.archive.repository import Exchanged, Repository
+from hpcscope.errors import ScopeError
 from tests.patience import PATIENCE_S
 from tests.repository.test_repository import variant
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scope.archive.index import SeriesPoint
-from scope.archive.ranking import ranking
+from hpcscope.archive.index import SeriesPoint
+from hpcscope.archive.ranking import ranking
 
 
 def point(median: float, low: float | None, high: float | None) -> SeriesPoint:

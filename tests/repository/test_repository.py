@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from scope.archive.entry import cluster_name, fingerprint
-from scope.archive.index import RunChoice
-from scope.archive.repository import Exchanged, Repository
-from scope.cli import answer
-from scope.errors import ScopeError, UsageError
-from scope.machine.machine import Machine
-from scope.rundirectory import RunDirectory, read_json, size_of
+from hpcscope.archive.entry import cluster_name, fingerprint
+from hpcscope.archive.index import RunChoice
+from hpcscope.archive.repository import Exchanged, Repository
+from hpcscope.cli import answer
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.machine.machine import Machine
+from hpcscope.rundirectory import RunDirectory, read_json, size_of
 from tests.cli.scope_command import SCOPE
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
@@ -171,7 +171,7 @@ def test_a_run_of_another_name_is_refused(repository: Repository, runs: list[Pat
 def test_a_bomb_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scope.archive.packing.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("hpcscope.archive.packing.MOST_BYTES", 1 << 20)
     bomb = tmp_path / "bomb.zip.xz"
     bomb.write_bytes(lzma.compress(bytes(1 << 24)))
     assert answer(["show", str(bomb)]) == 2

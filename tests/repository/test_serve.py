@@ -21,11 +21,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.archive import packing
-from scope.archive.repository import Repository
-from scope.archive.serve.runs_in_progress import RunsInProgress
-from scope.archive.serve.uploads import MOST_WAITING, FullError, Upload
-from scope.rundirectory import RunDirectory
+from hpcscope.archive import packing
+from hpcscope.archive.repository import Repository
+from hpcscope.archive.serve.runs_in_progress import RunsInProgress
+from hpcscope.archive.serve.uploads import MOST_WAITING, FullError, Upload
+from hpcscope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, answered
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
@@ -149,7 +149,7 @@ def begun(run: Path, folder: Path) -> Path:
     lines = directory.samples.read_text().splitlines(keepends=True)
     second = [at for at, line in enumerate(lines) if json.loads(line)["record"] == "launch"][1]
     directory.samples.write_text("".join(lines[: second + 2]))
-    from scope.launch.supervision.journal import Journal
+    from hpcscope.launch.supervision.journal import Journal
 
     Journal.rebuilt(directory)
     return made
@@ -287,7 +287,7 @@ def test_hostile_uploads_are_refused_and_leave_nothing(served: Served) -> None:
 
 
 def test_too_large_and_too_many_uploads_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scope.archive.serve.uploads.MOST_BYTES", 10)
+    monkeypatch.setattr("hpcscope.archive.serve.uploads.MOST_BYTES", 10)
     upload = Upload.begin(tmp_path / "sent")
     with pytest.raises(FullError, match="MiB"):
         upload.add(b"eleven bytes")

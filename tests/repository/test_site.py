@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from scope.archive.index import RunChoice
-from scope.archive.repository import Repository
-from scope.archive.site.site import MARK, build
-from scope.cli import answer
-from scope.errors import UsageError
-from scope.models.published.machines import machines
+from hpcscope.archive.index import RunChoice
+from hpcscope.archive.repository import Repository
+from hpcscope.archive.site.site import MARK, build
+from hpcscope.cli import answer
+from hpcscope.errors import UsageError
+from hpcscope.models.published.machines import machines
 from tests.messages import mentions
 from tests.report import browser
 from tests.report.test_accessibility import NEEDS_A_BROWSER_AND_AXE, WIDTHS, audited

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.checksum import with_checksum
-from scope.errors import UsageError
-from scope.plan.placement import Placement
-from scope.samples.reader import read
-from scope.samples.samples import DamagedLine
+from hpcscope.checksum import with_checksum
+from hpcscope.errors import UsageError
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.reader import read
+from hpcscope.samples.samples import DamagedLine
 from tests import golden_run as golden
 from tests.declared import catalog
 from tests.messages import mentions

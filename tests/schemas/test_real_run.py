@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.catalog.catalog import read as read_catalog
-from scope.rundirectory import RunDirectory
-from scope.samples.reader import read
+from hpcscope.catalog.catalog import read as read_catalog
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.samples.reader import read
 from tests.cli.scope_command import BRIEF, answered
 from tests.schemas.test_schemas import GENERATOR, OF_A_RUN
 

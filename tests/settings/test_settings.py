@@ -13,16 +13,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import scope
-from scope.cli import answer, parser
-from scope.cli.grammar import commands
-from scope.cli.manual import page
-from scope.cli.settings import Given, takes
-from scope.errors import UsageError, WrongValueError
-from scope.plan.experiment import resolve
-from scope.settings.experiment import Experiment
-from scope.settings.kinds import Duration, Flag, Kind, Several, Share, Size, Whole
-from scope.settings.table import Table, declared, setting
+import hpcscope
+from hpcscope.cli import answer, parser
+from hpcscope.cli.grammar import commands
+from hpcscope.cli.manual import page
+from hpcscope.cli.settings import Given, takes
+from hpcscope.errors import UsageError, WrongValueError
+from hpcscope.plan.experiment import resolve
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.kinds import Duration, Flag, Kind, Several, Share, Size, Whole
+from hpcscope.settings.table import Table, declared, setting
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,9 @@ def test_options_say_no_type_twice_and_no_name_twice() -> None:
     for name in ("run", "soak", "placement", "campaign", "reproduce", "compare"):
         names = [parameter.name for parameter in parser(name).params]
         assert len(set(names)) == len(names)
-    assert "given" not in inspect.signature(__import__("scope.cli.run", fromlist=["command"]).command).parameters
+    assert (
+        "given" not in inspect.signature(__import__("hpcscope.cli.run", fromlist=["command"]).command).parameters
+    )
 
 
 def test_a_typo_in_hosts_fails_before_anything_is_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,15 +141,15 @@ def test_a_typo_in_hosts_fails_before_anything_is_looked_for(capsys: pytest.Capt
 
 def test_keywords_of_the_python_api_are_the_options() -> None:
     with pytest.raises(UsageError, match=r"^lunches: must be one of .*; did you mean launches\?"):
-        scope.run(lunches=3)
+        hpcscope.run(lunches=3)
     with pytest.raises(UsageError, match=r"^launches = 0: must be an integer from 1 to 1000"):
-        scope.run(launches=0)
+        hpcscope.run(launches=0)
     with pytest.raises(UsageError, match=r'^time_s = "soon": must be a time'):
-        scope.run(time="soon")
+        hpcscope.run(time="soon")
 
 
 def test_declarations_need_the_standard_library_only() -> None:
-    rooms = [f"scope.settings.{path.stem}" for path in Path("scope/settings").glob("[a-z]*.py")]
+    rooms = [f"hpcscope.settings.{path.stem}" for path in Path("hpcscope/settings").glob("[a-z]*.py")]
     script = (
         f"import sys, {', '.join(rooms)}; print([m for m in ('pydantic', 'typer', 'numpy') if m in sys.modules])"
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.build import installations, native
-from scope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.build import installations, native
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
 from tests import small_program
 from tests.installed_mpi import built, compile_quickly
 

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scope.findings.results import Run
-from scope.simulation import description
-from scope.simulation.calibration import ENVELOPE_BYTES, Calibration, calibrated
-from scope.simulation.platform import platform
+from hpcscope.findings.results import Run
+from hpcscope.simulation import description
+from hpcscope.simulation.calibration import ENVELOPE_BYTES, Calibration, calibrated
+from hpcscope.simulation.platform import platform
 from tests import golden_run as golden
 
 

@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scope.errors import UsageError
-from scope.simulation import description, network
-from scope.simulation.changes import changed
-from scope.simulation.platform import Node, Platform, PlatformFigure
-from scope.statistics.estimate import Estimate
-from scope.topology.topology import Group, Topology
+from hpcscope.errors import UsageError
+from hpcscope.simulation import description, network
+from hpcscope.simulation.changes import changed
+from hpcscope.simulation.platform import Node, Platform, PlatformFigure
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.topology.topology import Group, Topology
 
 SPEED = PlatformFigure(Estimate(value=1e9), "matrix product", "flop/s")
 ALL = Group(name="all", level="lan", latency_s=4e-5, bandwidth_bytes_per_s=5e6)

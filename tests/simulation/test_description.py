@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scope.simulation.description import FACTORS, write
-from scope.simulation.platform import Exchange, Node, Platform, PlatformFigure
-from scope.statistics.estimate import Estimate
+from hpcscope.simulation.description import FACTORS, write
+from hpcscope.simulation.platform import Exchange, Node, Platform, PlatformFigure
+from hpcscope.statistics.estimate import Estimate
 
 
 @pytest.mark.parametrize(

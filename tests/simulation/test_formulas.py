@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.findings.results import Run
-from scope.models.fitting.evaluation import time_s
-from scope.simulation.formulas import COSTS, Formulas
-from scope.simulation.record import times
-from scope.statistics.summary import Summary
+from hpcscope.findings.results import Run
+from hpcscope.models.fitting.evaluation import time_s
+from hpcscope.simulation.formulas import COSTS, Formulas
+from hpcscope.simulation.record import times
+from hpcscope.statistics.summary import Summary
 
 
 @pytest.fixture(scope="module")

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-from scope.engine.simulate.launches import lacking_bytes
-from scope.engine.simulate.request import takes_time_to_compute
-from scope.engine.simulate.simulate import listed
-from scope.errors import ScopeError, UsageError
-from scope.launch import preload
-from scope.launch.launcher import MpiProgram
-from scope.machine.machine import NativeBuild
-from scope.simulation import library_rules
-from scope.simulation.description import HEAD
-from scope.simulation.description import write as describe
-from scope.simulation.platform import Node, Platform, PlatformFigure
-from scope.simulation.program import refuse_unfit, simulated_time_s
-from scope.simulation.start import Simulator
-from scope.statistics.estimate import Estimate
-from scope.topology.topology import Group, Topology
-from scope.topology.topology import write as write_topology
+from hpcscope.engine.simulate.launches import lacking_bytes
+from hpcscope.engine.simulate.request import takes_time_to_compute
+from hpcscope.engine.simulate.simulate import listed
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch import preload
+from hpcscope.launch.launcher import MpiProgram
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.simulation import library_rules
+from hpcscope.simulation.description import HEAD
+from hpcscope.simulation.description import write as describe
+from hpcscope.simulation.platform import Node, Platform, PlatformFigure
+from hpcscope.simulation.program import refuse_unfit, simulated_time_s
+from hpcscope.simulation.start import Simulator
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.topology.topology import Group, Topology
+from hpcscope.topology.topology import write as write_topology
 from tests.patience import PATIENCE_S
 
 FEW = 32

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.declared import declared
-from scope.engine.simulate import offers as engine
-from scope.engine.simulate import simulate
-from scope.engine.simulate.request import SimulateOptions
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.report.run.simulation_tables import OFFERS
-from scope.simulation import offers
-from scope.simulation.gains import gains
-from scope.statistics.summary import Summary
+from hpcscope.catalog.declared import declared
+from hpcscope.engine.simulate import offers as engine
+from hpcscope.engine.simulate import simulate
+from hpcscope.engine.simulate.request import SimulateOptions
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.report.run.simulation_tables import OFFERS
+from hpcscope.simulation import offers
+from hpcscope.simulation.gains import gains
+from hpcscope.statistics.summary import Summary
 from tests.messages import mentions
 
 ONE = '[[offer]]\nname = "{}"\ncost = 10.0\nset = {{ "host.speed" = {} }}\n'

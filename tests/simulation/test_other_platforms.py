@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
-from scope.lab import emulation
-from scope.machine.machine import MpiInstallation
+from hpcscope.lab import emulation
+from hpcscope.machine.machine import MpiInstallation
 from tests.cli.scope_command import BRIEF, answered, rewrite_times, samples, scope, start
 from tests.messages import numbers
 from tests.patience import PATIENCE_S, until
@@ -30,8 +30,8 @@ rate_mbit_per_s = 100
 OF_THESE_SOURCES = """
 import sys
 from pathlib import Path
-from scope import cli
-from scope.build import native
+from hpcscope import cli
+from hpcscope.build import native
 sources = Path(sys.argv.pop(1))
 native.source_directory = lambda: sources
 cli.main()

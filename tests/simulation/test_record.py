@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from scope.catalog.declared import declared
-from scope.findings.results import Run
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.simulation.record import Beside, ByFormula, Simulation, beside
-from scope.statistics.estimate import Estimate
+from hpcscope.catalog.declared import declared
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.simulation.record import Beside, ByFormula, Simulation, beside
+from hpcscope.statistics.estimate import Estimate
 from tests.messages import numbers
 
 

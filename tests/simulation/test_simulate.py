@@ -10,17 +10,17 @@ from typing import Any, cast
 
 import pytest
 
-from scope.catalog.declared import declared
-from scope.cli import dispatch
-from scope.engine.simulate import simulate
-from scope.engine.simulate.launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
-from scope.engine.simulate.request import Request, SimulateOptions
-from scope.errors import UsageError
-from scope.launch.supervision.supervisor import Listener
-from scope.plan.placement import Placement
-from scope.plan.plan import Launch, Plan, PlannedCase
-from scope.rundirectory import RunDirectory
-from scope.simulation.start import FEW_RANKS, algorithms
+from hpcscope.catalog.declared import declared
+from hpcscope.cli import dispatch
+from hpcscope.engine.simulate import simulate
+from hpcscope.engine.simulate.launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
+from hpcscope.engine.simulate.request import Request, SimulateOptions
+from hpcscope.errors import UsageError
+from hpcscope.launch.supervision.supervisor import Listener
+from hpcscope.plan.placement import Placement
+from hpcscope.plan.plan import Launch, Plan, PlannedCase
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.simulation.start import FEW_RANKS, algorithms
 from tests.messages import mentions
 
 

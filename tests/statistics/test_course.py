@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.samples.records import SentinelRecord
-from scope.samples.samples import CaseSamples, Floats, Samples, Times
-from scope.statistics.course import course_of
-from scope.statistics.modality import between_modes
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import SentinelRecord
+from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
+from hpcscope.statistics.course import course_of
+from hpcscope.statistics.modality import between_modes
 from tests.draws import draws
 
 CASES, LAUNCHES, REPETITIONS = 30, 18, 8

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from scope.samples.records import Extremes, Series
-from scope.samples.samples import Times
-from scope.statistics.definitions import comparable, observed, series_of, times_under
+from hpcscope.samples.records import Extremes, Series
+from hpcscope.samples.samples import Times
+from hpcscope.statistics.definitions import comparable, observed, series_of, times_under
 
 ELAPSED = [[4.0, 6.0], [2.0, 8.0], [3.0, 1.0]]
 ENTRY = [[0.0, 1.0], [3.0, 0.5], [0.5, 9.0]]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from scope.statistics.dependence import between_launch_share, lag_one, serial_dependence
+from hpcscope.statistics.dependence import between_launch_share, lag_one, serial_dependence
 
 
 def autoregressive(random: np.random.Generator, n: int, coefficient: float) -> np.ndarray:

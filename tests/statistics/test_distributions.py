@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scope.statistics import distributions, false_discoveries
+from hpcscope.statistics import distributions, false_discoveries
 from tests.patience import PATIENCE_S
 
 PROBABILITIES = (1e-12, 1e-4, 0.025, 0.3, 0.5, 0.975, 0.9999)
@@ -60,7 +60,7 @@ def test_false_discoveries_are_controlled_as_by_scipy_stats() -> None:
 
 @pytest.mark.parametrize("command", ["show", "report", "analyze", "compare", "run", "topology"])
 def test_no_command_waits_for_what_it_may_not_need(command: str) -> None:
-    code = f"import sys; from scope.cli import parser; parser({command!r}); import scope.engine.analysis"
+    code = f"import sys; from hpcscope.cli import parser; parser({command!r}); import hpcscope.engine.analysis"
     loaded = f"{code}; print(*{{'scipy.stats', 'scipy.cluster', 'scipy.optimize'}}.intersection(sys.modules))"
     answer = subprocess.run(
         [sys.executable, "-c", loaded], capture_output=True, text=True, timeout=PATIENCE_S, check=True

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from scope.statistics.figures import as_rate, describe
-from scope.statistics.order_statistics import median_interval
+from hpcscope.statistics.figures import as_rate, describe
+from hpcscope.statistics.order_statistics import median_interval
 
 
 def test_six_launches_are_the_unit() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from scope.statistics.order_statistics import median_interval, median_ranks, quantiles, sanitised
+from hpcscope.statistics.order_statistics import median_interval, median_ranks, quantiles, sanitised
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.statistics.figures import as_rate, describe
+from hpcscope.statistics.figures import as_rate, describe
 
 
 @pytest.mark.parametrize(("number", "given"), [(99, False), (100, True)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scope.statistics.estimate import Estimate
-from scope.statistics.figures import describe
-from scope.statistics.ratio import PerLaunch, Ratio, chance, ratio
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.figures import describe
+from hpcscope.statistics.ratio import PerLaunch, Ratio, chance, ratio
 from tests.models.curves import noisy
 
 TRUTH = 0.6

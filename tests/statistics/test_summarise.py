@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from scope.catalog.catalog import read as read_catalog
-from scope.errors import UsageError
-from scope.rundirectory import RunDirectory
-from scope.samples.reader import read
-from scope.statistics.summarise import summarise
-from scope.statistics.summary import Summary
-from scope.statistics.values import seconds_behind
+from hpcscope.catalog.catalog import read as read_catalog
+from hpcscope.errors import UsageError
+from hpcscope.rundirectory import RunDirectory
+from hpcscope.samples.reader import read
+from hpcscope.statistics.summarise import summarise
+from hpcscope.statistics.summary import Summary
+from hpcscope.statistics.values import seconds_behind
 from tests import golden_run as golden
 from tests.golden_truth import WRONG_DATA
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scope.catalog.catalog import Catalog
-from scope.catalog.mix import benchmarks
-from scope.checksum import with_checksum
-from scope.engine.analysis import analyze
-from scope.machine.discover import machine, this_host
-from scope.rundirectory import FORMAT, RunDirectory, RunFile, write_json
-from scope.samples.records import JobRecord, RoundRecord
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.mix import benchmarks
+from hpcscope.checksum import with_checksum
+from hpcscope.engine.analysis import analyze
+from hpcscope.machine.discover import machine, this_host
+from hpcscope.rundirectory import FORMAT, RunDirectory, RunFile, write_json
+from hpcscope.samples.records import JobRecord, RoundRecord
 
 MIX = "1 x long: ./long on 2 ranks + 2 x short: ./short on 1 rank"
 CATALOG = Catalog(benchmarks(MIX, "both", [("long: ./long", "long"), ("short: ./short", "short")]))

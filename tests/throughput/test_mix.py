@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.programs.throughput import mix as mixes
-from scope.programs.throughput.slots import Slots
-from scope.programs.throughput.starting import processor_time
+from hpcscope.errors import UsageError
+from hpcscope.programs.throughput import mix as mixes
+from hpcscope.programs.throughput.slots import Slots
+from hpcscope.programs.throughput.starting import processor_time
 from tests.messages import mentions
 
 MIX = """

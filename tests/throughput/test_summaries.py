@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from scope.comparison.compare import compare
-from scope.engine.analysis import analyze
-from scope.errors import UsageError
-from scope.findings.results import Run
-from scope.report.run import page, readers
-from scope.samples.reader import read as read_samples
-from scope.samples.records import JobRecord, RoundRecord
-from scope.statistics.summary import Summary
-from scope.statistics.throughput import throughput_summaries
+from hpcscope.comparison.compare import compare
+from hpcscope.engine.analysis import analyze
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.report.run import page, readers
+from hpcscope.samples.reader import read as read_samples
+from hpcscope.samples.records import JobRecord, RoundRecord
+from hpcscope.statistics.summary import Summary
+from hpcscope.statistics.throughput import throughput_summaries
 from tests.messages import numbers
 from tests.throughput.synthetic import CATALOG, round_of, write
 

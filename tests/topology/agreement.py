@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scope.topology.sharing import Transfer, predicted_rates
-from scope.topology.topology import Topology
+from hpcscope.topology.sharing import Transfer, predicted_rates
+from hpcscope.topology.topology import Topology
 from tests.topology.synthetic import Cluster
 
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from scope.topology.prober import Answer
-from scope.topology.sharing import Resources, Transfer
+from hpcscope.topology.prober import Answer
+from hpcscope.topology.sharing import Resources, Transfer
 
 MBIT = 125_000 * 0.95
 """Bytes per second of payload in a megabit per second on the wire."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from scope.lab import description
-from scope.lab.fidelity import PAYLOAD_SHARE
-from scope.topology import topology
-from scope.topology.declared import declared
-from scope.topology.topology import Group, Topology
+from hpcscope.lab import description
+from hpcscope.lab.fidelity import PAYLOAD_SHARE
+from hpcscope.topology import topology
+from hpcscope.topology.declared import declared
+from hpcscope.topology.topology import Group, Topology
 
 MBIT = 1e6 / 8 * PAYLOAD_SHARE
 

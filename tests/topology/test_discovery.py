@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scope.errors import UsageError
-from scope.topology.discovery import FARTHER, Discovery, discover
-from scope.topology.survey import Survey
-from scope.topology.topology import Topology
-from scope.topology.tree import joined, merge_alike
+from hpcscope.errors import UsageError
+from hpcscope.topology.discovery import FARTHER, Discovery, discover
+from hpcscope.topology.survey import Survey
+from hpcscope.topology.topology import Topology
+from hpcscope.topology.tree import joined, merge_alike
 from tests.topology.agreement import nests, problems
 from tests.topology.synthetic import MBIT, PRESETS, Cluster, Synthetic, grid
 
@@ -205,7 +205,7 @@ def test_one_host_is_refused() -> None:
 
 
 def test_the_topology_is_a_valid_file(tmp_path: object) -> None:
-    from scope.topology.topology import write
+    from hpcscope.topology.topology import write
     from tests.topology.test_topology_file import from_text
 
     topology: Topology = found(grid(), 2).topology

@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from scope.report.topology import page as topology_page
-from scope.topology import drawing
+from hpcscope.report.topology import page as topology_page
+from hpcscope.topology import drawing
 from tests.cli.scope_command import answered, scope
 from tests.topology.test_topology_file import GOOD, from_text
 

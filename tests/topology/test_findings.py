@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scope.findings.finding import Finding
-from scope.findings.topology import find_all
-from scope.findings.topology.facts import TopologyFacts
-from scope.topology.discovery import Discovery, discover
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.topology import find_all
+from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.topology.discovery import Discovery, discover
 from tests.topology.synthetic import Cluster, Synthetic
 
 LINE = 12.5e6

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from scope.cli import topology
-from scope.engine.topology import Loaded
-from scope.findings.load import find_all
-from scope.topology import loading
-from scope.topology.discovery import discover
-from scope.topology.prober import Answer
-from scope.topology.sharing import Transfer
-from scope.topology.topology import Topology
+from hpcscope.cli import topology
+from hpcscope.engine.topology import Loaded
+from hpcscope.findings.load import find_all
+from hpcscope.topology import loading
+from hpcscope.topology.discovery import discover
+from hpcscope.topology.prober import Answer
+from hpcscope.topology.sharing import Transfer
+from hpcscope.topology.topology import Topology
 from tests.topology.synthetic import Cluster, Synthetic, fat_tree, grid, netfinity
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.lab import emulation
-from scope.machine.machine import NativeBuild
+from hpcscope.lab import emulation
+from hpcscope.machine.machine import NativeBuild
 from tests.cli.scope_command import BRIEF, answered, samples, scope
 
 CASE = "mpi.broadcast ranks={ranks} message_bytes=64Ki transport={transport}"

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from scope.errors import ScopeError, UsageError
-from scope.launch.cluster import Cluster
-from scope.launch.launch_environment import launch_environment
-from scope.launch.launcher import MpiProgram, Site
-from scope.launch.site import start_command
-from scope.machine.discover import this_host
-from scope.machine.machine import NativeBuild
-from scope.settings.hosts import HostSlots
-from scope.topology import probe
-from scope.topology.probe import Probe, _introduced, _Talk, started
-from scope.topology.sharing import Transfer
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch.cluster import Cluster
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import MpiProgram, Site
+from hpcscope.launch.site import start_command
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.settings.hosts import HostSlots
+from hpcscope.topology import probe
+from hpcscope.topology.probe import Probe, _introduced, _Talk, started
+from hpcscope.topology.sharing import Transfer
 from tests.installed_mpi import quickly_with
 from tests.patience import PATIENCE_S
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from scope.lab import description, emulation, faults
-from scope.lab.entry import Emulation
-from scope.machine.machine import NativeBuild
-from scope.topology.topology import read
+from hpcscope.lab import description, emulation, faults
+from hpcscope.lab.entry import Emulation
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.topology.topology import read
 from tests.cli.scope_command import SCOPE
 from tests.lab.small_lab import refuse_without_namespaces
 from tests.patience import PATIENCE_S

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scope.topology.sharing import Resources, Transfer, predicted_rates
+from hpcscope.topology.sharing import Resources, Transfer, predicted_rates
 from tests.topology.test_topology_file import GOOD, from_text
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scope.errors import UsageError
-from scope.topology.topology import Group, HostException, InsideHost, Topology, read, write
+from hpcscope.errors import UsageError
+from hpcscope.topology.topology import Group, HostException, InsideHost, Topology, read, write
 from tests.messages import mentions
 
 GOOD = """

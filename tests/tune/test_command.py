@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.cli import dispatch
-from scope.plan import hpl
-from scope.plan.experiment import resolve
+from hpcscope.cli import dispatch
+from hpcscope.plan import hpl
+from hpcscope.plan.experiment import resolve
 from tests.cli.scope_command import answered
 from tests.messages import mentions, numbers
 

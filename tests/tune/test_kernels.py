@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.build import blas
-from scope.cli import answer
-from scope.comparison.kernels import KernelTuning, Rival
-from scope.comparison.paired import PairedCase, PairedVerdict
-from scope.engine.compare import compare
-from scope.engine.tune import blas as tune_blas
-from scope.machine.machine import Blas
-from scope.rundirectory import FORMAT
+from hpcscope.build import blas
+from hpcscope.cli import answer
+from hpcscope.comparison.kernels import KernelTuning, Rival
+from hpcscope.comparison.paired import PairedCase, PairedVerdict
+from hpcscope.engine.compare import compare
+from hpcscope.engine.tune import blas as tune_blas
+from hpcscope.machine.machine import Blas
+from hpcscope.rundirectory import FORMAT
 
 
 def case(verdict: PairedVerdict, ratio: float | None, words: str = "DGEMM") -> PairedCase:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from scope import units
-from scope.errors import ScopeError
-from scope.samples.records import LaunchRecord
-from scope.statistics.summary import Summary
-from scope.tune import calibration
-from scope.tune.candidates import BENCHMARK, Candidate, candidates, untuned
-from scope.tune.costs import LuCosts
-from scope.tune.memory import HostMemory, bytes_of_process, largest_n
-from scope.tune.record import LinpackSearchSettings, Tuning
-from scope.tune.search import FEWEST_EQUATIONS, Evidence, advanced
+from hpcscope import units
+from hpcscope.errors import ScopeError
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
+from hpcscope.tune import calibration
+from hpcscope.tune.candidates import BENCHMARK, Candidate, candidates, untuned
+from hpcscope.tune.costs import LuCosts
+from hpcscope.tune.memory import HostMemory, bytes_of_process, largest_n
+from hpcscope.tune.record import LinpackSearchSettings, Tuning
+from hpcscope.tune.search import FEWEST_EQUATIONS, Evidence, advanced
 from tests import golden_run as golden
 from tests.models.curves import measured
 from tests.tune.truth import Truth, one_process, ping_pong, products, solved

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from scope.cli import answer
-from scope.rundirectory import FORMAT
-from scope.statistics.summary import Summary
-from scope.tune.storage.candidates import BENCHMARKS, FileAccess, candidates
-from scope.tune.storage.prediction import calibration, fitted
-from scope.tune.storage.record import StorageSearchSettings, StorageTuning
-from scope.tune.storage.search import concluded, first_cases, predicted
+from hpcscope.cli import answer
+from hpcscope.rundirectory import FORMAT
+from hpcscope.statistics.summary import Summary
+from hpcscope.tune.storage.candidates import BENCHMARKS, FileAccess, candidates
+from hpcscope.tune.storage.prediction import calibration, fitted
+from hpcscope.tune.storage.record import StorageSearchSettings, StorageTuning
+from hpcscope.tune.storage.search import concluded, first_cases, predicted
 from tests.cli.scope_command import scope
 from tests.messages import mentions
 from tests.models.curves import noisy, summary

@@ -7,9 +7,9 @@ from math import ceil, log2
 
 import numpy as np
 
-from scope.statistics.summary import Summary
-from scope.tune.calibration import PRODUCT, PRODUCT_N, SIZES
-from scope.tune.candidates import BENCHMARK, Candidate
+from hpcscope.statistics.summary import Summary
+from hpcscope.tune.calibration import PRODUCT, PRODUCT_N, SIZES
+from hpcscope.tune.candidates import BENCHMARK, Candidate
 from tests.models.curves import noisy, summary
 
 PARTS = ("update_s", "panel_s", "swap_s", "solve_s")

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from scope.findings.results import Run
-from scope.models.scaling.dealing import dealings
-from scope.models.scaling.phases_by_rank import PhasesByRank
-from scope.plan.case import Case
-from scope.plan.placement import Placement
-from scope.samples.records import Work
-from scope.samples.samples import CaseSamples
-from scope.statistics.summary import Summary
+from hpcscope.findings.results import Run
+from hpcscope.models.scaling.dealing import dealings
+from hpcscope.models.scaling.phases_by_rank import PhasesByRank
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import Work
+from hpcscope.samples.samples import CaseSamples
+from hpcscope.statistics.summary import Summary
 from tests.findings.faulty_runs import Change, with_samples, with_summaries
 from tests.findings.tried import Tried
 from tests.models.curves import noisy, summary

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scope.findings.results import Run
-from scope.plan.placement import Placement
+from hpcscope.findings.results import Run
+from hpcscope.plan.placement import Placement
 from tests.findings.faulty_runs import Change, between_hosts, exchanges, latencies, rung_summaries, with_summaries
 from tests.findings.kinds.algorithms import retained
 from tests.findings.tried import Tried, as_it_is

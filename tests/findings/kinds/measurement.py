@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from scope.findings.results import Run
-from scope.plan.placement import Placement
-from scope.rundirectory import Imported, ImportedFile, Lack, Skipped, Unread
-from scope.samples.records import Disturbances, LaunchRecord, OverRanks
-from scope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
-from scope.simulation.record import Simulation, beside
+from hpcscope.findings.results import Run
+from hpcscope.plan.placement import Placement
+from hpcscope.rundirectory import Imported, ImportedFile, Lack, Skipped, Unread
+from hpcscope.samples.records import Disturbances, LaunchRecord, OverRanks
+from hpcscope.samples.samples import CaseSamples, CutLine, DamagedLine, Times
+from hpcscope.simulation.record import Simulation, beside
 from tests.findings.faulty_runs import (
     Change,
     derived_again,

@@ -3,7 +3,7 @@
 //
 // In round r of the tournament the processes i and j with i + j = r (mod p) are a pair, so that p rounds contain
 // every pair once; a process that would be paired with itself rests. A random round sorts the processes by a hash of
-// round and rank, and neighbors in this order are a pair; scope/models/communication/random_pairs.py repeats it.
+// round and rank, and neighbors in this order are a pair; hpcscope/models/communication/random_pairs.py repeats it.
 // Timed: a round trip on both partners' own clocks. Isolated, each pair has the machine to itself; concurrent, the
 // round loads every link at once, a sample of the bisection.
 #include <numeric>

@@ -1,0 +1,127 @@
+"""Regressions of a history, measured again where the machine is at hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hpcscope.archive.entry import KeptFigure, figures, fingerprint
+from hpcscope.archive.history import History, LevelChange, steadiest
+from hpcscope.archive.index import FigureSeries
+from hpcscope.archive.repository import Repository
+from hpcscope.engine.progress import RunProgress
+from hpcscope.engine.run import run as running
+from hpcscope.errors import UsageError
+from hpcscope.plan.case import Case
+from hpcscope.plan.experiment import COMMAND_LINE, resolve
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.summarise import read_summaries
+
+MOST_CASES = 20
+"""The gravest regressions; more would take long."""
+
+
+MOST_CONTROLS = 8
+"""Cases without a change, measured to tell a slow machine from a slow case."""
+FEWEST_CONTROLS = 3
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A regression and what was measured now."""
+
+    change: LevelChange
+    now: KeptFigure | None
+    """None where the case gave no result."""
+    machine: float = 1.0
+    """Factor by which cases without a change are slower now than in the kept runs; 1 where it is not known."""
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the result is still worse than before the change, by at least half of the change.
+
+        Its interval excludes the level before and the middle of both levels, and its median is worse than that of
+        every run of the level before. All of this also holds after division by the slowness of the machine.
+        """
+        return self.now is not None and all(self._worse(self.now, factor) for factor in (1.0, self.machine))
+
+    def _worse(self, now: KeptFigure, machine: float) -> bool:
+        """Whether the result is worse on a machine that is slower by this factor."""
+        lower = self.change.course.better == "lower"
+        point = self.change.point
+        near = now.low if lower else now.high
+        values = [now.median, now.median if near is None else near]
+        median, bound = (value / machine if lower else value * machine for value in values)
+        worst = max(self.change.medians_before) if lower else min(self.change.medians_before)
+        limits = (point.before, math.sqrt(point.before * point.after))
+        if lower:
+            return median > worst and bound > max(limits)
+        return median < worst and bound < min(limits)
+
+
+def confirm(
+    repository: Repository,
+    found: History,
+    known: set[str],
+    given: Mapping[str, Any],
+    command: Sequence[str],
+    progress: RunProgress,
+) -> tuple[Path | None, list[Confirmation]]:
+    """Measure the gravest regressions again; return the run, None where there is no regression, and each of them.
+
+    Cases that did not change are measured beside them. `known`: fingerprints of the cluster. Raises UsageError
+    where this machine has none of them, or not the MPI compiler that is given.
+    """
+    regressions = found.last_regressions()[:MOST_CASES]
+    if not regressions:
+        return None, []
+    controls = steadiest(repository, found.cluster)[:MOST_CONTROLS]
+    keys = [change.course.key for change in regressions] + [course.key for course in controls]
+    cases = list(dict.fromkeys(request(key) for key in keys))
+    asked = resolve(None, {**given, "case": cases})
+    elsewhere = f"--confirm: this machine is not the cluster {found.cluster}"
+    if asked.mpi and not os.access(asked.mpi, os.X_OK):
+        raise UsageError(f"{elsewhere}: it has no {asked.mpi}, the MPI compiler of the newest run")
+    if fingerprint(running.locate(asked, COMMAND_LINE).machine(None)) not in known:
+        raise UsageError(elsewhere)
+    path = running.run(asked, command=command, progress=progress).directory.path
+    return path, judged(regressions, controls, figures(read_summaries(path)))
+
+
+def judged(
+    regressions: Sequence[LevelChange], controls: Sequence[FigureSeries], measured: Sequence[KeptFigure]
+) -> list[Confirmation]:
+    """Return each regression with the result of its case that was measured now."""
+    now = {one.key: one for one in measured}
+    machine = slowness(controls, now)
+    return [Confirmation(change, now.get(change.course.key), machine) for change in regressions]
+
+
+def slowness(controls: Sequence[FigureSeries], now: Mapping[str, KeptFigure]) -> float:
+    """Return the median factor by which cases without a change are slower now; 1 where too few were measured."""
+    factors = []
+    for course in controls:
+        if (measured := now.get(course.key)) is not None:
+            ratio = measured.median / statistics.median(point.median for point in course.points)
+            factors.append(ratio if course.better == "lower" else 1 / ratio)
+    return statistics.median(factors) if len(factors) >= FEWEST_CONTROLS else 1.0
+
+
+def request(key: str) -> str:
+    """Return a case as `scope run --case` reads it, from the key of its figure."""
+    benchmark, parameters, ranks, transport, placement, _metric, _origin = json.loads(key)
+    case = Case(
+        benchmark=benchmark,
+        parameters=parameters,
+        ranks=ranks,
+        transport=transport,
+        placement=Placement.parse(placement),
+        label="",
+    )
+    return case.request

@@ -1,0 +1,288 @@
+"""The databases that an index may stand in: a file of SQLite, or a server of PostgreSQL that many hosts share.
+
+Both answer the same SQL, with `?` for values; what they spell differently stands here. psycopg is loaded when a
+server is asked for; nobody else needs the package.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.strict import Strict
+
+if TYPE_CHECKING:
+    import psycopg
+
+TIMEOUT_S = 30.0
+"""For another process that writes."""
+ADDRESS = "postgresql://[USER@]HOST[:PORT]/DATABASE"
+REBUILD = "scope repository rebuild makes the index anew"
+
+Value = str | float | int | None
+
+
+class Server(Strict):
+    """`index.json`: the database of a repository whose index is on a server."""
+
+    format: int = 1
+    address: str
+    """Without a password: many may read the file."""
+    repository: str = Field(pattern=r"^[0-9a-f]{16}$")
+    """Drawn at random; the database has the index of this repository and of no other."""
+
+
+Place = Path | Server
+
+
+class Database(Protocol):
+    """An open database."""
+
+    def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
+        """Execute a statement and return its rows."""
+
+    def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Execute a statement for each row of values."""
+
+    def create(self, tables: str, version: int) -> AbstractContextManager[None]:
+        """Return a context that makes tables of a version, in place of those of before when it ends well."""
+
+    def version(self) -> int | None:
+        """Return the version of the tables; None where there are none."""
+
+    def changes(self) -> int:
+        """Return a number that grows with every change."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a context in which all statements or none take effect, while no other process writes."""
+
+    def alike(self, column: str) -> str:
+        """Return the condition that a column is like a shell pattern, with one `?`."""
+
+    def pattern(self, shell_pattern: str) -> str:
+        """Return the value of that `?`."""
+
+
+class Sqlite:
+    """A file of SQLite, with a rollback journal, which works on network file systems too."""
+
+    def __init__(self, connection: sqlite3.Connection, file: Path) -> None:
+        self._connection = connection
+        self._file = file
+
+    def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
+        """Execute a statement and return its rows."""
+        return self._connection.execute(text, values)
+
+    def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Execute a statement for each row of values."""
+        self._connection.executemany(text, rows)
+
+    @contextmanager
+    def create(self, tables: str, version: int) -> Iterator[None]:
+        """Make tables in a new file."""
+        self._connection.executescript(tables)
+        self._connection.execute(f"PRAGMA user_version = {int(version)}")
+        yield
+
+    def version(self) -> int | None:
+        """Return the version of the tables; None for what is no database."""
+        try:
+            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            return None
+        return int(version)
+
+    def changes(self) -> int:
+        """Return when the file was written, in ns."""
+        return self._file.stat().st_mtime_ns
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Let all statements or none take effect; no other process writes meanwhile."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def alike(self, column: str) -> str:
+        """Return the condition that a column is like a shell pattern."""
+        return f"{column} GLOB ?"
+
+    def pattern(self, shell_pattern: str) -> str:
+        """Return the pattern as it is."""
+        return shell_pattern
+
+
+class Postgresql:
+    """A database on a server; one writer at a time, as with a file."""
+
+    def __init__(self, connection: psycopg.Connection[Any], server: Server) -> None:
+        self._connection = connection
+        self._server = server
+
+    def execute(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
+        """Execute a statement and return its rows."""
+        return self._run(text, values)
+
+    def execute_many(self, text: str, rows: Iterable[Sequence[Value]]) -> None:
+        """Execute a statement for each row of values."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_marked(text), rows)
+
+    @contextmanager
+    def create(self, tables: str, version: int) -> Iterator[None]:
+        """Make tables in place of those of before, when the context ends well."""
+        self.version()  # refuses the index of another repository
+        names = re.findall(r"CREATE TABLE (\w+)", tables)
+        with self._connection.transaction():
+            self._run(f"DROP TABLE IF EXISTS {', '.join(names)}, about CASCADE")
+            for statement in filter(str.strip, _spelt(tables).split(";")):
+                self._run(statement)
+            self._run(
+                "CREATE TABLE about (version INTEGER NOT NULL, repository TEXT NOT NULL, changes BIGINT NOT NULL)"
+            )
+            self._run("INSERT INTO about VALUES (?, ?, 0)", (version, self._server.repository))
+            yield
+
+    def version(self) -> int | None:
+        """Return the version of the tables; None where there are none. ScopeError where they are not ours."""
+        ((known,),) = self._run("SELECT to_regclass('about') IS NOT NULL")
+        for version, repository in self._run("SELECT version, repository FROM about") if known else ():
+            if repository != self._server.repository:
+                raise ScopeError(
+                    f"{self._server.address}: has the index of another repository; must be a database of its own"
+                )
+            return int(version)
+        return None
+
+    def changes(self) -> int:
+        """Return the number of changes."""
+        ((count,),) = self._run("SELECT changes FROM about")
+        return int(count)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Let all statements or none take effect; no other process writes meanwhile."""
+        with self._connection.transaction():
+            self._run("UPDATE about SET changes = changes + 1")  # others who write wait for the row
+            yield
+
+    def _run(self, text: str, values: Sequence[Value] = ()) -> Iterable[Any]:
+        cursor = self._connection.execute(_marked(text), values)
+        return cursor if cursor.description else ()
+
+    def alike(self, column: str) -> str:
+        """Return the condition that a column matches a regular expression."""
+        return f"{column} ~ ?"
+
+    def pattern(self, shell_pattern: str) -> str:
+        """Return the regular expression that matches what the shell pattern does."""
+        return f"^{_regular(shell_pattern)}$"
+
+
+def refuse_address(address: str) -> None:
+    """Raise UsageError for what is no address of a database, or has a password: others read where it stands."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise UsageError(f"address of the index: must be {ADDRESS}") from None  # what is wrong may hold a password
+    if parts.password is not None:
+        raise UsageError(
+            "address of the index: must have no password, which others could read; ~/.pgpass is the place for one"
+        )
+    whole = rf"postgresql://(?:[\w.-]+@)?(?:[\w.-]+|\[[0-9a-f:]+\])?(?::{port})?/[\w.-]+(?:\?host=/[\w./-]+)?"
+    if re.fullmatch(whole, address, re.ASCII) is None:
+        socket = "postgresql:///DATABASE?host=/FOLDER of a socket"
+        raise UsageError(f"address of the index: must be {ADDRESS}, or {socket}; nothing else")
+
+
+@contextmanager
+def connected(place: Place) -> Iterator[Database]:
+    """Yield a database; ScopeError where the file system or the server refuses."""
+    opened: AbstractContextManager[Database] = _file(place) if isinstance(place, Path) else _on(place)
+    with opened as database:
+        yield database
+
+
+@contextmanager
+def _file(file: Path) -> Iterator[Sqlite]:
+    try:
+        connection = sqlite3.connect(file, timeout=TIMEOUT_S, isolation_level=None)
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            yield Sqlite(connection, file)
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise ScopeError(f"{file}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise ScopeError(f"{file}: {error}; {REBUILD}") from error
+
+
+@contextmanager
+def _on(server: Server) -> Iterator[Postgresql]:
+    address = server.address
+    refuse_address(address)
+    if os.environ.get("PGPASSWORD"):
+        # Whoever writes the repository's folder chooses the server, and would be sent the password.
+        raise UsageError(
+            "PGPASSWORD: must not be set: it would go to any server; ~/.pgpass names the server of each"
+        )
+    try:
+        import psycopg
+    except ImportError as error:
+        how = "pip install psycopg[binary] (requirements/postgresql.txt has the version)"
+        raise ScopeError(f"{address}: psycopg is not installed; {how}") from error
+    milliseconds = round(1000 * TIMEOUT_S)
+    try:
+        with psycopg.connect(
+            address, autocommit=True, connect_timeout=round(TIMEOUT_S), options=f"-c lock_timeout={milliseconds}"
+        ) as connection:
+            yield Postgresql(connection, server)
+    except psycopg.Error as error:
+        said = (str(error).strip().splitlines() or ["failed"])[0]
+        raise ScopeError(f"{address}: {said}") from error
+
+
+def _marked(text: str) -> str:
+    """Return a statement with the marks of psycopg; none of ours has a question mark or percent sign otherwise."""
+    return text.replace("?", "%s")
+
+
+def _spelt(tables: str) -> str:
+    """Return definitions of tables as PostgreSQL spells them; texts compare by their bytes, as in SQLite."""
+    numbered = tables.replace("INTEGER PRIMARY KEY", "INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY")
+    plain = numbered.replace(" WITHOUT ROWID", "").replace(" REAL", " DOUBLE PRECISION")
+    return plain.replace(" TEXT", ' TEXT COLLATE "C"')
+
+
+def _regular(shell_pattern: str) -> str:
+    """Return what a shell pattern of SQLite is as a regular expression of PostgreSQL."""
+    made, rest = "", shell_pattern
+    while rest:
+        group = re.match(r"\[(\^?)(\]?[^\]]*)\]", rest)
+        if rest[0] == "[" and group is None:
+            return "a^"  # an open bracket matches nothing
+        if group:
+            inside = re.sub(r"([\\\[\]])", r"\\\1", group[2])
+            made, rest = f"{made}[{group[1]}{inside}]", rest[group.end() :]
+            continue
+        made += {"*": ".*", "?": "."}.get(rest[0]) or re.escape(rest[0])
+        rest = rest[1:]
+    return made

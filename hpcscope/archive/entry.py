@@ -1,0 +1,215 @@
+"""What a repository knows of a run: what was measured where and when, its figures, and what people noted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from hpcscope.errors import UsageError
+from hpcscope.strict import Printable, Strict, Text, Unix, printable
+
+if TYPE_CHECKING:
+    from hpcscope.machine.machine import Host, Machine
+    from hpcscope.rundirectory import RunDirectory, RunFile
+    from hpcscope.statistics.summary import Summary
+
+FORMAT = 1
+ID = r"[0-9a-f]{16}"
+TAG = r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}"
+
+
+def _tag(text: str) -> str:
+    if re.fullmatch(TAG, text) is None:
+        raise ValueError("must begin with a letter or digit and have up to 50 letters, digits, dots, dashes")
+    return text
+
+
+Tag = Annotated[str, AfterValidator(_tag)]
+
+
+class Notes(Strict):
+    """`runs/ID.json`: the checksum of a kept run, and what is not in the run itself."""
+
+    format: int = FORMAT
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Of the file of the run."""
+    added_unix_s: Unix
+    added_by: Printable
+    """The user who added it."""
+    cluster: Text
+    """The cluster's name; runs of the same machines get it by themselves."""
+    tags: list[Tag] = []
+    note: Printable = ""
+    noted_unix_s: Unix | None = None
+    """When cluster, tags or note last changed; None where they are as they were when it was added."""
+
+    def newest(self, other: Notes) -> Notes:
+        """Return these notes on a run with what people said last, here or in the notes of another repository."""
+        if (other.noted_unix_s or other.added_unix_s) <= (self.noted_unix_s or self.added_unix_s):
+            return self
+        said = ("cluster", "tags", "note", "noted_unix_s")
+        return self.model_copy(update={name: getattr(other, name) for name in said})
+
+
+class _Remarks(Strict):
+    tag: list[Tag]
+    note: Printable
+    cluster: Text | None
+
+
+def refuse_remarks(tags: Sequence[str], note: str | None, cluster: str | None) -> None:
+    """Raise UsageError for a tag, a note or the name of a cluster that a repository does not keep."""
+    try:
+        _Remarks(tag=list(tags), note=note or "", cluster=cluster)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(
+            f"{first['loc'][0]} = {first['input']}: {first['msg'].removeprefix('Value error, ')}"
+        ) from error
+
+
+class Entry(Strict):
+    """A run in the index."""
+
+    id: str = Field(pattern=f"^{ID}$")
+    name: str
+    module: str
+    command: str
+    status: str
+    started_unix_s: float
+    finished_unix_s: float | None
+    scope_version: str
+    fingerprint: str
+    """Of the machines; equal after an update of their software."""
+    hosts: list[str]
+    processor: str
+    kernel: str
+    mpi: str
+    size_bytes: int
+    """Of its file."""
+    notes: Notes
+
+    @property
+    def when(self) -> float:
+        """The time at which it began."""
+        return self.started_unix_s
+
+
+class KeptFigure(Strict):
+    """One result of one case."""
+
+    benchmark: str
+    metric: str
+    label: str
+    """The case in words."""
+    key: str
+    """What makes two figures comparable: benchmark, parameters, ranks, transport, placement, metric, origin."""
+    ranks: int
+    unit: str
+    better: str
+    origin: str
+    median: float
+    low: float | None
+    high: float | None
+    launches: int
+
+
+def identity(directory: RunDirectory) -> str:
+    """Return the id of a run, by its request and its samples: the same run has the same id everywhere."""
+    digest = hashlib.sha256()
+    for file in (directory.run, directory.samples):
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def entry(name: str, run: RunFile, machine: Machine, size_bytes: int, notes: Notes) -> Entry:
+    """Return the entry of a run."""
+    mpi = machine.build.mpi if machine.build else None
+    return Entry(
+        id=name,
+        name=run.name,
+        module=run.module,
+        command=" ".join(run.command),
+        status=run.status,
+        started_unix_s=run.started_unix_s,
+        finished_unix_s=run.finished_unix_s,
+        scope_version=run.scope_version,
+        fingerprint=fingerprint(machine),
+        hosts=[host.name for host in machine.hosts],
+        processor=machine.hosts[0].processor.model if machine.hosts else "",
+        kernel=machine.hosts[0].kernel if machine.hosts else "",
+        mpi=f"{mpi.name} {mpi.version}" if mpi else "",
+        size_bytes=size_bytes,
+        notes=notes,
+    )
+
+
+def figures(summaries: Iterable[Summary]) -> list[KeptFigure]:
+    """Return the results of a run: of each metric of each case the one under its headline definition."""
+    return [
+        KeptFigure(
+            benchmark=one.benchmark,
+            metric=one.metric,
+            label=one.label,
+            key=_key(one),
+            ranks=one.ranks,
+            unit=one.unit,
+            better=one.better,
+            origin=one.origin,
+            median=one.median,
+            low=one.ci_low,
+            high=one.ci_high,
+            launches=one.launches,
+        )
+        for one in summaries
+        if one.is_headline and one.median is not None
+    ]
+
+
+def _key(one: Summary) -> str:
+    parts = [one.benchmark, one.parameters, one.ranks, one.transport, str(one.placement), one.metric, one.origin]
+    return json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def fingerprint(machine: Machine) -> str:
+    """Return what stays of machines when their software changes, and when a run uses only some of them.
+
+    The kinds of hosts, each once: the stem of their names, processor, memory in GiB and the kinds of their links;
+    and the emulated cluster, if they are one.
+    """
+    kinds = sorted({json.dumps(_kind(host), ensure_ascii=False) for host in machine.hosts})
+    lab = machine.lab.name if machine.lab else ""
+    return hashlib.sha256("\n".join([lab, *kinds]).encode(errors="backslashreplace")).hexdigest()[:16]
+
+
+def cluster_name(machine: Machine) -> str:
+    """Return a name for machines that have none: the stem of a host's, `node`, or `lab storage`."""
+    stem = _stem(machine.hosts[0].name) if machine.hosts else "unknown"
+    name = f"lab {machine.lab.name}" if machine.lab else stem
+    try:
+        return printable(name) or "unknown"
+    except ValueError:
+        return "unknown"
+
+
+def _kind(host: Host) -> list[object]:
+    processor = host.processor
+    return [
+        _stem(host.name),
+        processor.model,
+        processor.sockets,
+        processor.cores,
+        processor.threads,
+        round(host.memory_bytes / 2**30),
+        sorted({link.kind for link in host.links}),
+    ]
+
+
+def _stem(host: str) -> str:
+    """Return the name of a host without domain and number: `node` of `node017.cluster.example`."""
+    return re.sub(r"\d+$", "", host.partition(".")[0]).rstrip("-_") or host

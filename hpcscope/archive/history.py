@@ -1,0 +1,237 @@
+"""Figures of a cluster in the course of time: where their level changed, and what else changed there."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hpcscope.archive import packing
+from hpcscope.archive.index import FigureSeries, RunChoice, one_of_each_case
+from hpcscope.archive.repository import Repository
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.rundirectory import RunDirectory, read_json
+from hpcscope.statistics.change_points import LEVEL, ChangePoint, change_points, fewest_runs
+
+VOLATILE = {
+    *("load", "run_queue", "boot_id", "throttle_counts", "built_unix_s", "program", "fingerprint", "addresses"),
+    *("usable", "launcher", "compiler", "library", "python", "environment", "format", "scope_version", "storage"),
+}
+"""Keys of machine.json that differ from run to run, or name places."""
+
+
+NEAR = 2
+"""Runs by which changes of one cause may lie apart: noise lets a change be found a run off."""
+
+
+@dataclass(frozen=True)
+class LevelChange:
+    """A change of one figure."""
+
+    course: FigureSeries
+    point: ChangePoint
+
+    @property
+    def first_after(self) -> str:
+        """The id of the first run after the change."""
+        return self.course.points[self.point.first_after].run
+
+    @property
+    def last_before(self) -> str:
+        """The id of the last run before it."""
+        return self.course.points[self.point.first_after - 1].run
+
+    @property
+    def medians_before(self) -> list[float]:
+        """The medians of the runs of the level before."""
+        return [one.median for one in self.course.points[self.point.begin : self.point.first_after]]
+
+    @property
+    def worse(self) -> float:
+        """By which share the figure became worse; negative where it became better."""
+        factor = self.point.factor
+        return factor - 1 if self.course.better == "lower" else 1 / factor - 1
+
+
+@dataclass(frozen=True)
+class LevelEvent:
+    """Changes at about the same time, and what changed in the machines and their software there."""
+
+    before: str
+    after: str
+    started_unix_s: float
+    """Of the first run after it."""
+    changes: list[LevelChange]
+    """The gravest first."""
+    differences: list[str]
+    """In words; empty where the machines say the same."""
+
+
+@dataclass(frozen=True)
+class History:
+    """The figures of a cluster and their changes."""
+
+    cluster: str
+    courses: list[FigureSeries]
+    runs: int
+    events: list[LevelEvent]
+    """Oldest first."""
+    fewest_runs: int
+    """From which a change can be found at all."""
+
+    @property
+    def false_alarms(self) -> float:
+        """The changes to expect where nothing changed, of figures with enough runs."""
+        return LEVEL * sum(len(course.points) >= self.fewest_runs for course in self.courses)
+
+    def last_regressions(self) -> list[LevelChange]:
+        """Return the last change of each figure that it made worse, the gravest first."""
+        last = {id(change.course): change for event in self.events for change in event.changes}
+        return sorted((one for one in last.values() if one.worse > 0), key=lambda one: -one.worse)
+
+    def worst_regression(self) -> float:
+        """Return the greatest share by which a figure's last change made it worse; 0 where none did."""
+        return max([change.worse for change in self.last_regressions()], default=0.0)
+
+
+def history(
+    repository: Repository, cluster: str | None, benchmarks: Sequence[str], most: int | None = None
+) -> History:
+    """Return the history of a cluster, by default that of the newest run.
+
+    `benchmarks`: their names, levels or shell patterns; empty for all. `most`: only the newest runs. Raises
+    UsageError where there are no such figures.
+    """
+    name = cluster or repository.named("latest").notes.cluster
+    with repository.index() as index:
+        asked = [RunChoice(cluster=name, benchmark=pattern, most=most) for pattern in benchmarks or ("",)]
+        courses = [course for choice in asked for course in index.courses(choice)]
+    if not courses:
+        of = f" of {', '.join(benchmarks)}" if benchmarks else ""
+        raise UsageError(f"{repository.folder.path}: no figures{of} of the cluster {name} (scope repository list)")
+    return of_courses(repository, name, courses)
+
+
+def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
+    """Return the results of a cluster that never changed their level, those that scatter least first.
+
+    One for each benchmark, so that they depend on different parts of the machine.
+    """
+    with repository.index() as index:
+        chosen = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
+    medians = {course.key: [point.median for point in course.points] for course in chosen}
+    known = [one for one in chosen if len(one.points) >= fewest_runs() and min(medians[one.key]) > 0]
+    steady = [one for one in known if not change_points(medians[one.key])]
+    steady.sort(key=lambda course: max(medians[course.key]) / min(medians[course.key]))
+    first: dict[str, FigureSeries] = {}
+    for course in steady:
+        first.setdefault(course.benchmark, course)
+    return list(first.values())
+
+
+def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSeries]) -> History:
+    """Return the history of these figures of a cluster; of each case its first one, which is its main result."""
+    chosen = one_of_each_case(courses)
+    changes = [
+        LevelChange(course, point)
+        for course in chosen
+        for point in change_points([each.median for each in course.points])
+    ]
+    runs = {point.run for course in chosen for point in course.points}
+    return History(cluster, chosen, len(runs), _events(repository, changes), fewest_runs())
+
+
+def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[LevelEvent]:
+    """Return the changes in groups of those that are at most `NEAR` runs after the one before, oldest first."""
+    order = {run: number for number, run in enumerate(_runs(changes))}
+    groups: list[list[LevelChange]] = []
+    for change in sorted(changes, key=lambda one: order[one.first_after]):
+        if groups and order[change.first_after] - order[groups[-1][-1].first_after] <= NEAR:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return [_event(repository, group) for group in groups]
+
+
+def _runs(changes: Sequence[LevelChange]) -> list[str]:
+    """Return the ids of all runs with a figure that changed, oldest first."""
+    points = {point.run: point.started_unix_s for change in changes for point in change.course.points}
+    return sorted(points, key=points.__getitem__)
+
+
+def _event(repository: Repository, changes: Sequence[LevelChange]) -> LevelEvent:
+    """Return the event of neighboring changes, at the place of most of them."""
+    (before, after), _ = Counter((one.last_before, one.first_after) for one in changes).most_common(1)[0]
+    place = next(one for one in changes if one.first_after == after)
+    return LevelEvent(
+        before=before,
+        after=after,
+        started_unix_s=place.course.points[place.point.first_after].started_unix_s,
+        changes=sorted(changes, key=lambda one: -abs(one.worse)),
+        differences=_differences(repository, before, after),
+    )
+
+
+def _differences(repository: Repository, before: str, after: str) -> list[str]:
+    """Return what machine.json says otherwise after a change, in words, or why that is not known."""
+    try:
+        one, other = (_machine(repository.file(run)) for run in (before, after))
+    except ScopeError as error:
+        return [f"what changed in the machine is not known: {error}"]
+    return differences(one, other)
+
+
+def compiler(repository: Repository, run: str) -> str:
+    """Return the path of the MPI compiler that a run's native program was built with; empty where none is kept."""
+    build = _machine(repository.file(run)).get("build") or {}
+    return str(build.get("mpi", {}).get("compiler", ""))
+
+
+def _machine(file: Path) -> Mapping[str, Any]:
+    with packing.opened(file) as folder:
+        return read_json(RunDirectory(folder).machine, dict[str, Any])
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return what two descriptions of machines say differently: `kernel: 6.1.0 -> 6.1.9`, each once."""
+    before, after = _leaves(one), _leaves(other)
+    words = []
+    for key in dict.fromkeys([*before, *after]):
+        if before.get(key) != after.get(key):
+            words.append(f"{_spelt(key)}: {_value(before.get(key))} -> {_value(after.get(key))}")
+    return list(dict.fromkeys(words))
+
+
+def _leaves(value: Any, key: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    if isinstance(value, Mapping):
+        return {
+            leaf: found
+            for name, each in value.items()
+            if name not in VOLATILE
+            for leaf, found in _leaves(each, (*key, name)).items()
+        }
+    if isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        named = [str(each.get("name", number)) for number, each in enumerate(value) if isinstance(each, Mapping)]
+        return {
+            leaf: found
+            for name, each in zip(named, value, strict=False)
+            for leaf, found in _leaves(each, (*key, name)).items()
+        }
+    return {key: value}
+
+
+def _spelt(key: tuple[str, ...]) -> str:
+    """Return a key in words; hosts and their parts by their names: `node1: kernel`."""
+    if key[0] == "hosts" and len(key) > 2:
+        return f"{key[1]}: {' '.join(key[2:])}".replace("_", " ")
+    return " ".join(key).replace("_", " ")
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,327 @@
+"""The index of a repository, in SQLite or PostgreSQL: runs, their tags, and the figures of their cases.
+
+It says nothing that the kept files do not say, and is made anew from them when it is lost, damaged or of another
+version. Several processes may write: each change is one transaction, under the lock of the database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hpcscope.archive.database import Database, Place, Value, connected
+from hpcscope.archive.entry import Entry, KeptFigure
+
+VERSION = 1
+"""Of the tables; an index with another one is made anew."""
+TABLES = """
+CREATE TABLE runs (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  started_unix_s REAL NOT NULL,
+  name TEXT NOT NULL,
+  cluster TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  entry TEXT NOT NULL
+);
+CREATE INDEX runs_started ON runs (started_unix_s);
+CREATE INDEX runs_cluster ON runs (cluster, started_unix_s);
+CREATE INDEX runs_fingerprint ON runs (fingerprint);
+CREATE TABLE tags (
+  tag TEXT NOT NULL,
+  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  PRIMARY KEY (tag, run)
+) WITHOUT ROWID;
+CREATE INDEX tags_run ON tags (run);
+CREATE TABLE cases (
+  number INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  benchmark TEXT NOT NULL,
+  metric TEXT NOT NULL,
+  label TEXT NOT NULL,
+  ranks INTEGER NOT NULL,
+  unit TEXT NOT NULL,
+  better TEXT NOT NULL,
+  origin TEXT NOT NULL
+);
+CREATE INDEX cases_benchmark ON cases (benchmark);
+CREATE TABLE figures (
+  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  "case" INTEGER NOT NULL REFERENCES cases,
+  median REAL NOT NULL,
+  low REAL,
+  high REAL,
+  launches INTEGER NOT NULL,
+  PRIMARY KEY (run, "case")
+) WITHOUT ROWID;
+CREATE INDEX figures_case ON figures ("case", run);
+"""
+
+
+@dataclass(frozen=True)
+class RunChoice:
+    """Which runs are meant; what is empty or None chooses all."""
+
+    cluster: str = ""
+    name: str = ""
+    """A shell pattern."""
+    tags: Sequence[str] = ()
+    """All of them."""
+    benchmark: str = ""
+    """Runs that measured it: its name, its level, or a shell pattern."""
+    since_unix_s: float | None = None
+    until_unix_s: float | None = None
+    most: int | None = None
+    """The newest."""
+
+
+@dataclass(frozen=True)
+class SeriesPoint:
+    """The figure of one run."""
+
+    run: str
+    """Its id."""
+    started_unix_s: float
+    median: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class FigureSeries:
+    """A figure in the course of time."""
+
+    benchmark: str
+    metric: str
+    label: str
+    key: str
+    """Of the case and its metric, as in `KeptFigure`."""
+    unit: str
+    better: str
+    origin: str
+    points: list[SeriesPoint]
+    """Oldest first."""
+
+
+OfCase = TypeVar("OfCase", KeptFigure, FigureSeries)
+
+
+class Index:
+    """An open index."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, entry: Entry, figures: Iterable[KeptFigure]) -> None:
+        """Put a run into the index, in place of what the index says of its id."""
+        self.put_all([(entry, figures)])
+
+    def put_all(self, runs: Iterable[tuple[Entry, Iterable[KeptFigure]]]) -> None:
+        """Put runs into the index at once: all of them or, where one cannot be had, none."""
+        with self._database.transaction():
+            for entry, figures in runs:
+                self._put(entry, figures)
+
+    def _put(self, entry: Entry, figures: Iterable[KeptFigure]) -> None:
+        self._remove(entry.id)
+        self._database.execute(
+            "INSERT INTO runs (id, started_unix_s, name, cluster, fingerprint, entry) VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                entry.id,
+                entry.started_unix_s,
+                entry.name,
+                entry.notes.cluster,
+                entry.fingerprint,
+                entry.model_dump_json(),
+            ),
+        )
+        run = self._number("SELECT number FROM runs WHERE id = ?", entry.id)
+        assert run is not None
+        self._tag(run, entry.notes.tags)
+        self._database.execute_many(
+            'INSERT INTO figures (run, "case", median, low, high, launches) VALUES (?, ?, ?, ?, ?, ?)'
+            ' ON CONFLICT (run, "case") DO UPDATE'
+            " SET median = excluded.median, low = excluded.low, high = excluded.high,"
+            " launches = excluded.launches",
+            [(run, self._case(one), one.median, one.low, one.high, one.launches) for one in figures],
+        )
+
+    def _tag(self, run: int, tags: Iterable[str]) -> None:
+        self._database.execute("DELETE FROM tags WHERE run = ?", (run,))
+        self._database.execute_many(
+            "INSERT INTO tags (tag, run) VALUES (?, ?)", [(tag, run) for tag in dict.fromkeys(tags)]
+        )
+
+    def note(self, change: Callable[[], Entry]) -> Entry:
+        """Change what the index says of a run that it has, figures excepted, and return the run as it is then.
+
+        `change` is called while no other process writes: it may read and write the notes beside the run.
+        """
+        with self._database.transaction():
+            entry = change()
+            self._database.execute(
+                "UPDATE runs SET cluster = ?, entry = ? WHERE id = ?",
+                (entry.notes.cluster, entry.model_dump_json(), entry.id),
+            )
+            run = self._number("SELECT number FROM runs WHERE id = ?", entry.id)
+            if run is not None:
+                self._tag(run, entry.notes.tags)
+        return entry
+
+    def remove(self, name: str) -> None:
+        """Remove a run, by its id."""
+        with self._database.transaction():
+            self._remove(name)
+
+    def changes(self) -> int:
+        """Return a number that grows with every change."""
+        return self._database.changes()
+
+    def ids(self) -> set[str]:
+        """Return the ids of all runs."""
+        return {name for (name,) in self._database.execute("SELECT id FROM runs")}
+
+    def chosen(self, choice: RunChoice) -> list[Entry]:
+        """Return the chosen runs, newest first."""
+        conditions, values = _conditions(choice, self._database)
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
+        rows = self._database.execute(
+            f"SELECT entry FROM runs {where} ORDER BY started_unix_s DESC, number DESC {limit}", values
+        )
+        return [Entry.model_validate_json(text) for (text,) in rows]
+
+    def begins_with(self, text: str) -> list[Entry]:
+        """Return the runs whose ids begin with a text, at most three."""
+        rows = self._database.execute(
+            "SELECT entry FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT 3", (text, text + "g")
+        )
+        return [Entry.model_validate_json(found) for (found,) in rows]
+
+    def figures(self, name: str) -> list[KeptFigure]:
+        """Return the figures of a run, by its id, benchmark by benchmark."""
+        rows = self._database.execute(
+            "SELECT cases.benchmark, cases.metric, cases.label, cases.key, cases.ranks, cases.unit, cases.better,"
+            " cases.origin, figures.median, figures.low, figures.high, figures.launches"
+            ' FROM runs JOIN figures ON figures.run = runs.number JOIN cases ON cases.number = figures."case"'
+            " WHERE runs.id = ? ORDER BY cases.benchmark, cases.number",
+            (name,),
+        )
+        names = list(KeptFigure.model_fields)
+        return [KeptFigure.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+
+    def courses(self, choice: RunChoice) -> list[FigureSeries]:
+        """Return the figures of the chosen runs, case by case, oldest first; of a benchmark only its cases."""
+        conditions, values = _conditions(choice, self._database)
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        limit = "" if choice.most is None else f"LIMIT {int(choice.most)}"
+        of, patterns = _of_benchmark("cases.benchmark", choice.benchmark, self._database)
+        rows = self._database.execute(
+            f"WITH chosen AS (SELECT number, id, started_unix_s FROM runs {where}"
+            f" ORDER BY started_unix_s DESC, number DESC {limit})"
+            " SELECT cases.number, cases.benchmark, cases.metric, cases.label, cases.key, cases.unit,"
+            " cases.better, cases.origin,"
+            " chosen.id, chosen.started_unix_s, figures.median, figures.low, figures.high"
+            ' FROM chosen JOIN figures ON figures.run = chosen.number JOIN cases ON cases.number = figures."case"'
+            f" WHERE {of or 'TRUE'} ORDER BY cases.benchmark, cases.number, chosen.started_unix_s, chosen.number",
+            [*values, *patterns],
+        )
+        courses: dict[int, FigureSeries] = {}
+        for number, benchmark, metric, label, key, unit, better, origin, *point in rows:
+            course = courses.setdefault(
+                number, FigureSeries(benchmark, metric, label, key, unit, better, origin, [])
+            )
+            course.points.append(SeriesPoint(*point))
+        return list(courses.values())
+
+    def cluster_of(self, fingerprint: str) -> str | None:
+        """Return the name that the newest run of these machines has; None where there is none."""
+        rows = self._database.execute(
+            "SELECT cluster FROM runs WHERE fingerprint = ? ORDER BY started_unix_s DESC LIMIT 1", (fingerprint,)
+        )
+        return next((str(name) for (name,) in rows), None)
+
+    def _remove(self, name: str) -> None:
+        self._database.execute("DELETE FROM runs WHERE id = ?", (name,))
+
+    def _case(self, one: KeptFigure) -> int:
+        known = "SELECT number FROM cases WHERE key = ?"
+        number = self._number(known, one.key)
+        if number is None:
+            self._database.execute(
+                "INSERT INTO cases (key, benchmark, metric, label, ranks, unit, better, origin)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (one.key, one.benchmark, one.metric, one.label, one.ranks, one.unit, one.better, one.origin),
+            )
+            number = self._number(known, one.key)
+        assert number is not None
+        return number
+
+    def _number(self, question: str, value: str) -> int | None:
+        return next((int(number) for (number,) in self._database.execute(question, (value,))), None)
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[Index | None]:
+    """Yield the index in a file or on a server; None where there is none of this version that can be read.
+
+    Raises ScopeError where another process writes for too long, and where the file system or the server refuses.
+    """
+    with connected(place) as database:
+        yield Index(database) if database.version() == VERSION else None
+
+
+@contextmanager
+def made(place: Place) -> Iterator[Index]:
+    """Yield a new, empty index: in a file that does not exist, or on a server in place of the present one."""
+    with connected(place) as database, database.create(TABLES, VERSION):
+        yield Index(database)
+
+
+def _conditions(choice: RunChoice, database: Database) -> tuple[list[str], list[Value]]:
+    """Return conditions in SQL and the values of their question marks."""
+    conditions: list[str] = []
+    values: list[Value] = []
+    for text, value in (
+        ("cluster = ?", choice.cluster or None),
+        (database.alike("name"), database.pattern(choice.name) if choice.name else None),
+        ("started_unix_s >= ?", choice.since_unix_s),
+        ("started_unix_s < ?", choice.until_unix_s),
+        *(("number IN (SELECT run FROM tags WHERE tag = ?)", tag) for tag in choice.tags),
+    ):
+        if value is not None:
+            conditions.append(text)
+            values.append(value)
+    if choice.benchmark:
+        of, patterns = _of_benchmark("benchmark", choice.benchmark, database)
+        conditions.append(
+            'EXISTS (SELECT 1 FROM figures WHERE figures.run = runs.number AND figures."case" IN'
+            f" (SELECT number FROM cases WHERE {of}))"
+        )
+        values += patterns
+    return conditions, values
+
+
+def _of_benchmark(column: str, benchmark: str, database: Database) -> tuple[str, list[str]]:
+    """Return the condition that a column is a benchmark or of its level, and its values; empty for none."""
+    if not benchmark:
+        return "", []
+    either = f"({database.alike(column)} OR {database.alike(column)})"
+    return either, [database.pattern(benchmark), database.pattern(f"{benchmark}.*")]
+
+
+def one_of_each_case(figures: Iterable[OfCase]) -> list[OfCase]:
+    """Return of each case the first metric, which is the main result of its benchmark."""
+    first: dict[tuple[str, str], OfCase] = {}
+    for figure in figures:
+        first.setdefault((figure.label, figure.origin), figure)
+    return list(first.values())
+
+
+def as_json(entry: Entry) -> dict[str, object]:
+    """Return an entry as a plain object."""
+    plain: dict[str, object] = json.loads(entry.model_dump_json())
+    return plain

@@ -1,0 +1,396 @@
+"""Keep runs in a repository, find them again, and exchange them with another repository.
+
+What reads a run is loaded when a run is read: to list runs the index is enough.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from hpcscope.archive import index as indexing
+from hpcscope.archive.database import Place, Server, refuse_address
+from hpcscope.archive.entry import (
+    FORMAT,
+    Entry,
+    KeptFigure,
+    Notes,
+    cluster_name,
+    entry,
+    figures,
+    fingerprint,
+    identity,
+    refuse_remarks,
+)
+from hpcscope.archive.folder import RUNS, SUFFIX, Folder
+from hpcscope.archive.index import Index
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.new_file import new_file
+from hpcscope.private import home, temporary_folder
+from hpcscope.rundirectory import RunDirectory, expanded, write_json
+from hpcscope.strict import printable
+
+VARIABLE = "SCOPE_REPOSITORY"
+SQLITE = "sqlite"
+"""The index is a file of the repository."""
+SHORTEST_ID = 4
+REMOTE = r"[A-Za-z0-9._@-]+:.+"
+"""A folder on another host, as rsync spells it."""
+COPY_LIMIT_S = 3600.0
+
+
+@dataclass(frozen=True)
+class DamagedRun:
+    """What is wrong with a kept run."""
+
+    id: str
+    what: str
+
+
+def default() -> Path:
+    """Return the folder of the user's repository: $SCOPE_REPOSITORY, else among the user's data."""
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        return Path(asked)
+    data = os.environ.get("XDG_DATA_HOME") or str(home() / ".local" / "share")
+    return Path(data) / "scope" / "repository"
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """What went from one repository to another."""
+
+    runs: int
+    notes: int
+    """Runs that both had, and whose newer notes came."""
+    damaged: list[DamagedRun]
+
+
+class Repository:
+    """A repository that exists, or is made; its index is made anew where it is missing or outdated."""
+
+    def __init__(self, path: Path | None = None, make: bool = False) -> None:
+        self.folder = Folder(expanded("repository", str(path or default())).absolute())
+        if make:
+            self.folder.make()
+        self.folder.require()
+
+    def add(
+        self, runs: Sequence[Path], tags: Sequence[str] = (), note: str = "", cluster: str | None = None
+    ) -> list[tuple[Entry, bool]]:
+        """Keep runs, folders or packed ones; return their entries, and whether each is new.
+
+        A run that is kept already only gets the tags, the note and the cluster. Raises UsageError for what is no
+        run, and for a run that has not ended.
+        """
+        refuse_remarks(tags, note, cluster)
+        return [self._add(run, tags, note, cluster) for run in runs]
+
+    def _add(self, run: Path, tags: Sequence[str], note: str, cluster: str | None) -> tuple[Entry, bool]:
+        from hpcscope.archive import packing
+        from hpcscope.findings.results import Run
+
+        with packing.opened(run) as folder, self.index() as index:
+            found = Run(folder)
+            if found.record.status == "running":
+                raise UsageError(f"{run}: has not ended; a run is kept when it has")
+            name = identity(RunDirectory(folder))
+            known = index.begins_with(name)
+            if known:
+                return self._noted(index, known[0], tags, (), note or None, cluster), False
+            made = figures(found.statistics)
+            digest = self.folder.keep(name, lambda file: packing.pack_compactly(folder, name, file))
+            notes = Notes(
+                sha256=digest,
+                added_unix_s=time.time(),
+                added_by=_user(),
+                cluster=cluster or index.cluster_of(fingerprint(found.machine)) or cluster_name(found.machine),
+                tags=list(dict.fromkeys(tags)),
+                note=note,
+            )
+            self.folder.write_notes(name, notes)
+            kept = entry(name, found.record, found.machine, self.folder.run(name).stat().st_size, notes)
+            index.put(kept, made)
+        return kept, True
+
+    def chosen(self, choice: indexing.RunChoice) -> list[Entry]:
+        """Return the chosen runs, newest first."""
+        with self.index() as index:
+            return index.chosen(choice)
+
+    def named(self, name: str) -> Entry:
+        """Return the run whose id begins with a name, or the newest for `latest`; UsageError otherwise."""
+        with self.index() as index:
+            return self._named(index, name)
+
+    def file(self, name: str) -> Path:
+        """Return the file of a run, whose checksum is right; UsageError otherwise."""
+        one = self.named(name)
+        if problem := self.folder.problem(one.id):
+            raise UsageError(f"{one.id}: {problem}")
+        return self.folder.run(one.id)
+
+    def with_figures(self, name: str) -> tuple[Entry, list[KeptFigure]]:
+        """Return a run and its figures."""
+        with self.index() as index:
+            found = self._named(index, name)
+            return found, index.figures(found.id)
+
+    def note(
+        self,
+        name: str,
+        tags: Sequence[str] = (),
+        untag: Sequence[str] = (),
+        note: str | None = None,
+        cluster: str | None = None,
+    ) -> Entry:
+        """Change the notes on a run; None leaves what is there."""
+        refuse_remarks(tags, note, cluster)
+        with self.index() as index:
+            return self._noted(index, self._named(index, name), tags, untag, note, cluster)
+
+    def remove(self, names: Sequence[str]) -> list[Entry]:
+        """Remove runs and the notes on them."""
+        with self.index() as index:
+            found = [self._named(index, name) for name in names]
+            for one in found:
+                self.folder.remove(one.id)
+                index.remove(one.id)
+        return found
+
+    def verify(self) -> list[DamagedRun]:
+        """Compare all files with their checksums, and the index with the files; return what is wrong."""
+        files = self.folder.ids()
+        found = [DamagedRun(name, what) for name in sorted(files) if (what := self.folder.problem(name))]
+        with self.index() as index:
+            indexed = index.ids()
+        for names, what in ((files - indexed, "is not in the index"), (indexed - files, "its file is missing")):
+            found += [DamagedRun(name, f"{what}; scope repository rebuild") for name in sorted(names)]
+        return found
+
+    def rebuild(self, where: str | None = None) -> list[DamagedRun]:
+        """Make the index anew from the files; return the damaged runs, which it does not have.
+
+        `where`: from now on the index is in this database of PostgreSQL, or with `sqlite` in a file again. Raises
+        UsageError for another address, and one with a password.
+        """
+        with self.folder.locked(alone=True):
+            if where is None:
+                return self._rebuild(self.folder.place)
+            if where == SQLITE:
+                problems = self._rebuild(self.folder.index)
+                self.folder.server.unlink(missing_ok=True)
+                return problems
+            refuse_address(where)
+            known = self.folder.place
+            own = known.repository if isinstance(known, Server) else secrets.token_hex(8)
+            server = Server(address=where, repository=own)
+            problems = self._rebuild(server)
+            write_json(self.folder.server, server)
+            self.folder.index.unlink(missing_ok=True)
+            return problems
+
+    def _rebuild(self, place: Place) -> list[DamagedRun]:
+        problems: list[DamagedRun] = []
+        with ExitStack() as held:
+            new = held.enter_context(new_file(place)) if isinstance(place, Path) else place
+            index = held.enter_context(indexing.made(new))
+            index.put_all(self._readable(self.folder.ids(), problems))
+        return problems
+
+    def state(self) -> object:
+        """Return what is another after every change of the index."""
+        with self.index() as index:
+            return index.changes()
+
+    def push(self, target: str) -> Exchanged:
+        """Copy runs that another repository lacks to it, a folder or HOST:FOLDER, and notes that are newer here.
+
+        The index of a remote one is brought up to date by the next command there.
+        """
+        if not _is_remote(target):
+            return self._copy(Repository(Path(target), make=True))
+        copied = _rsync(f"{self.folder.path}/", target, "--ignore-existing", "--exclude=index.*", "--exclude=.*")
+        with _notes_of(target) as theirs:
+            changed = theirs.take_notes(self.folder)
+            for name in theirs.noted() - changed:
+                theirs.notes_file(name).unlink()
+            if copied or changed:
+                write_json(theirs.arrived, {"format": FORMAT})
+                _rsync(f"{theirs.path}/", target)
+        return Exchanged(copied, len(changed), [])
+
+    def pull(self, source: str) -> Exchanged:
+        """Copy the runs that are missing here from another repository, and notes that are newer there."""
+        if not _is_remote(source):
+            return Repository(Path(source))._copy(self)
+        copied = _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--ignore-existing", "--exclude=.*")
+        with _notes_of(source) as theirs:
+            changed = self.folder.take_notes(theirs)
+        return Exchanged(copied, len(changed), self._reconcile())
+
+    def _copy(self, other: Repository) -> Exchanged:
+        missing = self.folder.ids() - other.folder.ids()
+        for name in sorted(missing):
+            self.folder.copy(name, other.folder)
+        changed = other.folder.take_notes(self.folder)
+        return Exchanged(len(missing), len(changed), other._reconcile())
+
+    def _reconcile(self) -> list[DamagedRun]:
+        """Bring the index up to date with files that came from elsewhere; return the damaged runs."""
+        problems: list[DamagedRun] = []
+        with self._opened() as index:
+            known = {one.id: one for one in index.chosen(indexing.RunChoice())}
+            for found in self._readable(self.folder.ids() - known.keys(), problems):
+                index.put(*found)
+            for name, one in known.items():
+                try:
+                    notes = self.folder.notes(name)
+                except UsageError as error:
+                    problems.append(DamagedRun(name, str(error)))
+                    continue
+                if notes != one.notes:
+                    index.note(partial(one.model_copy, update={"notes": notes}))
+        return problems
+
+    @contextmanager
+    def index(self) -> Iterator[Index]:
+        """Yield the index, made anew where it is missing, no database, or of another version."""
+        if self.folder.arrived.exists():
+            self.folder.arrived.unlink(missing_ok=True)  # before: what arrives meanwhile says so again
+            self._reconcile()
+        with self._opened() as index:
+            yield index
+
+    @contextmanager
+    def _opened(self) -> Iterator[Index]:
+        with self.folder.locked():
+            whole = self._has_index()
+        if not whole:
+            with self.folder.locked(alone=True):
+                if not self._has_index():  # others may have made it meanwhile
+                    self._rebuild(self.folder.place)
+        with self.folder.locked(), indexing.opened(self.folder.place) as index:
+            if index is None:
+                raise ScopeError(
+                    f"{self.folder.path}: the index is damaged; scope repository rebuild makes it anew"
+                )
+            yield index
+
+    def _has_index(self) -> bool:
+        place = self.folder.place
+        if isinstance(place, Path) and not place.exists():
+            return False
+        with indexing.opened(place) as index:
+            return index is not None
+
+    def _readable(self, names: set[str], problems: list[DamagedRun]) -> Iterator[tuple[Entry, list[KeptFigure]]]:
+        """Yield the runs of these ids with their figures, and add those that are damaged to the problems."""
+        for name in sorted(names):
+            what = self.folder.problem(name)
+            if not what:
+                try:
+                    yield self._read(name)
+                    continue
+                except ScopeError as error:
+                    what = str(error)
+            problems.append(DamagedRun(name, what))
+
+    def _read(self, name: str) -> tuple[Entry, list[KeptFigure]]:
+        from hpcscope.archive import packing
+        from hpcscope.findings.results import Run
+
+        file = self.folder.run(name)
+        with packing.opened(file) as folder:
+            found = Run(folder)
+            if identity(RunDirectory(folder)) != name:
+                raise UsageError(f"{file}: holds another run than its name says")
+            kept = entry(name, found.record, found.machine, file.stat().st_size, self.folder.notes(name))
+            return kept, figures(found.statistics)
+
+    def _named(self, index: Index, name: str) -> Entry:
+        if name == "latest":
+            found = index.chosen(indexing.RunChoice(most=1))
+        elif re.fullmatch(rf"[0-9a-f]{{{SHORTEST_ID},16}}", name):
+            found = index.begins_with(name)
+        else:
+            raise UsageError(f"RUN = {name}: must be `latest` or the first {SHORTEST_ID} to 16 digits of an id")
+        if len(found) != 1:
+            what = "no such run" if not found else "several runs begin with it"
+            raise UsageError(f"RUN = {name}: {what} (scope repository list)")
+        return found[0]
+
+    def _noted(
+        self,
+        index: Index,
+        one: Entry,
+        tags: Sequence[str],
+        untag: Sequence[str],
+        note: str | None,
+        cluster: str | None,
+    ) -> Entry:
+        def change() -> Entry:
+            notes = self.folder.notes(one.id)
+            changed = Notes(
+                **{
+                    **notes.model_dump(),
+                    "tags": [tag for tag in dict.fromkeys([*notes.tags, *tags]) if tag not in untag],
+                    "note": notes.note if note is None else note,
+                    "cluster": cluster or notes.cluster,
+                }
+            )
+            if changed != notes:
+                changed = changed.model_copy(update={"noted_unix_s": time.time()})
+                self.folder.write_notes(one.id, changed)
+            return one.model_copy(update={"notes": changed})
+
+        return index.note(change)
+
+
+def _user() -> str:
+    try:
+        return printable(getpass.getuser())
+    except (KeyError, OSError, ValueError):
+        return str(os.getuid())
+
+
+def _is_remote(place: str) -> bool:
+    return re.fullmatch(REMOTE, place) is not None and not Path(place).exists()
+
+
+@contextmanager
+def _notes_of(remote: str) -> Iterator[Folder]:
+    """Yield a private copy of the notes of a remote repository."""
+    with temporary_folder("notes") as folder:
+        (folder / RUNS).mkdir()
+        _rsync(f"{remote}/{RUNS}/", str(folder / RUNS), "--include=*.json", "--exclude=*")
+        yield Folder(folder)
+
+
+def _rsync(source: str, target: str, *options: str) -> int:
+    """Copy files with rsync, which asks ssh, and return the number of runs; ScopeError where it fails."""
+    command = [
+        *("rsync", "--recursive", "--times", "--protect-args", "--out-format=%n"),
+        *(*options, "--", source, target),
+    ]
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=COPY_LIMIT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise ScopeError("rsync: not installed; push and pull to another host need it") from error
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"rsync: did not end within {COPY_LIMIT_S:g} s") from error
+    if ended.returncode != 0:
+        said = ended.stderr.strip().splitlines() or ["failed"]
+        raise ScopeError(f"rsync: {said[-1]}")
+    return sum(line.endswith(SUFFIX) for line in ended.stdout.splitlines())

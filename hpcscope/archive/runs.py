@@ -1,0 +1,164 @@
+"""The folders of earlier work below one folder: listed, and removed.
+
+A folder is listed for the file that marks its kind, also where its other files are damaged or of a later version.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hpcscope.comparison import MEASURED
+from hpcscope.engine.directories import LATEST, locked
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.programs.campaign import HEAD
+from hpcscope.programs.profiles.monitored_run import MONITOR
+from hpcscope.rundirectory import RunDirectory, size_of
+from hpcscope.tune.record import FILE as TUNING
+
+RUN = RunDirectory(Path()).run.name
+MARKS = {
+    RUN: "run",
+    HEAD: "campaign",
+    MONITOR: "monitored program",
+    TUNING: "tuning",
+    MEASURED: "comparison",
+}
+"""The file that marks each kind of folder."""
+DAMAGED = "damaged"
+"""The status of a folder whose marking file cannot be read, or is perhaps of another program."""
+DAY_S = 86400.0
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A folder of earlier work."""
+
+    path: Path
+    kind: str
+    """One of the values of `MARKS`."""
+    started_unix_s: float
+    """Time at which the marking file was written, where that does not say when the work began."""
+    name: str
+    """The benchmarks or the program."""
+    hosts: tuple[str, ...]
+    status: str
+    """As its file says; empty where it says nothing."""
+    size_bytes: int
+
+    @property
+    def report(self) -> Path:
+        """Its page; need not exist."""
+        return self.path / "report.html"
+
+    def days(self) -> float:
+        """Return its age in days."""
+        return (time.time() - self.started_unix_s) / DAY_S
+
+
+def listed(folder: Path) -> list[KeptRun]:
+    """Return what a folder holds, newest first; UsageError where it cannot be read."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; scope run makes runs/ in the current folder")
+    try:
+        inside = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}") from error
+    found = [run for path in inside if (run := _kept(path)) is not None]
+    return sorted(found, key=lambda run: (-run.started_unix_s, run.path.name))
+
+
+def packed(folder: Path) -> list[Path]:
+    """Return the packed runs beside the folders, by their names alone: none is opened, removed or pruned."""
+    return sorted(path for path in folder.iterdir() if path.name.endswith((".zip", ".zip.xz")) and path.is_file())
+
+
+def named(folder: Path, name: str) -> KeptRun:
+    """Return the run of a name below a folder, the newest for `latest`, or the run at a path.
+
+    Raises UsageError where there is none.
+    """
+    path = folder / name if "/" not in name and (folder / name).exists() else Path(name)
+    path = path.resolve() if path.is_symlink() else path
+    run = _kept(path) if path.is_dir() else None
+    if run is None:
+        raise UsageError(f"{path}: no run; must be a folder with one of {', '.join(MARKS)} (scope runs list)")
+    return run
+
+
+def outdated(runs: Sequence[KeptRun], keep: int | None, days: float | None) -> list[KeptRun]:
+    """Return the runs that are neither among the `keep` newest nor younger than `days`; None sets no limit."""
+    return [
+        run
+        for position, run in enumerate(runs)
+        if (keep is None or position >= keep) and (days is None or run.days() > days)
+    ]
+
+
+def remove(run: KeptRun) -> None:
+    """Remove the folder of a run and all in it; links are removed and not followed.
+
+    Raises UsageError while a process adds to it and where it may be no run, ScopeError where the system refuses.
+    """
+    if run.status == DAMAGED:
+        raise UsageError(
+            f"{run.path}: may be no run: its {run.kind} file has no format; remove the folder yourself"
+        )
+    try:
+        if (run.path / ".lock").exists():
+            with locked(RunDirectory(run.path)):
+                shutil.rmtree(run.path)
+        else:
+            shutil.rmtree(run.path)
+        latest = run.path.parent / LATEST
+        if latest.is_symlink() and not latest.exists():
+            latest.unlink()
+    except OSError as error:
+        raise ScopeError(f"{error.filename or run.path}: cannot be removed: {error.strerror}") from error
+
+
+def _kept(path: Path) -> KeptRun | None:
+    mark = next((path / name for name in MARKS if (path / name).is_file()), None)
+    if mark is None:
+        return None
+    head, machine = _object(mark), _object(path / RunDirectory(path).machine.name)
+    started = head.get("started_unix_s")
+    return KeptRun(
+        path=path,
+        kind=MARKS[mark.name],
+        started_unix_s=float(started) if isinstance(started, int | float) else mark.stat().st_mtime,
+        name=_name(head) or path.name,
+        hosts=tuple(_hosts(machine) or ([str(head["host"])] if "host" in head else [])),
+        status=str(head.get("status", "")) if "format" in head else DAMAGED,
+        size_bytes=size_of(path),
+    )
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return the object of a JSON file; an empty one where it cannot be read."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _name(head: dict[str, Any]) -> str:
+    study = head.get("study")
+    if isinstance(study, dict) and isinstance(study.get("name"), str):
+        return str(study["name"])
+    words = head.get("command")
+    if "name" not in head and isinstance(words, list):
+        return " ".join(map(str, words))
+    return str(head.get("name", ""))
+
+
+def _hosts(machine: dict[str, Any]) -> list[str]:
+    hosts = machine.get("hosts")
+    named = hosts if isinstance(hosts, list) else []
+    return [str(host["name"]) for host in named if isinstance(host, dict) and "name" in host]

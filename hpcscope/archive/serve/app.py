@@ -1,0 +1,183 @@
+"""The pages of a repository, runs in progress, and uploads as a web application.
+
+Every request needs the token, also on the loopback interface, which all users of a host share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import re
+import threading
+from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hpcscope.archive import packing
+from hpcscope.archive.entry import ID
+from hpcscope.archive.repository import Repository
+from hpcscope.archive.serve.runs_in_progress import RunsInProgress
+from hpcscope.archive.serve.uploads import FullError, Upload
+from hpcscope.archive.site.pages import Pages
+from hpcscope.archive.site.site import Site
+from hpcscope.engine import report
+from hpcscope.errors import ScopeError
+from hpcscope.models.published.machines import machines
+from hpcscope.private import temporary_folder
+
+COOKIE = "scope-token"
+PLACES = r"/\S*/(?:scope-packed-[^/\s]*/(?:inside/)?|(?=\.upload-))"
+"""Folders of the server in what is said of an upload: its sender need not know them."""
+EVERY_S = 1.0
+"""Between two events of a page with runs in progress."""
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Guard:
+    """Answers only requests that have the token: in the address once, then in a cookie, or as a bearer token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        if self._is_right(request.query_params.get("token", "")):
+            response: Response = RedirectResponse(request.url.path, 303)
+            response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
+            await response(scope, receive, send)
+        elif self._is_right(request.cookies.get(COOKIE, "")) or self._is_right(_bearer(request)):
+            await self._app(scope, receive, send)
+        else:
+            await Response("The address of these pages has a token, which scope serve printed.\n", 403)(
+                scope, receive, send
+            )
+
+    def _is_right(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self._token.encode())
+
+
+def _bearer(request: Request) -> str:
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token if kind.lower() == "bearer" else ""
+
+
+class LiveSite:
+    """The files of the site as the repository is now, and reports made when they are asked for."""
+
+    def __init__(self, repository: Repository, folder: Path) -> None:
+        self._repository = repository
+        self._folder = folder
+        """For reports."""
+        self._lock = threading.Lock()
+        self._site: Site | None = None
+        self._read: object = None
+        """The state of the index that was read."""
+
+    def text(self, name: str) -> str:
+        """Return a file; KeyError where there is none of this name."""
+        with self._lock:
+            site = self._newest()
+            if found := re.fullmatch(rf"reports/({ID})\.html", name):
+                return self._report(site, found[1])
+            return site.text(name, {one.id for one in site.entries})
+
+    def _newest(self) -> Site:
+        state = self._repository.state()
+        if self._site is None or state != self._read:
+            self._site = Site(self._repository, live=True, historic=machines())
+            self._read = state  # of before: what is added meanwhile is read with the next request
+        return self._site
+
+    def _report(self, site: Site, name: str) -> str:
+        if name not in {one.id for one in site.entries}:
+            raise KeyError(name)
+        made = self._folder / f"{name}.html"
+        if not made.exists():
+            with packing.opened(self._repository.file(name)) as run:
+                report.write(run, made)
+        return made.read_text(encoding="utf-8")
+
+
+def application(
+    repository: Repository, runs: Path, token: str, uploads: Path | None, held: ExitStack
+) -> Starlette:
+    """Return the application; what it needs is given back when `held` ends. `uploads`: None takes none."""
+    site = LiveSite(repository, held.enter_context(temporary_folder("serve")))
+    progress = RunsInProgress(runs)
+
+    def page(request: Request) -> Response:
+        name = request.path_params["name"] or "index.html"
+        try:
+            text = site.text(name)
+        except KeyError:
+            return Response(f"{name}: there is no such page.\n", 404)
+        except ScopeError as error:
+            return Response(f"{error}\n", 500)
+        media = "text/javascript" if name.endswith(".js") else "text/html"
+        return Response(text, headers=HEADERS, media_type=media)
+
+    def live(_request: Request) -> Response:
+        return HTMLResponse(Pages(live=True).in_progress(), headers=HEADERS)
+
+    def events(request: Request) -> Response:
+        return StreamingResponse(_events(request, progress), headers=HEADERS, media_type="text/event-stream")
+
+    async def upload(request: Request) -> Response:
+        if uploads is None:
+            return JSONResponse({"error": "no uploads: scope serve --uploads DIR takes them"}, 403, HEADERS)
+        return await _taken(request, uploads)
+
+    routes = [
+        Route("/live.html", live),
+        Route("/events", events),
+        Route("/runs", upload, methods=["PUT"]),
+        Route("/{name:path}", page),
+    ]
+    return Starlette(routes=routes, middleware=[Middleware(Guard, token=token)])
+
+
+async def _events(request: Request, progress: RunsInProgress) -> AsyncIterator[str]:
+    """Yield the progress of all runs as events, until the reader goes."""
+    while not await request.is_disconnected():
+        told: list[dict[str, Any]] = await run_in_threadpool(progress.told)
+        yield f"data: {json.dumps(told)}\n\n"
+        await asyncio.sleep(EVERY_S)
+
+
+async def _taken(request: Request, folder: Path) -> Response:
+    """Take a packed run and put it aside."""
+    upload: Upload | None = None
+    try:
+        upload = await run_in_threadpool(Upload.begin, folder)
+        async for piece in request.stream():
+            upload.add(piece)
+        file = await run_in_threadpool(upload.accept)
+    except FullError as error:
+        return JSONResponse({"error": str(error)}, 413, HEADERS)
+    except ScopeError as error:
+        said = re.sub(PLACES, "", str(error))
+        return JSONResponse({"error": said}, 422, HEADERS)
+    finally:
+        if upload is not None:
+            upload.drop()
+    return JSONResponse({"id": file.stem, "waits": "until somebody adds the run to the repository"}, 201, HEADERS)

@@ -1,0 +1,59 @@
+"""Serve an application until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from hpcscope.archive.repository import Repository
+from hpcscope.errors import ScopeError, UsageError
+
+TOKEN = "SCOPE_TOKEN"
+"""The environment variable with the token; drawn at random where it is not set."""
+SHORTEST_TOKEN = 16
+END_S = 2
+"""For readers of events, when the server ends."""
+
+
+def serve(
+    repository: Repository, runs: Path, host: str, port: int, uploads: Path | None, ready: Callable[[str], None]
+) -> None:
+    """Serve the pages of a repository; `ready` gets their address when they can be asked for.
+
+    Raises UsageError for a token that can be guessed, ScopeError where the port is taken or a package is missing.
+    """
+    try:
+        import uvicorn
+
+        from hpcscope.archive.serve.app import application
+    except ModuleNotFoundError as error:
+        raise ScopeError(
+            f"{error.name}: not installed; pip install starlette uvicorn (requirements/serve.txt has the versions)"
+        ) from error
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise UsageError(f"{TOKEN}: must have at least {SHORTEST_TOKEN} printable ASCII characters")
+    with ExitStack() as held:
+        listening = held.enter_context(_listening(host, port))
+        app = application(repository, runs, token, uploads, held)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=END_S, server_header=False)
+        address, number = listening.getsockname()[:2]
+        ready(f"http://{f'[{address}]' if ':' in address else address}:{number}/?token={token}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes any that is free."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen()
+    except OSError as error:
+        raise ScopeError(f"{host}:{port}: cannot listen: {error.strerror}") from error
+    return made

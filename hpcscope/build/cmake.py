@@ -1,0 +1,332 @@
+"""CMake projects that come with Scope, compiled once per MPI, compiler, flags and sources, and kept in a cache.
+
+A build knows no path of the libraries that it loads. Each environment (a clone, a virtual environment) gets the
+products beside links to its own libraries: docs/decisions/0013.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TextIO
+
+from hpcscope.build import identity
+from hpcscope.build.compiler import system_compiler
+from hpcscope.build.mpi import registry
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.private import home, refuse_foreign_programs
+from hpcscope.rundirectory import expanded
+
+BUILD_TYPE = "Baseline"
+PATIENCE_S = 1800
+SHARED = ("json", "timer")
+"""Folders of sources beside each project's own, which all of them compile."""
+PRODUCTS = "products"
+"""The folder of what a build is made for, free of its environment's paths."""
+MADE_OF = "made-of.json"
+"""Beside the objects: the digests of the sources that they were made of."""
+FINISHED = "finished"
+"""A file that says that all of a build is there."""
+MPI_LINK = "mpi"
+"""Beside the products of an environment: leads to the folder of its MPI library."""
+NAME_LINKS = "mpi-name"
+"""Beside them: a folder with another name of the MPI library, where one is needed."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """What is compiled, for which MPI, and on what else the result depends."""
+
+    name: str
+    """What people read in errors."""
+    sources: Path
+    mpi: MpiInstallation | None
+    """None: the compiler of this host is enough."""
+    targets: tuple[str, ...]
+    beside: tuple[str, ...] = SHARED
+    """Folders beside its own whose files are compiled, too."""
+    further_sources: tuple[Path, ...] = ()
+    """Folders elsewhere whose files are compiled, too."""
+    facts: tuple[str, ...] = ()
+    """Of libraries and the like, beyond compiler, flags, MPI and sources."""
+    definitions: tuple[str, ...] = ()
+    """`-DNAME=value` for CMake."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Names beside the products, and the libraries of this environment to which they lead."""
+
+    @cached_property
+    def contents(self) -> Mapping[Path, str]:
+        """The digest of each source file, in order."""
+        beside = self.sources.parent
+        folders = (self.sources, *(beside / name for name in self.beside), *self.further_sources)
+        files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """All that decides the objects besides the sources."""
+        environment = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
+        return BUILD_TYPE, *environment, *self._compiler_facts, *self.facts
+
+    @cached_property
+    def compiler(self) -> list[str]:
+        """The words with which CMake calls the compiler."""
+        return [self.mpi.compiler] if self.mpi else system_compiler(f"{self.name} must be compiled")
+
+    @property
+    def _compiler_facts(self) -> tuple[str, ...]:
+        return identity.facts(self.mpi) if self.mpi else identity.compiler_facts(self.compiler)
+
+    @property
+    def purpose(self) -> str:
+        """For which MPI, as people read it in errors."""
+        return f" for {self.mpi.name} {self.mpi.version}" if self.mpi else ""
+
+    @property
+    def library_folder(self) -> Path | None:
+        """The folder of the MPI library, where one is used and has a folder of its own."""
+        return identity.library_folder(self.mpi) if self.mpi else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this build from any other."""
+        below = (self.sources.parent, *(folder.parent for folder in self.further_sources))
+        names = [
+            str(next(path.relative_to(folder) for folder in below if path.is_relative_to(folder)))
+            for path in self.contents
+        ]
+        return _digest(*self.tools, *map(str, self.further_sources), *names, *self.contents.values())
+
+    @property
+    def directory(self) -> Path:
+        """Where this very build stands in the cache."""
+        return cache_directory() / "build" / self.fingerprint
+
+    @property
+    def objects(self) -> Path:
+        """Where the objects of these sources are kept, so that a changed line is compiled and nothing else."""
+        return cache_directory() / "objects" / _digest(self.name, str(self.sources), *self.tools)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def sources_of(folder: str, name: str) -> Path:
+    """Return a folder of sources that comes with Scope: inside an installed package, else beside it."""
+    package = Path(__file__).resolve().parents[1]
+    for candidate in (package / folder, package.parent / folder):
+        if (candidate / "CMakeLists.txt").is_file():
+            return candidate
+    raise ScopeError(f"{package / folder}: the sources of {name} are not here; install Scope again")
+
+
+def cache_directory() -> Path:
+    """Return $SCOPE_CACHE, else `scope` in the user's cache folder."""
+    if asked := os.environ.get("SCOPE_CACHE"):
+        return expanded("SCOPE_CACHE", asked).absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or home() / ".cache") / "scope"
+
+
+def private_cache(folder: Path) -> None:
+    """Make a folder of the cache; ScopeError where another user could have put programs there."""
+    cache_directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in [one for one in (*reversed(folder.parents), folder) if one.is_relative_to(cache_directory())]:
+        each.mkdir(mode=0o755, exist_ok=True)
+        refuse_foreign_programs(each)
+
+
+def compiled(project: Project, products: Sequence[str]) -> Path:
+    """Return a folder with a project's products for this environment, compiled now if they are not in the cache.
+
+    Raises as `compile_in` does.
+    """
+    with locked(project.directory):
+        return linked(_made(project, products), project)
+
+
+def made(project: Project, products: Sequence[str]) -> Path:
+    """Return the folder with what a project installs (`PRODUCTS`), whatever its folders are.
+
+    Raises as `compile_in` does.
+    """
+    with locked(project.directory):
+        return _made(project, products)
+
+
+def _made(project: Project, products: Sequence[str]) -> Path:
+    if not _complete(project.directory, products):
+        compile_in(project.directory, project)
+        (project.directory / FINISHED).touch()
+    return project.directory
+
+
+def kept(project: Project, products: Sequence[str]) -> bool:
+    """Say whether the cache has all products of this very project."""
+    return _complete(project.directory, products)
+
+
+def _complete(directory: Path, products: Sequence[str]) -> bool:
+    return (directory / FINISHED).is_file() and all((directory / PRODUCTS / name).is_file() for name in products)
+
+
+def linked(directory: Path, project: Project) -> Path:
+    """Return the folder where a build's products stand beside links to the libraries of this environment."""
+    folder = project.library_folder
+    links = {**project.links, **({MPI_LINK: str(folder)} if folder else {})}
+    known = "\0".join(f"{name}={path}" for name, path in sorted(links.items()))
+    environment = directory / f"environment-{_digest(known)}"
+    products = list((directory / PRODUCTS).iterdir())
+    if all((environment / product.name).is_file() for product in products):
+        return environment
+    # Under a name of its own first: either all of it is there or nothing.
+    fresh = directory / "environment.new"
+    for unfinished in (fresh, environment):
+        shutil.rmtree(unfinished, ignore_errors=True)
+    fresh.mkdir()
+    for name, path in links.items():
+        (fresh / name).symlink_to(path)
+    for product in products:
+        # No symbolic link: the loader looks for libraries where the program itself stands.
+        try:
+            (fresh / product.name).hardlink_to(product)
+        except OSError:
+            shutil.copy2(product, fresh)
+    fresh.rename(environment)
+    return environment
+
+
+def compile_in(directory: Path, project: Project) -> None:
+    """Configure and build the project's targets into `PRODUCTS` of a folder; the log stays beside it.
+
+    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
+    or Ninja is missing.
+    """
+    cmake, ninja = tool("cmake"), tool("ninja")
+    log = directory / "build.log"
+    for earlier in (directory / PRODUCTS, *directory.glob("environment-*")):
+        shutil.rmtree(earlier, ignore_errors=True)
+    # The wrapper writes this folder into every program. CMake is told, and removes the path when it
+    # installs: the folder may belong to somebody else one day.
+    folder = project.library_folder
+    # A level that the user asks for replaces that of the baseline: the last one on the command line counts.
+    levels = ["-DCMAKE_CXX_FLAGS_BASELINE="] if re.search(r"(^| )-O", os.environ.get("CXXFLAGS", "")) else []
+    configure = [
+        *(cmake, "-S", str(project.sources), "-B", str(project.objects), "-G", "Ninja"),
+        *(f"-DCMAKE_BUILD_TYPE={BUILD_TYPE}", f"-DCMAKE_CXX_COMPILER={';'.join(project.compiler)}"),
+        *(f"-DCMAKE_MAKE_PROGRAM={ninja}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+        f"-DCMAKE_INSTALL_RPATH=$ORIGIN/{MPI_LINK};$ORIGIN/{NAME_LINKS}",
+        *([f"-DCMAKE_BUILD_RPATH={folder}"] if folder else []),
+        *levels,
+        *project.definitions,
+    ]
+    make = [cmake, "--build", str(project.objects), "--target", *project.targets]
+    install = [cmake, "--install", str(project.objects), "--prefix", str(directory / PRODUCTS)]
+    what = f"{project.name}{project.purpose}"
+    try:
+        with locked(project.objects), log.open("w") as output:
+            _remove_misleading(project)
+            for command in (configure, make, install):
+                output.write(f"$ {' '.join(command)}\n")
+                output.flush()
+                _run(command, output)
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"{what}: not built in {PATIENCE_S} s; log: {log}") from error
+    except subprocess.CalledProcessError as error:
+        what = f"{project.name} does not build{project.purpose}"
+        raise ScopeError(f"{what}: {_first_error(log)}; log: {log}") from error
+    except OSError as error:
+        raise ScopeError(f"{log}: cannot be written: {error.strerror}") from error
+
+
+def _run(command: Sequence[str], output: TextIO) -> None:
+    try:
+        subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=True, timeout=PATIENCE_S)
+    except OSError as error:
+        raise ScopeError(f"{command[0]}: does not start: {error.strerror}") from error
+
+
+def _remove_misleading(project: Project) -> None:
+    """Remove objects where a file has changed without becoming newer (`cp -p`): Ninja goes by times alone."""
+    record = project.objects / MADE_OF
+    try:
+        made_of, made_ns = json.loads(record.read_text()), record.stat().st_mtime_ns
+    except (OSError, ValueError):
+        made_of, made_ns = {}, 0
+    changed = [path for path, content in project.contents.items() if made_of.get(str(path)) != content]
+    if not made_of or any(path.stat().st_mtime_ns <= made_ns for path in changed if str(path) in made_of):
+        shutil.rmtree(project.objects)
+        project.objects.mkdir(mode=0o755)
+    record.write_text(json.dumps({str(path): content for path, content in project.contents.items()}))
+
+
+def tool(name: str) -> str:
+    """Return the path of a build tool: the one installed with Scope, else the one on PATH."""
+    here = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if here is None:
+        raise UsageError(f"{name}: not found beside Scope nor on PATH; install it (pip install {name})")
+    return here
+
+
+def compiler_version(mpi: MpiInstallation) -> str:
+    """Return the first line that the compiler behind the wrapper says of itself."""
+    answer = subprocess.run(
+        [mpi.compiler, *registry.named(mpi.name).compiler_version],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
+    )
+    return (answer.stdout or answer.stderr).partition("\n")[0].strip()
+
+
+def flags(project: Project) -> str:
+    """Return the flags that decide the code: those that CMake gave to every source, in their order."""
+    commands = json.loads((project.objects / "compile_commands.json").read_text())
+    # What CMake wrote itself is no part of what is measured.
+    ours = [each for each in commands if not Path(each["file"]).is_relative_to(project.objects)]
+    all_words = [shlex.split(each["command"])[1:] for each in ours or commands]
+    first, *others = all_words or [[]]
+    shared = set(first).intersection(*others)
+    chosen = [word for word in first if word in shared]
+    return " ".join(word for word in chosen if re.match(r"-([OfgDm]|std=|pthread|isystem)", word))
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Let one process at a time build in `directory`."""
+    try:
+        private_cache(directory)
+        with directory.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        where = error.filename or directory
+        raise ScopeError(
+            f"{where}: cannot be written: {error.strerror}; SCOPE_CACHE chooses another folder"
+        ) from error
+
+
+def _first_error(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    for pattern in (r"\berror:|undefined reference", r"CMake Error|\bError\b|FAILED|No space left"):
+        for number, line in enumerate(lines):
+            if re.search(pattern, line):
+                # CMake puts its message on the lines after the word.
+                return (
+                    line if "CMake Error" not in line else " ".join([line, *filter(None, lines[number + 1 :])][:2])
+                )
+    return lines[-1] if lines else "no message"

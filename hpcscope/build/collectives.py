@@ -1,0 +1,55 @@
+"""The topology-aware collectives: the library that programs preload, and the program that estimates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.build import cmake
+from hpcscope.build.mpi import registry
+from hpcscope.machine.machine import MpiInstallation
+
+LIBRARY = "scope-collectives"
+ESTIMATOR = "scope-estimate"
+PRODUCTS = (f"lib{LIBRARY}.so", ESTIMATOR)
+
+
+@dataclass(frozen=True)
+class CollectivesBuild:
+    """Both, for one MPI."""
+
+    library: Path
+    estimator: Path
+
+
+def build(mpi: MpiInstallation) -> CollectivesBuild:
+    """Return the library and the estimator for `mpi`, compiled now if these very ones are not in the cache.
+
+    Raises ScopeError with the first error and the log's path when they do not compile, UsageError when CMake
+    or Ninja is missing.
+    """
+    directory = cmake.compiled(project(mpi), PRODUCTS)
+    return CollectivesBuild(*(directory / name for name in PRODUCTS))
+
+
+def built(mpi: MpiInstallation) -> CollectivesBuild | None:
+    """Return what `build` would find in the cache; None where it would compile."""
+    return build(mpi) if cmake.kept(project(mpi), PRODUCTS) else None
+
+
+def project(mpi: MpiInstallation) -> cmake.Project:
+    """Return what is compiled for `mpi`."""
+    return cmake.Project(LIBRARY, source_directory(), mpi, targets=(LIBRARY, ESTIMATOR))
+
+
+def source_directory() -> Path:
+    """Return the folder of the sources."""
+    return cmake.sources_of("collectives", LIBRARY)
+
+
+def usage(made: CollectivesBuild, mpi: MpiInstallation) -> list[str]:
+    """Return the lines with which an MPI program runs under the library."""
+    settings = {"LD_PRELOAD": str(made.library), "SCOPE_TOPOLOGY": "topology.toml"}
+    family = registry.family_of(mpi.name)
+    exported = " ".join(family.exports(settings)) if family else ""
+    return ["scope topology discover -o topology.toml", f"{mpi.launcher or 'mpiexec'} {exported} -n RANKS PROGRAM"]

@@ -1,0 +1,51 @@
+"""Which fabric libraries the native program can use: those whose header and library the compiler finds.
+
+They are compiled against and opened when a case asks for them; nothing is linked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hpcscope.build import libraries
+
+KNOWN = (("libfabric", "rdma/fabric.h", "libfabric.so"), ("ucx", "ucp/api/ucp.h", "libucp.so"))
+"""Name (of the package for pkg-config, too), header and library."""
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """One fabric library on this host."""
+
+    name: str
+    include: str
+    """Folder of its headers."""
+    library: str
+    """Path, links resolved."""
+    version: str
+    """As pkg-config says; empty without it."""
+
+    @property
+    def definitions(self) -> list[str]:
+        """What CMake is told of it."""
+        variable = f"-DSCOPE_{self.name.upper()}"
+        return [f"{variable}_INCLUDE={self.include}", f"{variable}_LIBRARY={self.library}"]
+
+
+@cache
+def find(compiler: str) -> tuple[Fabric, ...]:
+    """Return the fabric libraries that `compiler` (the MPI wrapper) can compile against, with where they are."""
+    found = (_find(compiler, *known) for known in KNOWN)
+    return tuple(fabric for fabric in found if fabric is not None)
+
+
+def _find(compiler: str, name: str, header: str, library: str) -> Fabric | None:
+    named = [path for path in libraries.of_pkg_config(name) if Path(path).name == library]
+    path = named[0] if named else libraries.of_compiler(compiler, library)
+    include = libraries.header_folder(compiler, name, header) if path else ""
+    if not include:
+        return None
+    version = libraries.ask(["pkg-config", "--modversion", name])
+    return Fabric(name, include, str(Path(path).resolve()), version)

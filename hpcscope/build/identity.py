@@ -1,0 +1,61 @@
+"""What tells compilers and MPI installations apart wherever they stand: their content, not their path."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from hpcscope.build import libraries
+from hpcscope.build.mpi import registry
+from hpcscope.machine.machine import MpiInstallation
+
+
+def facts(mpi: MpiInstallation) -> tuple[str, ...]:
+    """Return what a build depends on beside its sources and flags: the compiler and the MPI.
+
+    Copies of one MPI give the same facts in every folder. An MPI without a folder of its own is known by the path
+    of its compiler wrapper.
+    """
+    shown = libraries.ask([mpi.compiler, "-show"])
+    version = libraries.ask([mpi.compiler, "--version"]).partition("\n")[0]
+    compiler = shutil.which((shown.split() or [mpi.compiler])[0])
+    passes = libraries.ask([mpi.compiler, "-print-prog-name=cc1plus"])
+    content = [_digest(Path(path)) for path in (compiler, passes) if path and Path(path).is_file()]
+    folder = library_folder(mpi)
+    if folder is None:
+        where = [mpi.compiler, shown]
+    else:
+        own = [*sorted(_libraries(mpi, folder)), folder.parent / "include" / "mpi.h"]
+        where = [shown.replace(str(folder.parent), "PREFIX"), *(_digest(path) for path in own)]
+    return mpi.name, mpi.version, version, *content, *where
+
+
+def compiler_facts(compiler: Sequence[str]) -> tuple[str, ...]:
+    """Return what a build without MPI depends on beside its sources and flags: the compiler."""
+    version = libraries.ask([*compiler, "--version"]).partition("\n")[0]
+    passes = libraries.ask([*compiler, "-print-prog-name=cc1plus"])
+    programs = [shutil.which(compiler[-1]), passes]
+    return version, *(_digest(Path(path)) for path in programs if path and Path(path).is_file())
+
+
+def library_folder(mpi: MpiInstallation) -> Path | None:
+    """Return the folder of the library of an MPI that has a prefix of its own, as every wheel has; else None."""
+    prefix = Path(mpi.compiler).parent.parent
+    folder = prefix / "lib"
+    if not (prefix / "include" / "mpi.h").is_file() or not _libraries(mpi, folder):
+        return None
+    shown = libraries.ask([mpi.compiler, "-show"]).split()
+    return folder if f"-I{prefix / 'include'}" in shown and f"-L{folder}" in shown else None
+
+
+def _libraries(mpi: MpiInstallation, folder: Path) -> list[Path]:
+    implementation = registry.named(mpi.name)
+    names = (*implementation.sonames, *(implementation.family.sonames if implementation.family else ()))
+    return [folder / name for name in names if (folder / name).is_file()]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

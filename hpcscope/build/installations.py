@@ -1,0 +1,197 @@
+"""The MPI installations of this machine: the one asked for, those on PATH, the one embedded as a wheel."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.build.mpi import registry
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.rundirectory import expanded
+
+TIMEOUT_S = 30
+HEADERS = "#include <mpi.h>\n#ifdef SMPI_H\n#include <simgrid/version.h>\n#endif\n"
+"""What defines the macros of an MPI's name and version; SimGrid has the latter beside its mpi.h."""
+EMBEDDED = "embedded"
+"""The name, and the origin, of the MPI that comes as a wheel."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A compiler wrapper that does not work."""
+
+    compiler: Path
+    reason: str
+
+
+def find(asked: str | None = None) -> MpiInstallation:
+    """Return one installation: the one asked for, else the first on PATH, else the embedded one.
+
+    `asked` is a name (`openmpi`, `mpich`, `embedded`) or, with a slash in it, a folder or the path of an mpicxx.
+    Raises UsageError that lists the installations when there is no such one.
+    """
+    if asked is not None and "/" in asked:
+        return _asked_for(expanded("mpi", asked))
+    if asked == EMBEDDED and (embedded := _embedded()) is not None:
+        return _chosen(embedded, asked)  # without asking the compilers of all others
+    broken: list[Broken] = []
+    without_launcher: list[MpiInstallation] = []
+    others: list[MpiInstallation] = []
+    for found in _identified():
+        if isinstance(found, Broken):
+            broken.append(found)
+        elif asked not in _answers_to(found):
+            others.append(found)
+        elif not found.launcher:
+            without_launcher.append(found)
+        else:
+            return _chosen(found, asked)
+    if without_launcher:
+        return _chosen(without_launcher[0], asked)
+    allowed = ", ".join(f"{found.name} ({found.compiler})" for found in others) or "none"
+    failures = "".join(f"; {each.compiler}: {each.reason}" for each in broken)
+    what = f"--mpi {asked}: no such MPI" if asked else "no MPI compiler on PATH or beside Scope"
+    raise UsageError(
+        f"{what}; usable here: {allowed}{failures}; also allowed: the folder of an installation, or its mpicxx"
+    )
+
+
+def _answers_to(installation: MpiInstallation) -> tuple[str | None, ...]:
+    """Return what may be asked for where this is found; one that simulates must be asked for by name."""
+    if registry.named(installation.name).simulates:
+        return (installation.name,)
+    return None, installation.name, installation.origin
+
+
+def survey() -> tuple[list[MpiInstallation], list[Broken]]:
+    """Return every working installation, in order of preference, and the wrappers that do not work."""
+    everything = list(_identified())
+    working = [each for each in everything if isinstance(each, MpiInstallation)]
+    return working, [each for each in everything if isinstance(each, Broken)]
+
+
+def _identified() -> Iterator[MpiInstallation | Broken]:
+    """Yield each installation once, even where several names lead to it."""
+    seen: set[tuple[str, str, Path]] = set()
+    for compiler, origin in _candidates():
+        installation = identify(compiler, origin)
+        if isinstance(installation, Broken):
+            yield installation
+            continue
+        place = Path(installation.launcher or installation.compiler).resolve()
+        if (key := (installation.name, installation.version, place)) not in seen:
+            seen.add(key)
+            yield installation
+
+
+def _embedded() -> MpiInstallation | None:
+    """Return the MPI beside Scope; None where there is none that works."""
+    compiler = next((compiler for compiler, origin in _candidates() if origin == EMBEDDED), None)
+    found = identify(compiler, EMBEDDED) if compiler else None
+    return found if isinstance(found, MpiInstallation) and found.launcher else None
+
+
+def _chosen(installation: MpiInstallation, asked: str | None) -> MpiInstallation:
+    return installation.model_copy(update={"origin": "asked"}) if asked else installation
+
+
+def identify(compiler: Path, origin: str) -> MpiInstallation | Broken:
+    """Return the MPI that a compiler wrapper compiles for, with the launcher of the same MPI."""
+    name, version, reason = _ask_header(compiler)
+    if reason:
+        return Broken(compiler, reason)
+    return MpiInstallation(
+        name=name,
+        version=version,
+        origin=origin,
+        compiler=str(compiler),
+        launcher=_launcher(compiler, name, version),
+    )
+
+
+def _asked_for(path: Path) -> MpiInstallation:
+    compiler = path / "bin" / "mpicxx" if path.is_dir() else path
+    if not os.access(compiler, os.X_OK) or compiler.is_dir():
+        raise UsageError(
+            f"--mpi {path}: {compiler} is no program; must be a folder of an installation or an mpicxx"
+        )
+    installation = identify(compiler.absolute(), "asked")
+    if isinstance(installation, Broken):
+        raise UsageError(f"--mpi {path}: {installation.reason}; must be a folder of an installation or an mpicxx")
+    return installation
+
+
+def _candidates() -> Iterator[tuple[Path, str]]:
+    """Yield the wrappers on PATH, in its order, then the embedded one."""
+    embedded = Path(sysconfig.get_path("scripts"))
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        directory = Path(folder)
+        if folder and directory != embedded and os.access(directory, os.R_OK | os.X_OK):
+            for name in registry.compilers():
+                for compiler in [directory / name, *sorted(directory.glob(f"{name}.*"))]:
+                    if os.access(compiler, os.X_OK):
+                        yield compiler, "path"
+    if os.access(embedded / "mpicxx", os.X_OK):
+        yield embedded / "mpicxx", EMBEDDED
+
+
+def _ask_header(compiler: Path) -> tuple[str, str, str]:
+    """Return name and version by the macros of the wrapper's mpi.h, and why it has none; empty where it has."""
+    command = [str(compiler), "-E", "-dM", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", "-x", "c++", "-"]
+    try:
+        answer = subprocess.run(
+            command,
+            input=HEADERS,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return "", "", f"does not run: {getattr(error, 'strerror', None) or 'no answer'}"
+    if answer.returncode != 0:
+        return "", "", f"cannot compile: {_first_line(answer.stderr) or f'exit code {answer.returncode}'}"
+    macros = dict(re.findall(r"^#define (\w+) (.*?)\s*$", answer.stdout, re.MULTILINE))
+    return *registry.of_header(macros), ""
+
+
+def _launcher(compiler: Path, name: str, version: str) -> str:
+    """Return the mpiexec beside the wrapper that is of the same MPI; empty when there is none."""
+    implementation = registry.named(name)
+    suffix = compiler.name.removeprefix(implementation.compiler)
+    plain = implementation.launchers
+    for candidate in dict.fromkeys([*(f"{each}{suffix}" for each in plain), *plain]):
+        launcher = compiler.parent / candidate
+        if os.access(launcher, os.X_OK) and _belongs(launcher, name, version):
+            return str(launcher)
+    return ""
+
+
+def _belongs(launcher: Path, name: str, version: str) -> bool:
+    try:
+        answer = subprocess.run(
+            [str(launcher), "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    recognised = registry.of_launcher(answer.stdout + answer.stderr)
+    if recognised is None:  # a launcher without a banner may belong to an MPI that has none
+        return not registry.named(name).banner
+    implementation, its_version = recognised
+    return implementation.name == name and (implementation.banner_differs or its_version == version)
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")

@@ -1,0 +1,108 @@
+"""Whether MPI's reductions of Fortran's LOGICAL are right for the Fortran compilers of this host.
+
+Compilers differ in the bits of .true. (1, or -1) and in which bits read as true. A reduction that knows another
+compiler's bits than the program's may always give .false. (the source of GAMMA's Appendix E warns of that).
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.build import single_source
+from hpcscope.errors import ScopeError
+from hpcscope.machine.machine import MpiInstallation
+
+COMPILERS = (
+    "gfortran",
+    "flang",
+    "flang-new",
+    "nvfortran",
+    "pgfortran",
+    "ifx",
+    "ifort",
+    "nagfor",
+    "armflang",
+    "crayftn",
+    "xlf",
+)
+FOLDER = Path(__file__).parent
+PATIENCE_S = 30.0
+OPERATIONS = {
+    "MPI_LAND": lambda one, other: one and other,
+    "MPI_LOR": lambda one, other: one or other,
+    "MPI_LXOR": lambda one, other: one != other,
+}
+OPERANDS = (True, False)
+REDUCTIONS = len(OPERATIONS) * len(OPERANDS) ** 2
+
+
+@dataclass(frozen=True)
+class Logicals:
+    """The LOGICAL of a Fortran compiler."""
+
+    compiler: str
+    program: Path
+    """Prints how integers read."""
+    true: int
+    false: int
+
+    def read(self, bits: Sequence[int]) -> list[bool]:
+        """Return how the compiler's programs read these bits."""
+        said = _run([str(self.program)], "".join(f"{each}\n" for each in bits))[2:]
+        return [word == "T" for word in said]
+
+
+def compilers() -> list[str]:
+    """Return the Fortran compilers on PATH."""
+    return [name for name in COMPILERS if shutil.which(name)]
+
+
+def of(compiler: str) -> Logicals:
+    """Return the LOGICAL of a compiler; ScopeError where its programs do not work."""
+    program = single_source.compiled(FOLDER / "logicals.f90", [str(shutil.which(compiler))], flags=("-O0",))
+    try:
+        true, false = map(int, _run([str(program)]))
+    except ValueError as error:
+        raise ScopeError(f"{compiler}: its program printed no two integers") from error
+    return Logicals(compiler, program, true, false)
+
+
+def wrong(logicals: Logicals, mpi: MpiInstallation) -> list[str] | None:
+    """Return the reductions that a compiler's programs would read wrongly; None for an MPI without Fortran.
+
+    Raises ScopeError where the program does not compile or run.
+    """
+    source = FOLDER / "logicals_reduced.cpp"
+    program = single_source.compiled(source, [mpi.compiler], [mpi.name, mpi.version])
+    said = _run([str(program), str(logicals.true), str(logicals.false)])
+    if said == ["none"]:
+        return None
+    cases = [(name, one, other) for name in OPERATIONS for one in OPERANDS for other in OPERANDS]
+    read = logicals.read([int(word) for word in said])
+    if len(read) != len(cases):
+        raise ScopeError(f"{logicals.compiler}, {mpi.name}: {len(read)} results instead of {len(cases)}")
+    return [
+        f"{name} of {_fortran(one)} and {_fortran(other)} reads {_fortran(result)}"
+        for (name, one, other), result in zip(cases, read, strict=True)
+        if result != OPERATIONS[name](one, other)
+    ]
+
+
+def _fortran(value: bool) -> str:
+    return ".true." if value else ".false."
+
+
+def _run(words: Sequence[str], given: str = "") -> list[str]:
+    try:
+        ended = subprocess.run(
+            words, input=given, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ScopeError(f"{words[0]}: {error}") from error
+    if ended.returncode != 0:
+        raise ScopeError(f"{words[0]}: ended with {ended.returncode}: {ended.stderr.strip()[-200:]}")
+    return ended.stdout.split()

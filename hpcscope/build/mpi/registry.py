@@ -1,0 +1,60 @@
+"""All implementations, and how one is recognised by its name, header, launcher or library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from hpcscope.build.mpi.implementation import MpiFamily, MpiImplementation
+from hpcscope.build.mpi.mpich import INTEL_MPI, MPICH, MPICH_FAMILY, MVAPICH
+from hpcscope.build.mpi.openmpi import OPEN_MPI, OPEN_MPI_FAMILY
+from hpcscope.build.mpi.simgrid import SIMGRID
+
+IMPLEMENTATIONS = (OPEN_MPI, INTEL_MPI, MVAPICH, MPICH, SIMGRID)
+"""Derivatives of MPICH define its macros too and come before it."""
+FAMILIES: tuple[MpiFamily, ...] = (OPEN_MPI_FAMILY, MPICH_FAMILY)
+SHARED_MEMORY = tuple(sorted({pattern for family in FAMILIES for pattern in family.shared_memory}))
+"""Patterns of the names of all their files below /dev/shm."""
+SESSIONS = tuple(family.session for family in FAMILIES if family.session)
+"""Session directories of their launchers, see `MpiFamily.session`."""
+UNKNOWN = "unknown"
+
+
+def named(name: str) -> MpiImplementation:
+    """Return the implementation of this name; one without a family where the name is not known."""
+    return next((each for each in IMPLEMENTATIONS if each.name == name), MpiImplementation(name, name, None))
+
+
+def compilers() -> tuple[str, ...]:
+    """Return the names of all compiler wrappers for C++."""
+    return tuple(dict.fromkeys(each.compiler for each in IMPLEMENTATIONS))
+
+
+def of_header(macros: Mapping[str, str]) -> tuple[str, str]:
+    """Return name and version by the macros that an mpi.h defines."""
+    for each in IMPLEMENTATIONS:
+        for group in each.version_macros:
+            if all(macro in macros for macro in group):
+                return each.name, ".".join(macros[macro].strip('"') for macro in group)
+    standard = ".".join(macros.get(macro, "?") for macro in ("MPI_VERSION", "MPI_SUBVERSION"))
+    return UNKNOWN, f"MPI {standard}"
+
+
+def of_launcher(printed: str) -> tuple[MpiImplementation, str] | None:
+    """Return implementation and version by what a launcher's `--version` prints; None where it names none."""
+    for each in IMPLEMENTATIONS:
+        if each.banner and (match := re.search(each.banner, printed)):
+            return each, match[1]
+    return None
+
+
+def of_library(soname: str) -> tuple[str, ...]:
+    """Return the names of the implementations whose programs ask for this library; none for any other library."""
+    own = tuple(each.name for each in IMPLEMENTATIONS if soname in each.sonames)
+    shared = tuple(each.name for each in IMPLEMENTATIONS if each.family and soname in each.family.sonames)
+    return own + shared
+
+
+def family_of(name: str) -> MpiFamily | None:
+    """Return the family of the implementation of this name; None where the name is not known."""
+    return named(name).family

@@ -1,0 +1,140 @@
+"""The native program, compiled once per MPI installation, compiler, flags and sources, and kept."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from hpcscope.build import blas, cmake, fabrics, scalapack
+from hpcscope.build.mpi import registry
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import Blas, MpiInstallation, NativeBuild, Scalapack
+from hpcscope.rundirectory import expanded, read_json, write_json
+
+PROGRAMS = "programs"
+"""Applications as programs of their own, beside it; `programs()` names them."""
+PROGRAM = "scope-measure"
+ACTIVE_MESSAGES = "active-messages"
+"""The library below the messages of one protocol: part of the program."""
+COLLECTIVES = "collectives"
+"""The topology-aware collectives: part of the program where ranks are simulated."""
+EXTRA_BENCHMARKS = "SCOPE_EXTRA_BENCHMARKS"
+"""The environment variable that names a folder of further benchmarks, compiled beside those of Scope."""
+
+
+def is_built(mpi: MpiInstallation) -> bool:
+    """Say whether `build` would find this very build in the cache."""
+    return _known(project(mpi, source_directory()).directory) is not None
+
+
+def build(mpi: MpiInstallation) -> NativeBuild:
+    """Return the native program for `mpi`, compiled now if this very one is not in the cache.
+
+    Raises ScopeError with the first error and the log's path when it does not compile, UsageError when CMake
+    or Ninja is missing.
+    """
+    asked = project(mpi, source_directory())
+    directory = asked.directory
+    algebra, solver, _ = _found(mpi)
+    with cmake.locked(directory):
+        made = _known(directory)
+        if made is None:
+            cmake.compile_in(directory, asked)
+            made = NativeBuild(
+                fingerprint=asked.fingerprint,
+                program=str(directory / cmake.PRODUCTS / PROGRAM),
+                compiler=cmake.compiler_version(mpi),
+                flags=cmake.flags(asked),
+                mpi=mpi,
+                built_unix_s=time.time(),
+            )
+            write_json(directory / "build.json", made)
+        program = cmake.linked(directory, asked) / PROGRAM
+        if solver is not None and solver.mpi_name:
+            scalapack.link_mpi_name(program, solver)
+    # Whoever compiled it may have had the same libraries elsewhere, with kernels for another processor.
+    here = {"program": str(program), "mpi": mpi, "blas": algebra, "scalapack": solver}
+    return made.model_copy(update=here)
+
+
+def source_directory() -> Path:
+    """Return the folder of the native program's sources."""
+    return cmake.sources_of("measure", PROGRAM)
+
+
+def programs() -> list[str]:
+    """Return the names of the applications that stand beside the native program as programs of their own."""
+    return sorted(path.stem for path in (source_directory() / "src" / PROGRAMS).glob("*.cpp"))
+
+
+def extra_benchmarks() -> Path | None:
+    """Return the folder that $SCOPE_EXTRA_BENCHMARKS names; UsageError where it holds no source."""
+    asked = os.environ.get(EXTRA_BENCHMARKS)
+    if not asked:
+        return None
+    folder = expanded(EXTRA_BENCHMARKS, asked).resolve()
+    if not any(folder.rglob("*.cpp")):
+        raise UsageError(
+            f"{EXTRA_BENCHMARKS}={asked}: must be a folder with benchmarks (.cpp, and .md beside them)"
+        )
+    return folder
+
+
+def fingerprint_of(mpi: MpiInstallation, sources: Path) -> str:
+    """Return what tells this build from any other: compiler, build type, flags, MPI, libraries and all sources."""
+    return project(mpi, sources).fingerprint
+
+
+def project(mpi: MpiInstallation, sources: Path) -> cmake.Project:
+    """Return what is compiled for `mpi` from these sources."""
+    algebra, solver, libraries = _found(mpi)
+    facts = (algebra.name, algebra.prefix, algebra.version) if algebra else ()
+    links = {
+        "blas": algebra.library if algebra else "",
+        "scalapack": solver.library if solver and not solver.parts else "",
+    }
+    extra = extra_benchmarks()
+    return cmake.Project(
+        name=PROGRAM,
+        sources=sources,
+        mpi=mpi,
+        targets=(PROGRAM, PROGRAMS),
+        beside=(*cmake.SHARED, ACTIVE_MESSAGES, *([COLLECTIVES] if registry.named(mpi.name).simulates else [])),
+        further_sources=(extra,) if extra else (),
+        facts=(
+            *facts,
+            *(scalapack.definitions(solver) if solver else ()),
+            *(fact for fabric in libraries for fact in (*fabric.definitions, fabric.version)),
+        ),
+        definitions=(
+            f"-DSCOPE_BLAS_LIBRARY={algebra.library if algebra else ''}",
+            f"-DSCOPE_BLAS_PREFIX={algebra.prefix if algebra else ''}",
+            *(scalapack.definitions(solver) if solver else ()),
+            *(definition for fabric in libraries for definition in fabric.definitions),
+            f"-D{EXTRA_BENCHMARKS}={extra or ''}",
+        ),
+        links={name: library for name, library in links.items() if library},
+    )
+
+
+def _found(mpi: MpiInstallation) -> tuple[Blas | None, Scalapack | None, tuple[fabrics.Fabric, ...]]:
+    """Return the libraries of this host that the program uses.
+
+    A simulated rank uses none: no adapter carries its messages, no ScaLAPACK knows its MPI, and each rank runs
+    a copy of the program that finds nothing beside itself.
+    """
+    if registry.named(mpi.name).simulates:
+        return None, None, ()
+    return blas.find(mpi.compiler), scalapack.find(mpi), fabrics.find(mpi.compiler)
+
+
+def _known(directory: Path) -> NativeBuild | None:
+    """Return the finished build of this folder, if there is one."""
+    program, record = directory / cmake.PRODUCTS / PROGRAM, directory / "build.json"
+    if not (os.access(program, os.X_OK) and record.is_file()):
+        return None
+    try:
+        return read_json(record, NativeBuild)
+    except UsageError:  # of another version of Scope: compile again
+        return None

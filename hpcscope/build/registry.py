@@ -1,0 +1,43 @@
+"""Asks a native program for the benchmarks that it has (`scope-measure --action=list`)."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter, ValidationError
+
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.errors import ScopeError
+from hpcscope.rundirectory import explain
+
+TIMEOUT_S = 60
+
+
+def load(program: str, start: Sequence[str] = ()) -> Catalog:
+    """Return the catalog of a native program; raises ScopeError when it does not run or answers anything else.
+
+    `start`: the words before it where it does not start by itself.
+    """
+    command = [*start, program, "--action=list"]
+    try:
+        answer = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = getattr(error, "strerror", None) or f"no answer in {TIMEOUT_S} s"
+        raise ScopeError(f"{program}: does not run: {reason}; scope build makes it again") from error
+    if answer.returncode != 0:
+        said = (answer.stderr.strip().splitlines() or ["nothing"])[0]
+        raise ScopeError(f"{program}: --action=list ended with {answer.returncode} and said: {said}")
+    try:
+        benchmarks = TypeAdapter(list[Benchmark]).validate_json(answer.stdout)
+    except ValidationError as error:
+        raise ScopeError(f"{program}: its list of benchmarks: {explain(error)}") from error
+    sources: dict[str, str] = {}
+    for one in benchmarks:
+        if one.name in sources:
+            raise ScopeError(f"{one.source}: {one.name}: declared by {sources[one.name]}, too; must be unique")
+        sources[one.name] = one.source
+    return Catalog(benchmarks)

@@ -1,0 +1,52 @@
+"""Small programs of one source file that come with Scope: compiled when first asked for, and kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from hpcscope.build.cmake import cache_directory, private_cache
+from hpcscope.errors import ScopeError
+
+FLAGS = ("-std=c++20", "-O2")
+PATIENCE_S = 120.0
+
+
+def compiled(
+    source: Path, compiler: Sequence[str], facts: Sequence[str] = (), flags: Sequence[str] = FLAGS
+) -> Path:
+    """Return the program of a source file; `facts` are what else makes it another one, such as an MPI's version.
+
+    Raises ScopeError with the first error when it does not compile or cannot be kept.
+    """
+    known = "\0".join([source.read_text(), *compiler, *flags, *facts])
+    path = (
+        cache_directory() / source.stem / hashlib.sha256(known.encode(errors="surrogateescape")).hexdigest()[:16]
+    )
+    try:
+        private_cache(path.parent)
+    except OSError as error:
+        raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
+    if path.is_file():
+        return path
+    # Under a name of its own first: others may be compiling, or running, the same.
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        words = [*compiler, *flags, "-o", str(fresh), str(source)]
+        answer = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
+        if answer.returncode != 0:
+            raise ScopeError(f"{source.name}: does not compile: {_first_error(answer.stderr)}")
+        fresh.replace(path)
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"{source.name}: not compiled in {PATIENCE_S:g} s") from error
+    except OSError as error:
+        raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def _first_error(said: str) -> str:
+    lines = said.splitlines()
+    return next((line for line in lines if "error" in line), lines[0] if lines else "no message")

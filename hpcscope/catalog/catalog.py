@@ -1,0 +1,296 @@
+"""Answers about benchmarks by routine, rung, role and family, so that general code knows none of their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import ANY, Benchmark, Metric, Parameter, Pattern, Role, Routine, Rung, Value
+from hpcscope.catalog.pattern import matches_any
+from hpcscope.errors import UsageError
+from hpcscope.rundirectory import read_json
+
+LIMIT = "limit"
+"""The layer that bounds all others on a ladder."""
+PROGRAM_LEVELS: tuple[Literal["algorithm"], Literal["application"]] = ("algorithm", "application")
+"""Levels of whole parallel programs, which have speed-ups and phases."""
+BEYOND_CACHES = 1 << 62
+"""The array size of a memory case that chooses its arrays itself: larger than all caches."""
+GRID_UNIT = "ranks"
+"""Unit of the parameters that are extents of a process grid: what is possible follows from the number of ranks."""
+
+Settings = Mapping[str, Value]
+
+_NUMBERED = re.compile(r"[A-Z]([0-9]{1,9})")
+"""A choice of size that is a number with its kind: a truncation T42."""
+
+
+class Standing(NamedTuple):
+    """A benchmark on one of its rungs."""
+
+    benchmark: Benchmark
+    rung: Rung
+
+    def holds(self, settings: Settings, free: Iterable[str] = ()) -> bool:
+        """Return whether a case with these parameters is on this rung; those named `free` may have any value."""
+        return chosen(self.benchmark, self.rung.parameters, settings, free)
+
+    def shows(self, metric: str) -> bool:
+        """Return whether a metric is the rung's, or any result where the rung names none."""
+        if self.rung.metric:
+            return metric == self.rung.metric
+        declared = self.benchmark.metric.get(metric)
+        return declared is not None and declared.role == "result"
+
+
+class Binding(NamedTuple):
+    """A benchmark with the MPI routine that it represents."""
+
+    benchmark: Benchmark
+    routine: Routine
+
+    def holds(self, settings: Settings, free: Iterable[str] = ()) -> bool:
+        """Return whether a case with these parameters calls the routine as a plain program does."""
+        return chosen(self.benchmark, self.routine.parameters, settings, free)
+
+
+class Catalog:
+    """The declarations of all benchmarks of a native program, in the order of their names."""
+
+    def __init__(self, benchmarks: Iterable[Benchmark]) -> None:
+        self._by_name = {one.name: one for one in sorted(benchmarks, key=lambda one: one.name)}
+
+    def __iter__(self) -> Iterator[Benchmark]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Benchmark:
+        """Return a benchmark; UsageError where none has the name."""
+        if name not in self._by_name:
+            known = ", ".join(self._by_name) or "nothing"
+            raise UsageError(f"benchmarks.json: {name}: missing; declared: {known}")
+        return self._by_name[name]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all benchmarks."""
+        return list(self._by_name)
+
+    def get(self, name: str) -> Benchmark | None:
+        """Return a benchmark; None where none has the name."""
+        return self._by_name.get(name)
+
+    def matching(self, patterns: Sequence[str]) -> list[Benchmark]:
+        """Return the benchmarks that one of the patterns chooses; all without patterns."""
+        return [one for one in self if matches_any(one.name, patterns)]
+
+    def standing(self, pattern: Pattern, layer: str | None = None) -> list[Standing]:
+        """Return the rungs of a pattern, on one layer or on all."""
+        return [
+            Standing(one, rung)
+            for one in self
+            for rung in one.rungs
+            if rung.pattern == pattern and layer in (None, rung.layer)
+        ]
+
+    def bound_to(self, routine: str, level: str = "mpi") -> list[Binding]:
+        """Return the benchmarks of a level that stand for an MPI routine, such as `MPI_Bcast`."""
+        return [
+            Binding(one, each)
+            for one in self
+            if one.level == level
+            for each in one.routines
+            if each.routine == routine
+        ]
+
+    @property
+    def routine_bindings(self) -> list[Routine]:
+        """What benchmarks say of the MPI routines that they represent."""
+        return [each for one in self for each in one.routines]
+
+    @property
+    def routines(self) -> list[str]:
+        """The MPI routines that have a benchmark."""
+        return sorted({each.routine for one in self for each in one.routines})
+
+    def of_role(self, benchmark: str, settings: Settings, *roles: Role) -> dict[str, Value]:
+        """Return the parameters of a case that have one of the roles; one that is not declared is a problem's."""
+        declared = self[benchmark].parameter
+        return {
+            name: value
+            for name, value in settings.items()
+            if (declared[name].role if name in declared else "problem") in roles
+        }
+
+    def grid(self, benchmark: str, settings: Settings) -> dict[str, Value]:
+        """Return the parameters that are extents of a process grid."""
+        declared = self[benchmark].parameter
+        return {
+            name: value
+            for name, value in self.of_role(benchmark, settings, "parallel").items()
+            if declared[name].unit == GRID_UNIT
+        }
+
+    def size(self, benchmark: str, settings: Settings) -> int | None:
+        """Return the extent of a problem as one number; None where it has none, as an NPB class."""
+        numbers = map(extent, self.of_role(benchmark, settings, "size").values())
+        return next((number for number in numbers if number is not None), None)
+
+    def routine(self, benchmark: str) -> str:
+        """Return the MPI routine that a benchmark represents first; empty where there is none."""
+        routines = self[benchmark].routines if benchmark in self else []
+        return routines[0].routine if routines else ""
+
+    def array_bytes(self, benchmark: str, settings: Settings) -> int:
+        """Return the size of the arrays of a memory case; one without a size takes arrays beyond all caches."""
+        size = self.size(benchmark, settings)
+        return BEYOND_CACHES if size is None else size
+
+    def size_key(self, benchmark: str, settings: Settings) -> tuple[int, ...]:
+        """Return a sort key for the sizes of a benchmark: choices in their declared order, numbers by value."""
+        declared = self[benchmark].parameter
+        return tuple(
+            declared[name].choices.index(str(value)) if declared[name].choices else int(value)
+            for name, value in self.of_role(benchmark, settings, "size").items()
+        )
+
+    def problem(self, benchmark: str, settings: Settings) -> tuple[object, ...]:
+        """Return what cases that compute the same have in common, however they do it; hashable.
+
+        Members of a family may declare different parameters: a problem's parameter at its default is left out.
+        """
+        sizes = self.of_role(benchmark, settings, "size")
+        problem = {
+            name: value
+            for name, value in self.of_role(benchmark, settings, "problem", "layout").items()
+            if not self._is_default(benchmark, name, value)
+        }
+        return (self[benchmark].family, *sorted(sizes.items()), *sorted(problem.items()))
+
+    def sequential(self, benchmark: str, settings: Settings) -> tuple[object, ...]:
+        """Return the part of a case that it shares with its sequential baseline: all that affects one rank."""
+        kept = self.of_role(benchmark, settings, "size", "problem", "method", "layout", "call", "path")
+        return (benchmark, *sorted(kept.items()))
+
+    def defaults(self, benchmark: str) -> dict[str, Value]:
+        """Return the parameters of the default case."""
+        return {parameter.name: parameter.default for parameter in self[benchmark].parameters}
+
+    def described(self, benchmark: str, settings: Settings) -> str:
+        """Return the name of a case without its place: `ping-pong, 1 MiB`; see `differences`."""
+        return ", ".join([self[benchmark].title, *self.differences(benchmark, settings)])
+
+    def differences(self, benchmark: str, settings: Settings) -> list[str]:
+        """Return the parameters of a case in words, in their declared order.
+
+        Defaults are left out, except sizes and choices that the declaration has words for.
+        """
+        phrases = [
+            phrase(self[benchmark].parameter.get(name), name, value)
+            for name, value in self._ordered(benchmark, settings)
+            if self._is_size(benchmark, name)
+            or not self._is_default(benchmark, name, value)
+            or self._is_worded_choice(benchmark, name)
+        ]
+        return [words for words in phrases if words]
+
+    def parameter_label(self, name: str, benchmark: str | None = None) -> str:
+        """Return the name of a parameter for people: of one benchmark, or of the first that declares it."""
+        candidates = [self[benchmark]] if benchmark in self._by_name else self
+        found = (one.parameter[name].label for one in candidates if name in one.parameter)
+        return next(found, name.replace("_", " "))
+
+    def metric_label(self, name: str, benchmark: str | None = None) -> str:
+        """Return the name of a metric for people: of one benchmark, or of the first that declares it."""
+        candidates = [self[benchmark]] if benchmark in self._by_name else self
+        found = (one.metric[name].label for one in candidates if name in one.metric)
+        return next(found, name.removesuffix("_s").replace("_", " "))
+
+    def metric(self, benchmark: str, name: str) -> Metric | None:
+        """Return the declaration of a metric; None where there is none."""
+        described = self.get(benchmark)
+        return described.metric.get(name) if described else None
+
+    def time_metric(self, benchmark: str) -> str | None:
+        """Return the metric that is the time of a whole case; None where it has none."""
+        times = [one.name for one in self[benchmark].metrics if one.quantity == "time" and one.role == "result"]
+        return times[0] if times else None
+
+    def _ordered(self, benchmark: str, settings: Settings) -> list[tuple[str, Value]]:
+        order = list(self[benchmark].parameter)
+        return sorted(settings.items(), key=lambda one: order.index(one[0]) if one[0] in order else len(order))
+
+    def _is_size(self, benchmark: str, name: str) -> bool:
+        declared = self[benchmark].parameter.get(name)
+        return declared is not None and declared.role == "size"
+
+    def _is_worded_choice(self, benchmark: str, name: str) -> bool:
+        declared = self[benchmark].parameter.get(name)
+        return declared is not None and declared.type == "choice" and bool(declared.words)
+
+    def _is_default(self, benchmark: str, name: str, value: Value) -> bool:
+        declared = self[benchmark].parameter.get(name)
+        return declared is not None and declared.default == value
+
+
+def read(path: Path) -> Catalog:
+    """Read `benchmarks.json`; raises UsageError naming file, key and value."""
+    return Catalog(read_json(path, list[Benchmark]))
+
+
+def extent(size: Value) -> int | None:
+    """Return a size as a number: its own, or that in a choice such as T42; None where it has none."""
+    if isinstance(size, str):
+        digits = _NUMBERED.fullmatch(size)
+        return int(digits[1]) if digits else None
+    return size if isinstance(size, int) and not isinstance(size, bool) else None
+
+
+def chosen(benchmark: Benchmark, wanted: Settings, settings: Settings, free: Iterable[str] = ()) -> bool:
+    """Return whether parameters are those of a declared selection of cases.
+
+    A parameter that the selection does not name must have its default, except a size and those named `free`.
+    """
+    anything = set(free)
+    for parameter in benchmark.parameters:
+        if parameter.name in anything or parameter.name not in settings:
+            continue
+        if parameter.name in wanted:
+            if wanted[parameter.name] not in (ANY, settings[parameter.name]):
+                return False
+        elif parameter.role != "size" and settings[parameter.name] != parameter.default:
+            return False
+    return True
+
+
+def phrase(parameter: Parameter | None, name: str, value: Value) -> str:
+    """Return one parameter in words: `1 MiB` for a size in bytes, `window 64`, `shared memory`.
+
+    Empty where the declaration says that the choice needs no words.
+    """
+    if parameter is None:
+        return f"{name.replace('_', ' ')} {value}"
+    if parameter.words and value in parameter.choices:
+        return parameter.words[parameter.choices.index(str(value))]
+    if parameter.words and parameter.type == "integer":
+        of_one_value = dict(each.split("=", 1) for each in parameter.words[:-1])
+        return of_one_value.get(str(value)) or parameter.words[-1].replace("{}", _written(value))
+    if parameter.unit == "B" and not isinstance(value, str):
+        words = units.size(value)
+        if parameter.role == "size":
+            return words
+        return f"{parameter.label} {words}" if value else f"default {parameter.label}"
+    unit = f" {parameter.unit}" if parameter.unit and parameter.unit != GRID_UNIT else ""
+    return f"{parameter.label} {_written(value)}{unit}"
+
+
+def _written(value: Value) -> str:
+    return units.grouped(value) if isinstance(value, int) else str(value).replace("_", " ")

@@ -1,0 +1,269 @@
+"""The command line: one file per command, loaded only when that command runs.
+
+The table below answers `scope --help` by itself, so that help costs little more than starting the interpreter.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hpcscope.cli import interrupts, streams
+
+if TYPE_CHECKING:
+    from typer._click import Command
+
+GROUPS = {
+    "measure": {
+        "run": "measure this machine or cluster, explain the findings, write a report",
+        "list": "list the benchmarks",
+        "describe": "explain one benchmark: what it measures, how, and its parameters",
+        "tune": "find good settings of LINPACK, the fastest access to files, the fastest kernels of the BLAS",
+        "reproduce": "repeat a published experiment at a size that fits, beside the published figures",
+    },
+    "read": {
+        "runs": "list, open and remove runs",
+        "pack": "pack a run into one file to send",
+        "unpack": "make a folder of a packed run",
+        "anonymize": "copy a run without names of hosts, users, folders and addresses",
+        "show": "print the results of a run",
+        "report": "write the report of a run as one offline HTML page",
+        "compare": "compare two runs case by case",
+        "repository": "keep runs: add, list, note, verify, exchange (short: repo)",
+        "history": "show when the figures of kept runs changed, and what changed in the machine then",
+        "site": "write the runs of a repository as a folder of web pages",
+        "serve": "serve these pages from this host, and show runs in progress",
+        "predict": "predict an algorithm on more processes, with the measured error of such predictions",
+        "simulate": "simulate a run on more ranks, hosts or other links, with the measured error of such figures",
+        "analyze": "derive statistics, models, findings and report of a run again, without MPI",
+    },
+    "your program": {
+        "monitor": "run any MPI program under the monitor and show where its time goes",
+        "campaign": "run a program over parameters, process counts and placements, and analyze all runs",
+        "placement": "measure what sharing a node costs the processes of a program",
+        "throughput": "run a mix of jobs side by side: jobs per hour, turn-around times, utilization",
+        "soak": "repeat a program for hours; count errors, drift and memory leaks",
+        "export": "write results in the formats of other programs: CSV, Prometheus, JUnit, Extra-P, ...",
+        "import": "import what other benchmarks and profilers printed: OSU, mpiP, ...",
+    },
+    "cluster": {
+        "topology": "discover how the hosts of a cluster are connected; test every trunk under load",
+        "lab": "emulate a cluster on this machine with network namespaces",
+    },
+    "maintain": {
+        "doctor": "check what this machine has and lacks for measuring",
+        "build": "compile the native program for an MPI",
+        "cache": "list and remove the compiled programs that Scope keeps",
+        "completion": "print the completion of commands and options for a shell",
+        "manual": "print the manual page",
+    },
+}
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
+
+ALIASES = {"repo": "repository"}
+"""Short names of commands."""
+BARE = {"runs": ["list"], "cache": ["list"], "repository": ["list"]}
+"""The arguments of a command without any, where that is no question for help."""
+
+EXAMPLES = """\
+examples:
+  scope run                               the baseline module on this machine
+  scope run mpi.latency --launches 3      one benchmark
+  scope run --hosts a:2,b:2               two hosts, two ranks on each
+  scope run --lab grid                    an emulated grid of three clusters
+  scope compare runs/before runs/after    did anything change?
+  scope predict runs/latest --algorithm cannon --n 1680 --ranks 1..64
+"""
+
+
+def help_text() -> str:
+    """Return the text of `scope --help`."""
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(
+        f"\n{heading}\n" + "\n".join(f"  {name:<{width}}  {summary}" for name, summary in group.items())
+        for heading, group in GROUPS.items()
+    )
+    return (
+        "usage: scope COMMAND [OPTIONS]\n\n"
+        "Measures a cluster layer by layer and says where performance is lost, and why.\n\n"
+        "Details of a command: scope help COMMAND\n"
+        f"{commands}\n\n"
+        "Every command takes --lab NAME to run on the first host of an emulated cluster (scope lab list).\n\n"
+        f"{EXAMPLES}"
+    )
+
+
+MEASURING = {
+    "run",
+    "compare",
+    "tune",
+    "reproduce",
+    "lab",
+    "monitor",
+    "campaign",
+    "placement",
+    "throughput",
+    "soak",
+}
+"""Commands whose exit code tells of the measurement, also where its lines could not be printed."""
+TRACE = "SCOPE_TRACE"
+"""The environment variable that shows where an error arose."""
+
+
+def main() -> None:
+    """Entry point: `scope COMMAND ...`."""
+    try:
+        interrupts.install()
+        streams.install()
+        code = answer(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = 130
+    interrupts.end()
+    lost = streams.lost_output()
+    if lost:
+        print(f"scope: standard output: {lost}", file=sys.stderr)
+    measured = MEASURING.intersection(split_lab(sys.argv[1:])[1][:1])
+    # The interpreter would look through everything that was loaded for garbage, only to end: most of its end.
+    gc.freeze()
+    raise SystemExit(1 if lost and code == 0 and not measured else code)
+
+
+def answer(arguments: list[str]) -> int:
+    """Carry out a whole command line and return its exit code."""
+    if arguments[:1] == ["help"] and arguments[1:]:
+        arguments = [*arguments[1:], "--help"]
+    if not arguments or arguments[0] in ("--help", "-h", "help"):
+        print(help_text(), end="")
+        return 0
+    if arguments[0] == "--version":
+        from hpcscope.version import VERSION
+
+        print(f"scope {VERSION}")
+        return 0
+    from pathlib import Path  # help does without
+
+    try:
+        Path.cwd()
+    except OSError as error:
+        print(f"scope: the current folder: {error.strerror}; change to another one", file=sys.stderr)
+        return 2
+    if name := before_nothing(arguments):
+        print(f"scope: {streams.one_line(name)}: must not be followed by an empty value", file=sys.stderr)
+        return 2
+    lab, arguments = split_lab(arguments)
+    if not arguments or (lab is None and "--lab" in own_words(arguments)):
+        print("scope --lab: must be followed by the name of a lab and a command", file=sys.stderr)
+        return 2
+    if lab is not None and (arguments[0] == "lab" or split_lab(arguments)[0] is not None):
+        print("scope --lab: must be given once, to a command other than lab", file=sys.stderr)
+        return 2
+    if lab is not None:
+        return dispatch("lab", ["within", lab, "--", *arguments])
+    return dispatch(arguments[0], arguments[1:])
+
+
+def before_nothing(arguments: list[str]) -> str:
+    """Return the option or word with an empty value, as in `--hosts ''` or `--hosts=`; empty without one."""
+    own = own_words(arguments)
+    for before, word in zip(["scope", *own], own, strict=False):
+        if not word:
+            return before
+        option, equals, value = word.partition("=")
+        if option.startswith("--") and equals and not value:
+            return option
+    return ""
+
+
+def own_words(arguments: list[str]) -> list[str]:
+    """Return the words before `--`, behind which stand those of another program."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def split_lab(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """Return the value of `--lab`, which every command takes, and the other words."""
+    end = len(own_words(arguments))
+    for position, word in enumerate(arguments[:end]):
+        if word.startswith("--lab="):
+            return word.removeprefix("--lab="), arguments[:position] + arguments[position + 1 :]
+        if word == "--lab" and position + 1 < end:
+            return arguments[position + 1], arguments[:position] + arguments[position + 2 :]
+    return None, arguments
+
+
+def dispatch(name: str, arguments: list[str]) -> int:
+    """Run one command and return its exit code; an error is one line, never a traceback."""
+    name = ALIASES.get(name, name)
+    if name not in COMMANDS:
+        import difflib
+
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        unknown = f"unknown command {streams.one_line(name)}"
+        print(f"scope: {unknown}: must be one of {', '.join(COMMANDS)}{hint}", file=sys.stderr)
+        return 2
+
+    import logging
+
+    from hpcscope.errors import ScopeError
+
+    # Notices of the engine, such as "compiling ...", go to the standard error as they are.
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    logging.getLogger("hpcscope").setLevel(logging.INFO)
+    try:
+        parser(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
+    except ScopeError as problem:
+        print(f"scope {name}: {streams.one_line(str(problem))}", file=sys.stderr)
+        return problem.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except Exception as problem:
+        if interrupts.came():
+            return 130
+        if os.environ.get(TRACE):
+            raise
+        print(f"scope {name}: {streams.one_line(explained(problem))}", file=sys.stderr)
+        return 1
+    return 0
+
+
+@cache
+def parser(name: str) -> Command:
+    """Return the parser of a command, which carries the command out."""
+    import importlib
+    import keyword
+
+    import typer
+    from typer.main import get_command
+
+    from hpcscope.cli.help import CONTEXT, GroupedOptions
+
+    made = typer.Typer(
+        context_settings=CONTEXT,
+        add_completion=False,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    # A keyword of Python cannot name a module: `import` is in import_.py.
+    module = importlib.import_module(f"hpcscope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
+    # A command with subcommands lists them; any other is one function.
+    for word, function in getattr(module, "COMMANDS", {name: getattr(module, "command", None)}).items():
+        made.command(word, cls=GroupedOptions, context_settings=CONTEXT)(function)
+    return get_command(made)
+
+
+def explained(problem: Exception) -> str:
+    """Return what was refused: a file without permission, a name too long, a text nested too deeply."""
+    if isinstance(problem, OSError) and problem.strerror:
+        names = [str(name) for name in (problem.filename, problem.filename2) if name is not None]
+        return ": ".join([*(name if len(name) <= 100 else f"{name[:100]}..." for name in names), problem.strerror])
+    if isinstance(problem, RecursionError):
+        return "a file or an option is nested too deeply"
+    if isinstance(problem, ValueError) and "integer string conversion" in str(problem):
+        return "a file or an option has an integer of thousands of digits"
+    return f"{type(problem).__name__}: {problem} (a defect of Scope; {TRACE}=1 shows where it arose)"

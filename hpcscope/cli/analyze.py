@@ -1,0 +1,26 @@
+"""`scope analyze`: derive everything from raw data again."""
+
+from __future__ import annotations
+
+from hpcscope.cli.options import WrittenRunFolder
+
+
+def command(run: WrittenRunFolder) -> None:
+    """Derive statistics, models, findings and the report of a run from its samples or profiles again."""
+    from hpcscope.engine import analysis
+
+    kind = analysis.kind_of(run)
+    if kind == "campaign":
+        from hpcscope.cli.campaign import show
+        from hpcscope.engine import campaign
+
+        show(campaign.derive(run.absolute()), json=False)
+    elif kind == "monitored":
+        from hpcscope.cli.monitor import show_profile
+        from hpcscope.engine import monitor
+
+        show_profile(monitor.explain(run))
+    else:
+        from hpcscope.report.terminal import verdict
+
+        verdict.show(analysis.explain(run))

@@ -1,0 +1,70 @@
+"""`scope cache`: the compiled programs that Scope keeps; list and remove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import display, grid, print_json, when
+from hpcscope.cli.streams import one_line
+from hpcscope.units import quantity
+
+if TYPE_CHECKING:
+    from hpcscope.build.cached import Cached
+
+
+def list_cache(json: Json = False) -> None:
+    """List the builds, the last used first: when, what, and its size."""
+    from hpcscope.build import cached, cmake
+
+    entries = cached.entries()
+    if json:
+        print_json([_object(entry) for entry in entries])
+        return
+    _print(entries)
+    print(f"{quantity(sum(entry.size_bytes for entry in entries), 'B')} in {cmake.cache_directory()}")
+
+
+def prune(
+    older: Annotated[
+        float, typer.Option(metavar="DAYS", min=0, help="Keep what was used in the last DAYS days.")
+    ] = 30.0,
+) -> None:
+    """Remove what was not used for a month, or for --older DAYS.
+
+    It is compiled again when it is needed.
+    """
+    from hpcscope.build import cached
+
+    old = [entry for entry in cached.entries() if entry.days() > older]
+    removed = [entry for entry in old if cached.remove(entry)]
+    _print(removed)
+    print(f"removed: {quantity(sum(entry.size_bytes for entry in removed), 'B')}")
+    if len(removed) < len(old):
+        print(f"in use, and kept: {len(old) - len(removed)}")
+
+
+def _object(entry: Cached) -> dict[str, Any]:
+    keys = ("kind", "of", "used_unix_s", "size_bytes")
+    return {"path": str(entry.path), **{key: getattr(entry, key) for key in keys}}
+
+
+def _print(entries: Sequence[Cached]) -> None:
+    rows = [
+        [
+            when(entry.used_unix_s),
+            entry.kind,
+            quantity(entry.size_bytes, "B"),
+            entry.path.name[:16],
+            one_line(entry.of),
+        ]
+        for entry in entries
+    ]
+    if rows:
+        display(grid(["last used", "kind", "size", "name", "of"], rows))
+
+
+COMMANDS = {"list": list_cache, "prune": prune}

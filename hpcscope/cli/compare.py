@@ -1,0 +1,312 @@
+"""`scope compare`: two runs or more, case by case; or two sides that are measured in turn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import display, print_json, written
+from hpcscope.cli.settings import Given, takes
+from hpcscope.errors import UsageError
+from hpcscope.settings.comparing import ComparisonSettings
+from hpcscope.settings.kinds import Share
+from hpcscope.settings.table import declared
+
+if TYPE_CHECKING:
+    from hpcscope.comparison.comparison import Comparison
+    from hpcscope.comparison.efficiency import Efficiencies
+    from hpcscope.comparison.side_by_side import SideBySide
+
+
+@takes(options=declared(ComparisonSettings))
+def command(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="A B [C]...",
+            help="Run directories: before and after, or any number; with --measure two sides, also experiments "
+            "(.toml), MPIs, or native programs. With --fail-on-regression a SHARE may follow.",
+            show_default=False,
+        ),
+    ],
+    *,
+    options: Given,
+    across_machines: Annotated[
+        bool,
+        typer.Option("--across-machines", help="Compare although the machines differ; lists the differences."),
+    ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure both sides in turn, A B B A, until every case is decided."),
+    ] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Measure worse cases again, in turn; report those that are worse again."),
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Benchmarks of --measure: mpi.latency, 'mpi.*'; may be repeated."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder of --measure or --confirm; default: below runs/."
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every case, also those that did not change.")] = False,
+    json: Json = False,
+    efficiency: Annotated[
+        bool,
+        typer.Option("--efficiency", help="Compare instead the shares of their peaks that the benchmarks reach."),
+    ] = False,
+    normalized: Annotated[
+        bool,
+        typer.Option(
+            "--normalized",
+            help="Show instead the figures of B over those of the unmodified tests in A, which may be B itself.",
+        ),
+    ] = False,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="The run that three or more are compared with; default: the first."),
+    ] = None,
+    published: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MACHINE",
+            help="Beside the runs, the published figures of a historic machine (scope repository published).",
+        ),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write an offline HTML page.")] = None,
+    fail_on_regression: Annotated[
+        bool,
+        typer.Option(
+            "--fail-on-regression",
+            help="[SHARE]  Exit with 1 if a case is worse (by more than SHARE, such as 5%).",
+        ),
+    ] = False,
+) -> None:
+    """Compare run B with run A: the change of each case with its interval, a corrected test, and a verdict.
+
+    Three runs or more stand side by side, each compared with the baseline.
+
+    With --measure both sides are measured now, in turn. This comparison is sharper: a disturbance of the machine
+    affects both sides alike.
+    """
+    from hpcscope.comparison.compare import compare
+
+    given, beyond = _split_share(runs, fail_on_regression, 1 if published else 2)
+    asked = ComparisonSettings(**options)
+    if len(given) > 2 or published:
+        if measure or confirm or normalized:
+            what = "--published" if published else f"{len(given)} runs given"
+            raise UsageError(f"{what}: --measure, --confirm and --normalized take two")
+        _refuse_unmeasured(measure or confirm, options, only, output)
+        found = _side_by_side(given, baseline, asked.threshold, across_machines, efficiency, html, published or [])
+        _print_side_by_side(*found, every, json)
+        if fail_on_regression and found[0].regressions(beyond):
+            raise SystemExit(1)
+        return
+    if baseline is not None:
+        raise UsageError("--baseline: must be given with three runs or more; of two, the first is the baseline")
+    paths = (given[0], given[1])
+    _refuse_unmeasured(measure or confirm, options, only, output)
+    benchmarks = {"only": only} if only else {}
+    if confirm and (packed := next((path for path in paths if path.is_file()), None)):
+        raise UsageError(f"--confirm {packed}: must be a run directory: what is in a packed run is not started")
+    if normalized:
+        if measure or confirm or efficiency or across_machines or fail_on_regression or html is not None:
+            raise UsageError(
+                "--normalized: must not be combined with other ways of comparing, --html or a verdict"
+            )
+        with _folders(paths) as (a_folder, b_folder):
+            _print_normalized(a_folder, b_folder, json)
+        return
+    if measure:
+        if efficiency or confirm or html is not None or across_machines:
+            raise UsageError(
+                "--measure: must not be combined with --confirm, --efficiency, --html, --across-machines"
+            )
+        failed = _measured(paths, benchmarks, output, asked, beyond, json)
+        raise SystemExit(1 if fail_on_regression and failed else 0)
+    a, b = map(str, paths)
+    with _folders(paths) as folders:
+        shares = _efficiencies(folders, [a, b]) if efficiency else None
+        if shares is not None and html is None and not fail_on_regression:
+            _print_efficiencies(shares, json)
+            return
+        comparison = compare(folders[0], folders[1], threshold=asked.threshold, across_machines=across_machines)
+    comparison = comparison.model_copy(update={"a": a, "b": b})
+    if confirm:
+        from hpcscope.cli.progress import stage_progress
+        from hpcscope.engine.compare import compare as interleaved
+
+        with stage_progress() as stage:
+            comparison = interleaved.confirm(
+                comparison, benchmarks, interleaved.Kept(output, sys.argv), asked.time_s, stage
+            )
+    if html is not None:
+        from hpcscope.report.comparison.page import render
+        from hpcscope.rundirectory import write_text
+
+        write_text(html, render(comparison, shares))
+    if shares is not None:
+        _print_efficiencies(shares, json)
+    else:
+        _print(comparison, every, json)
+    if fail_on_regression and comparison.regressions(beyond):
+        raise SystemExit(1)
+
+
+@contextmanager
+def _folders(runs: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yield the folders of runs; packed ones are unpacked as long as the context lasts."""
+    from hpcscope.archive import packing
+
+    with ExitStack() as opened:
+        yield [opened.enter_context(packing.opened(run)) for run in runs]
+
+
+def _side_by_side(
+    runs: list[Path],
+    baseline: Path | None,
+    threshold: float,
+    across_machines: bool,
+    efficiency: bool,
+    html: Path | None,
+    published: list[str],
+) -> tuple[SideBySide, Efficiencies | None]:
+    """Compare three runs or more with the baseline, and write the page where one is asked for."""
+    from hpcscope.comparison.compare import LEVEL, read_side
+    from hpcscope.comparison.side_by_side import compared
+    from hpcscope.models.published.machines import named
+
+    historic = [named(name) for name in published]
+    if baseline is not None and baseline not in runs:
+        raise UsageError(f"--baseline {baseline}: must be one of the runs: {', '.join(map(str, runs))}")
+    names = list(map(str, runs))
+    with _folders(runs) as folders:
+        sides = [replace(read_side(folder), path=name) for folder, name in zip(folders, names, strict=True)]
+        shares = _efficiencies(folders, names) if efficiency else None
+    place = runs.index(baseline) if baseline else 0
+    found = compared(sides, place, threshold, LEVEL, across_machines, historic)
+    if html is not None:
+        from hpcscope.report.comparison.side_by_side import render
+        from hpcscope.rundirectory import write_text
+
+        write_text(html, render(found, sides, shares, historic))
+    return found, shares
+
+
+def _print_side_by_side(found: SideBySide, shares: Efficiencies | None, every: bool, json: bool) -> None:
+    if shares is not None:
+        _print_efficiencies(shares, json)
+    elif json:
+        print_json(found.model_dump())
+    else:
+        from hpcscope.comparison.side_by_side_table import table
+        from hpcscope.report.terminal.console import console
+
+        screen = console()
+        screen.print(table(found, screen.width, every))
+
+
+def _refuse_unmeasured(measured: bool, options: Given, only: list[str] | None, output: Path | None) -> None:
+    """Raise UsageError where nothing is measured, and an option says how."""
+    given = {"--time": options.get("time_s"), "--only": only, "--output": output}
+    if not measured and (named := [name for name, value in given.items() if value is not None]):
+        raise UsageError(f"{named[0]}: must be given with --measure or --confirm")
+
+
+def _measured(
+    sides: tuple[Path, Path],
+    benchmarks: Given,
+    output: Path | None,
+    asked: ComparisonSettings,
+    beyond: float,
+    json: bool,
+) -> bool:
+    """Measure both sides in turn and print the comparison; return whether one is worse by more than `beyond`."""
+    from hpcscope.cli.progress import stage_progress
+    from hpcscope.comparison import MEASURED
+    from hpcscope.comparison.paired_table import table
+    from hpcscope.engine.compare import compare as interleaved
+
+    a, b = map(str, sides)
+    with stage_progress() as stage:
+        found = interleaved.compare(
+            a, b, benchmarks, interleaved.Kept(output, sys.argv), asked.time_s, asked.threshold, stage
+        )
+    if json:
+        print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})
+    else:
+        display(table(found.comparison))
+    written(found.path / MEASURED)
+    return bool(found.comparison.regressions(beyond))
+
+
+def _split_share(runs: list[str], with_share: bool, fewest: int) -> tuple[list[Path], float]:
+    """Return the runs, and the share that may follow `--fail-on-regression`: a number that is no run."""
+    left = list(runs)
+    beyond = 0.0
+    number = next((one for one in reversed(left) if _is_number(one) and not Path(one).exists()), None)
+    if with_share and number is not None:
+        left.remove(number)
+        try:
+            beyond = Share().typed(number)
+        except ValueError as error:
+            raise UsageError(f"--fail-on-regression {number}: {error}") from error
+    if len(left) < fewest:
+        raise UsageError(f"{len(left)} run directories given: must be {'two' if fewest > 1 else 'one'} or more")
+    return [Path(run) for run in left], beyond
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.removesuffix("%"))
+    except ValueError:
+        return False
+    return True
+
+
+def _efficiencies(folders: Sequence[Path], names: list[str]) -> Efficiencies:
+    from hpcscope.comparison.efficiency import efficiencies
+
+    return efficiencies(folders).model_copy(update={"runs": names})
+
+
+def _print_efficiencies(shares: Efficiencies, json: bool) -> None:
+    if json:
+        print_json(shares.model_dump())
+        return
+    from hpcscope.comparison.efficiency_table import table
+
+    display(table(shares))
+
+
+def _print_normalized(baseline: Path, run: Path, json: bool) -> None:
+    from hpcscope.comparison.normalized import normalized
+
+    found = normalized(baseline, run)
+    if json:
+        print_json(found.model_dump())
+        return
+    from hpcscope.comparison.normalized_table import table
+
+    display(table(found))
+
+
+def _print(comparison: Comparison, every: bool, json: bool) -> None:
+    if json:
+        print_json(comparison.model_dump() | {"counts": comparison.counts})
+        return
+    from hpcscope.comparison.table import table
+
+    display(table(comparison, every))

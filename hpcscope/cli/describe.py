@@ -1,0 +1,73 @@
+"""`scope describe NAME`: the specification, parameters, metrics and sweeps of one benchmark."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import print_json
+from hpcscope.cli.settings import Given, takes
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.table import chosen
+
+if TYPE_CHECKING:
+    from hpcscope.catalog.benchmark import Benchmark, Parameter
+
+PIPE_COLUMNS = 100
+
+
+@takes(given=chosen(Experiment, "mpi"))
+def command(
+    name: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="For example mpi.latency; scope list names all.")
+    ],
+    *,
+    given: Given,
+    json: Json = False,
+) -> None:
+    """Explain one benchmark: what is timed, between which events, on whose clock, and by which rules."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from hpcscope.engine import benchmarks
+
+    found = benchmarks.explain(name, given.get("mpi"))
+    if json:
+        print_json({**found.benchmark.model_dump(), "specification_text": found.specification})
+        return
+    screen = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
+    screen.print(Markdown(f"{found.specification}\n\n{_declaration(found.benchmark)}"))
+
+
+def _declaration(benchmark: Benchmark) -> str:
+    """Return the declaration of the benchmark, as Markdown."""
+    parameters = [
+        f"| {each.name} | {_allowed(each)} | {each.default} | {each.meaning} |" for each in benchmark.parameters
+    ]
+    metrics = [
+        f"| {each.name} | {each.unit} | {each.better} | {each.definition.replace('_', ' ')} |"
+        for each in benchmark.metrics
+    ]
+    sweeps = [f"- **{each.module}**: `{each.cases}`" for each in benchmark.sweeps]
+    sections = [
+        "## Declaration",
+        "" if benchmark.available else f"**Not available:** {benchmark.reason}\n",
+        f"Ranks: {benchmark.ranks.description}. Source: `measure/src/benchmarks/{benchmark.source}`.\n",
+        "| parameter | allowed | default | meaning |\n|---|---|---|---|" if parameters else "",
+        *parameters,
+        "\n| metric | unit | better | definition of time |\n|---|---|---|---|",
+        *metrics,
+        "\nSweeps:\n",
+        *sweeps,
+    ]
+    return "\n".join(section for section in sections if section)
+
+
+def _allowed(parameter: Parameter) -> str:
+    if parameter.type == "choice":
+        return ", ".join(parameter.choices)
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    return f"{parameter.minimum} to {parameter.maximum}{unit}"

@@ -1,0 +1,59 @@
+"""`scope export`: results for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hpcscope.cli.options import RunFolders
+from hpcscope.cli.output import put
+
+
+def command(
+    format_: Annotated[str, typer.Argument(metavar="FORMAT", help="One of those above.", show_default=False)],
+    runs: RunFolders,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Benchmarks and filters, as scope show takes them; repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="File, or new folder; default: the standard output."),
+    ] = None,
+) -> None:
+    """Write results in the format of another program.
+
+    \b
+    Of runs:
+      csv           a line for each metric of each case
+      jsonl         the same figures with all their keys
+      arrow         the same table in Arrow's file format (Feather)
+      parquet       the same table in columns
+      asv           a folder of results for airspeed velocity
+      bencher       Bencher's metric format
+      chrome        timeline of the measurement, for Perfetto
+      code-quality  findings for a merge request on GitLab
+      data-sheet    system, LINPACK and other figures as the TOP500 list asks for them
+      extrap        JSON Lines for Extra-P, of figures that vary the same parameters
+      figures       a folder with the report's figures as SVG and PDF, and their data as CSV
+      junit         JUnit XML, a test for each case
+      latex         a table
+      markdown      a summary for GitHub or GitLab
+      openmetrics   gauges for Prometheus or the textfile collector of node_exporter
+      reframe       a check for ReFrame that measures the cases again
+      simgrid       a platform for SimGrid and SMPI
+      thicket       a tree of cases for Hatchet and Thicket
+
+    \b
+    Of monitored runs:
+      chrome        the trace of one run, for Perfetto
+      csv           a line for each routine, call site and size
+      extrap        JSON Lines for Extra-P, of runs on different numbers of processes
+      files         a line for each file and layer
+      hatchet       a literal tree
+    """  # noqa: D301  # a paragraph that is kept as it stands
+    from hpcscope.engine.export import exported
+
+    put(exported(format_, runs, only or ()), output)

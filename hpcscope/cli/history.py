@@ -1,0 +1,187 @@
+"""`scope history`: figures of a cluster in the course of time, and where they changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import print_json, when, written
+from hpcscope.cli.repository import Place
+from hpcscope.cli.settings import Given, takes
+from hpcscope.cli.streams import one_line
+from hpcscope.errors import UsageError
+from hpcscope.settings.comparing import HistorySettings
+from hpcscope.settings.table import declared
+from hpcscope.units import change as change_in_words
+from hpcscope.units import interval, quantity
+
+if TYPE_CHECKING:
+    from hpcscope.archive.confirmation import Confirmation
+    from hpcscope.archive.history import History, LevelEvent
+    from hpcscope.archive.repository import Repository
+
+LISTED = 8
+"""Changes of one event that are printed."""
+MENTIONED = 0.02
+"""Smaller changes of the whole machine are not printed."""
+
+
+@takes(options=declared(HistorySettings))
+def command(
+    benchmarks: Annotated[
+        list[str] | None, typer.Argument(metavar="BENCHMARK", help="Names, levels or patterns; default: all.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the cluster; default: that of the newest run.")
+    ] = None,
+    most: Annotated[int | None, typer.Option(metavar="N", min=2, help="Only the newest N runs.")] = None,
+    *,
+    options: Given,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm", help="Measure the worst regressions again, here; only those that are confirmed count."
+        ),
+    ] = False,
+    folder: Place = None,
+    json: Json = False,
+) -> None:
+    """Show when the figures of kept runs changed their level, and what changed in the machine then.
+
+    Only the main result of each case is examined. A change is reported if chance alone would produce one this
+    clear in only one of a thousand series.
+    """
+    from hpcscope.archive.history import history
+    from hpcscope.archive.repository import Repository
+
+    repository = Repository(folder)
+    found = history(repository, cluster, benchmarks or [], most)
+    asked = HistorySettings(**options)
+    if asked.time_s is not None and not confirm:
+        raise UsageError("--time: must be given with --confirm")
+    confirmed = _confirmed(repository, found, asked.time_s) if confirm else None
+    if json:
+        print_json(_object(found) | ({} if confirmed is None else {"confirmations": _plain(confirmed)}))
+    else:
+        _print(found)
+        _print_confirmations(confirmed or [])
+    worst = found.worst_regression()
+    if confirmed is not None:
+        worst = max([one.change.worse for one in confirmed if one.confirmed], default=0.0)
+    if asked.fail_on_regression is not None and worst > asked.fail_on_regression:
+        raise typer.Exit(1)
+
+
+def _confirmed(repository: Repository, found: History, time_s: float | None) -> list[Confirmation]:
+    """Measure regressions again; the run stays below runs/."""
+    from hpcscope.archive.confirmation import confirm as measure
+    from hpcscope.archive.history import compiler
+    from hpcscope.archive.index import RunChoice
+    from hpcscope.cli.progress import run_progress
+
+    runs = repository.chosen(RunChoice(cluster=found.cluster))
+    known = {one.fingerprint for one in runs}
+    # Another MPI would have other figures.
+    given = {"time_s": time_s, "mpi": compiler(repository, runs[0].id) or None}
+    path, confirmations = measure(repository, found, known, given, sys.argv, run_progress)
+    if path is not None:
+        written(path)
+    return confirmations
+
+
+def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
+    if confirmations:
+        typer.echo("\nMeasured again:")
+    for one in confirmations:
+        course = one.change.course
+        now = interval(one.now.median, one.now.low, one.now.high, course.unit) if one.now else "no result"
+        verdict = "confirmed " if one.confirmed else "not now   "
+        before = quantity(one.change.point.before, course.unit)
+        typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
+    if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
+        factor = confirmations[0].machine
+        typer.echo(
+            f"  Cases that never changed now take {factor:.2f} times as long: that part is due to the machine."
+        )
+
+
+def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
+    return [
+        {
+            "benchmark": one.change.course.benchmark,
+            "label": one.change.course.label,
+            "metric": one.change.course.metric,
+            "confirmed": one.confirmed,
+            "machine": one.machine,
+            "before": one.change.point.before,
+            "now": one.now.model_dump() if one.now else None,
+        }
+        for one in confirmations
+    ]
+
+
+def _print(found: History) -> None:
+    typer.echo(f"{one_line(found.cluster)}: {len(found.courses)} figures of {found.runs} runs")
+    if found.runs < found.fewest_runs:
+        typer.echo(f"A change can be found from {found.fewest_runs} runs on.")
+        return
+    for event in found.events:
+        _print_event(event)
+    if not found.events:
+        typer.echo("No figure changed its level.")
+    among = f"among {len(found.courses)} figures where nothing changed"
+    typer.echo(f"\nFalse alarms to expect {among}: {found.false_alarms:.2g}")
+
+
+def _print_event(event: LevelEvent) -> None:
+    worse = sum(change.worse > 0 for change in event.changes)
+    typer.echo(
+        f"\n{when(event.started_unix_s)}  {worse} worse, {len(event.changes) - worse} better"
+        f"  (between the runs {event.before[:8]} and {event.after[:8]})"
+    )
+    for change in event.changes[:LISTED]:
+        course, point = change.course, change.point
+        typer.echo(
+            f"  {'worse ' if change.worse > 0 else 'better'}  {one_line(course.label)}: "
+            f"{quantity(point.before, course.unit)} -> {quantity(point.after, course.unit)}"
+            f" ({change_in_words(point.factor - 1)})"
+        )
+    if len(event.changes) > LISTED:
+        typer.echo(f"          and {len(event.changes) - LISTED} more")
+    for words in event.differences or ["nothing that machine.json tells"]:
+        typer.echo(f"  changed there: {one_line(words)}")
+
+
+def _object(found: History) -> dict[str, Any]:
+    return {
+        "cluster": found.cluster,
+        "figures": len(found.courses),
+        "runs": found.runs,
+        "false_alarms": found.false_alarms,
+        "events": [
+            {
+                "before": event.before,
+                "after": event.after,
+                "started_unix_s": event.started_unix_s,
+                "differences": event.differences,
+                "changes": [
+                    {
+                        "benchmark": change.course.benchmark,
+                        "metric": change.course.metric,
+                        "label": change.course.label,
+                        "unit": change.course.unit,
+                        "before": change.point.before,
+                        "after": change.point.after,
+                        "worse": change.worse,
+                        "probability": change.point.probability,
+                    }
+                    for change in event.changes
+                ],
+            }
+            for event in found.events
+        ],
+    }

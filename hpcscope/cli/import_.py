@@ -1,0 +1,84 @@
+"""`scope import`: results of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hpcscope.cli.options import Output
+
+
+def command(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[FORMAT] FILE...", help="Outputs of other programs; by default the format is found."
+        ),
+    ],
+    ranks: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes, where the output does not say how many.")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """Import what other programs printed as a run, or as a monitored run, and show it.
+
+    Several outputs of the same cases count as launches. What a program does not print stays unknown, and is said;
+    lines that are not understood are listed with file and line. Figures are of the origin "imported".
+
+    \b
+    MPI and networks:
+      osu            OSU Micro-Benchmarks
+      imb            Intel MPI Benchmarks
+      reprompi       ReproMPI
+      skampi         SKaMPI
+      netpipe        NetPIPE
+      perftest       perftest (ib_write_bw, ...)
+      nccl-tests     NCCL and RCCL tests
+
+    \b
+    Nodes:
+      stream         STREAM
+      babelstream    BabelStream
+      lmbench        lmbench
+      likwid-bench   likwid-bench
+
+    \b
+    Whole programs:
+      hpl            HPL
+      hpcg           HPCG
+      hpcc           HPC Challenge
+      npb            NAS Parallel Benchmarks
+
+    \b
+    Files:
+      ior            IOR
+      mdtest         mdtest
+      fio            fio
+
+    \b
+    Profiles:
+      mpip           mpiP, as a monitored run
+      ipm            IPM
+      darshan        Darshan, as darshan-parser prints it
+
+    \b
+    Scope:
+      csv, jsonl     what scope export wrote
+    """  # noqa: D301  # paragraphs that are kept as they stand
+    from hpcscope.cli.monitor import show_profile
+    from hpcscope.cli.show import show_run
+    from hpcscope.engine.analysis import kind_of
+    from hpcscope.engine.imports import imported, names
+    from hpcscope.findings.results import Run
+    from hpcscope.report.profile import contents
+    from hpcscope.report.terminal import verdict
+
+    given = files[0] if len(files) > 1 and (files[0] in names() or not Path(files[0]).exists()) else None
+    folder = imported(given, [Path(one) for one in files[given is not None :]], ranks, output)
+    if kind_of(folder) == "monitored":
+        show_profile(contents.read(folder))
+    else:
+        show_run(folder)
+        verdict.show(Run(folder))

@@ -1,0 +1,210 @@
+"""`scope lab`: emulated clusters on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcscope import units
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import print_json
+from hpcscope.cli.settings import Given, takes
+from hpcscope.errors import UsageError
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.fault import Disturbance
+from hpcscope.settings.table import chosen, declared
+
+if TYPE_CHECKING:
+    from hpcscope.lab.description import Lab
+    from hpcscope.lab.entry import Emulation
+
+Name = Annotated[str, typer.Argument(metavar="LAB", help="Name of a preset, or a .toml file.")]
+
+
+def list_labs(json: Json = False) -> None:
+    """List the labs that come with Scope, and those that are up."""
+    from hpcscope.engine import lab
+
+    rows = lab.all_labs()
+    if json:
+        print_json([row._asdict() for row in rows])
+        return
+    width = max(len(row.name) for row in rows)
+    for row in rows:
+        print(f"{row.name:<{width}}  {'up' if row.up else '':<4}  {row.hosts:>3} hosts  {row.title}")
+
+
+def up(
+    name: Name,
+    check: Annotated[bool, typer.Option(help="Measure every kind of link.")] = True,
+) -> None:
+    """Bring a lab up, and measure every kind of link.
+
+    It stays up until `scope lab down`.
+    """
+    from hpcscope.cli.progress import link_progress
+    from hpcscope.engine import lab
+
+    _report(lab.up(name, check, link_progress))
+
+
+def down(
+    name: Annotated[str | None, typer.Argument(metavar="LAB", help="Name of a lab that is up.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All labs of this user.")] = False,
+) -> None:
+    """End a lab and every process inside."""
+    from hpcscope.engine import lab
+
+    if (name is None) == (not everything):
+        raise UsageError("scope lab down: must have either the name of a lab or --all")
+    lab.down(name)
+
+
+def status(name: Name, json: Json = False) -> None:
+    """Show the hosts, the measured links and the faults of a lab."""
+    from hpcscope.engine import lab
+
+    emulated = lab.find(name)
+    if json:
+        print_json(emulated.state.model_dump() | {"facts": emulated.state.facts().model_dump()})
+    else:
+        _print(emulated)
+
+
+def check(name: Name) -> None:
+    """Measure every kind of link of a lab that is up."""
+    from hpcscope.cli.progress import link_progress
+    from hpcscope.engine import lab
+
+    _report(lab.check(name, link_progress))
+
+
+def storage(name: Name, json: Json = False) -> None:
+    """Show the file system of a lab: servers, disks, free space.
+
+    The lab must be up. The space is what each host sees.
+    """
+    from hpcscope.engine import lab
+
+    emulated, rows = lab.find(name), lab.spaces(name)
+    if json:
+        print_json([row._asdict() for row in rows])
+        return
+    print(f"lab {emulated.state.name}: {emulated.state.facts().storage}")
+    print(f"folder  {lab.storage_folder(emulated)} ($SCOPE_STORAGE)")
+    for row in rows:
+        space = f"{units.quantity(row.available_bytes, 'B')} of {units.quantity(row.total_bytes, 'B')} free"
+        dead = "; its server is dead" if row.server is False else ""
+        print(f"{row.what:<6}  {row.host}: {space if row.total_bytes else 'does not answer'}{dead}")
+
+
+@takes(given=chosen(Experiment, "transport"))
+def exec_command(
+    name: Name,
+    host: Annotated[str, typer.Argument(metavar="HOST", help="For example hpc1.")],
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Run there, in this folder.")],
+    *,
+    given: Given,
+) -> None:
+    """Run a command on a host of a lab."""
+    from hpcscope.engine import lab
+
+    raise typer.Exit(
+        lab.run_on_host(
+            *lab.over_transport(lab.find(name), host, words, ",".join(given.get("transport", ["default"])))
+        )
+    )
+
+
+def within(
+    name: Name,
+    words: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="A command of scope.")],
+) -> None:
+    """Run a command of scope on the first host of a lab.
+
+    `scope lab within grid -- run` is `scope run --lab grid`. A lab that is not up is brought up for the command
+    and taken down afterwards.
+    """
+    raise typer.Exit(run_within(name, words))
+
+
+@takes(given=declared(Disturbance))
+def fault(name: Name, *, given: Given) -> None:
+    """Inject a fault into a lab that is up, or remove all faults."""
+    from hpcscope.engine import lab
+
+    emulated = lab.disturb(name, Disturbance(**given))
+    faults = "; ".join(emulated.state.facts().faults)
+    print(f"lab {emulated.state.name}: {faults or 'no faults'}")
+
+
+COMMANDS = {
+    "list": list_labs,
+    "up": up,
+    "down": down,
+    "status": status,
+    "check": check,
+    "storage": storage,
+    "exec": exec_command,
+    "within": within,
+    "fault": fault,
+}
+
+
+def run_within(name: str, words: list[str]) -> int:
+    """Run a command of Scope on the first host of a lab and return its exit code."""
+    from hpcscope.cli.progress import link_progress
+    from hpcscope.engine import lab
+
+    return lab.run_scope(name, words, link_progress, _warn)
+
+
+def _report(emulated: Emulation) -> None:
+    """Print a lab; exit with 1 where a link is not faithful."""
+    from hpcscope.engine import lab
+
+    _warn(emulated)
+    _print(emulated)
+    if not lab.faithful(emulated):
+        raise typer.Exit(1)
+
+
+def _warn(emulated: Emulation) -> None:
+    """Warn of links that do not have their declared rates."""
+    from hpcscope.lab import fidelity
+
+    for link in emulated.state.checks:
+        if not fidelity.faithful(link):
+            reason = "; the processors were busy" if fidelity.lacks_processors(link) else ""
+            rate = f"{units.change(link.deviation)} of its declared rate"
+            typer.echo(
+                f"warning: lab {emulated.state.name} is not faithful: {link.link}: {rate}{reason}", err=True
+            )
+
+
+def _print(emulated: Emulation) -> None:
+    state = emulated.state
+    facts = state.facts()
+    ranks = sum(host.slots for host in state.hosts)
+    what = [f"{len(state.hosts)} hosts, {ranks} ranks", state.description.title]
+    print(f"lab {state.name}: {'; '.join(filter(None, what))}")
+    print(f"hosts     {', '.join(_ranges(state.description))}")
+    for link in facts.links:
+        rate = units.quantity(link.measured_bytes_per_s, "B/s")
+        print(f"measured  {link.link}: {rate}, {units.change(link.deviation)} of its declared rate")
+    for relayed in facts.relayed:
+        median, worst = (
+            units.quantity(late_us * 1e-6, "s") for late_us in (relayed.late_median_us, relayed.late_p99_us)
+        )
+        late = f"{relayed.frames} frames, delivered {median} late (median), {worst} (99th percentile)"
+        carried = late if relayed.frames else "no frames yet"
+        print(f"relayed   {relayed.link}: {carried}")
+    if facts.storage:
+        print(f"storage   {facts.storage}")
+    for each in facts.faults:
+        print(f"fault     {each}")
+
+
+def _ranges(lab: Lab) -> list[str]:
+    return [f"{group.name}1" + (f"..{group.name}{group.hosts}" if group.hosts > 1 else "") for group in lab.group]

@@ -1,0 +1,59 @@
+"""`scope list`: the benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import display, print_json
+from hpcscope.cli.settings import Given, takes
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.table import chosen
+
+if TYPE_CHECKING:
+    from hpcscope.catalog.benchmark import Benchmark
+
+
+@takes(given=chosen(Experiment, "mpi"))
+def command(
+    patterns: Annotated[
+        list[str] | None, typer.Argument(metavar="PATTERN", help="Benchmarks: mpi, 'mpi.*' or mpi.latency.")
+    ] = None,
+    module: Annotated[
+        str | None,
+        typer.Option(metavar="baseline|standard|advanced", help="Only what this module runs."),
+    ] = None,
+    *,
+    given: Given,
+    json: Json = False,
+) -> None:
+    """List the benchmarks, the module that runs each, and why one is not available."""
+    from hpcscope.build import blas
+    from hpcscope.engine import benchmarks
+
+    listed = benchmarks.select(patterns or [], module, given.get("mpi"))
+    if json:
+        print_json([_object(each) for each in listed.benchmarks])
+    else:
+        _print_table(listed.benchmarks)
+        print(f"linear algebra: {blas.described(listed.build.blas) if listed.build.blas else 'none'}")
+
+
+def _object(benchmark: Benchmark) -> dict[str, Any]:
+    keys = ("name", "level", "module", "available", "reason", "summary")
+    return {key: getattr(benchmark, key) for key in keys}
+
+
+def _print_table(benchmarks: Sequence[Benchmark]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("benchmark", "module", "what it measures"):
+        table.add_column(title, overflow="fold")
+    for benchmark in benchmarks:
+        summary = benchmark.summary if benchmark.available else f"not available: {benchmark.reason}"
+        table.add_row(benchmark.name, benchmark.module, summary)
+    display(table, breaks=True)

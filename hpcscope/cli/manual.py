@@ -1,0 +1,102 @@
+"""`scope manual`: the manual page, from the commands' own help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hpcscope.cli.output import written
+from hpcscope.errors import UsageError
+from hpcscope.version import VERSION
+
+AS_IT_STANDS = "\b\n"
+"""The mark of click."""
+COMPLETIONS = {
+    "bash": "bash-completion/completions/scope",
+    "zsh": "zsh/site-functions/_scope",
+    "fish": "fish/vendor_completions.d/scope.fish",
+}
+"""Where a shell looks for completions, below PREFIX/share."""
+
+
+def command(
+    install: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PREFIX",
+            help="Write it and the completions of bash, zsh and fish below PREFIX/share, such as ~/.local.",
+        ),
+    ] = None,
+) -> None:
+    """Print the manual page in the form of man(7), as in `scope manual | man -l -`."""
+    if install is None:
+        print(page())
+        return
+    from hpcscope.cli.completion import script
+    from hpcscope.rundirectory import write_text
+
+    share = install / "share"
+    files = {share / "man/man1/scope.1": page() + "\n"}
+    files |= {share / place: script(shell) for shell, place in COMPLETIONS.items()}
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--install {install}: {path.parent}: {error.strerror}") from error
+        write_text(path, text)
+        written(path)
+
+
+def page() -> str:
+    """Return the manual page."""
+    from hpcscope.cli import EXAMPLES, GROUPS
+    from hpcscope.cli.grammar import commands
+
+    lines = [
+        f'.TH SCOPE 1 "" "Scope {VERSION}" "User Commands"',
+        ".SH NAME",
+        r"scope \- measures a cluster layer by layer and says where performance is lost, and why",
+        ".SH SYNOPSIS",
+        r".B scope",
+        r".I COMMAND",
+        "[OPTIONS]",
+        ".SH COMMANDS",
+    ]
+    for heading, group in GROUPS.items():
+        lines.append(f".SS {_plain(heading)}")
+        for name, summary in group.items():
+            lines += [".TP", f".B {_plain(name)}", _plain(summary)]
+    lines.append(".SH OPTIONS OF COMMANDS")
+    for each in commands():
+        lines += [f".SS scope {_plain(each.name)}", *_paragraphs(each.help)]
+        lines += [".PP", f".B {_plain(each.usage)}"]
+        for spelling, meaning in each.options:
+            lines += [".TP", f".B {_plain(spelling)}", _plain(meaning)]
+    examples = [_plain(line) for line in EXAMPLES.splitlines()[1:]]
+    lines += [".SH EXAMPLES", ".nf", *examples, ".fi", ".SH EXIT STATUS", *_EXIT]
+    return "\n".join(lines)
+
+
+_EXIT = [
+    r"0 success; 1 a case failed, data were wrong, or \-\-fail\-on\-regression found a regression;",
+    "2 bad usage or input; 124 the time limit of the job ended the run;",
+    "130 Ctrl-C, SIGTERM or a closed terminal ended it.",
+]
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the lines of a help text; a paragraph that is marked so stands as it is."""
+    for number, paragraph in enumerate(text.split("\n\n")):
+        marked = paragraph.startswith(AS_IT_STANDS)
+        lines = [_plain(line) for line in paragraph.removeprefix(AS_IT_STANDS).splitlines() if line.strip()]
+        yield from [".PP"] * (number > 0)
+        yield from [".nf", *lines, ".fi"] if marked else lines
+
+
+def _plain(text: str) -> str:
+    """Return a text that the formatter takes as it stands: no escapes, no request at the begin of a line."""
+    escaped = text.replace("\\", r"\e").replace("-", r"\-")
+    return r"\&" + escaped if escaped.startswith((".", "'")) else escaped

@@ -1,0 +1,119 @@
+"""How commands print: JSON, plain tables, and how to resume what was interrupted."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from hpcscope.errors import ScopeError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON; non-finite numbers are refused."""
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collection[int] = ()) -> Table:
+    """Return a plain table for the terminal; `breaks`: columns whose texts go on in a further line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False)
+    for number, column in enumerate(columns):
+        broken = number in breaks
+        made.add_column(Text(column), no_wrap=not broken, overflow="fold" if broken else "ellipsis")
+    for row in rows:
+        made.add_row(*map(Text, row))
+    return made
+
+
+def display(*parts: RenderableType, breaks: bool = False, whole: bool = False) -> None:
+    """Print tables and texts on a console of these properties."""
+    from hpcscope.report.terminal.console import console
+
+    screen = console(breaks=breaks, whole=whole)
+    for part in parts:
+        screen.print(part)
+
+
+def when(unix_s: float) -> str:
+    """Return a time of this zone, to the minute."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(unix_s))
+
+
+def confirm_removal(what: str, yes: bool) -> None:
+    """Ask whether something is to be removed, unless `yes`; UsageError where it is not."""
+    try:
+        if not yes:
+            typer.confirm(f"Remove {what}?", abort=True)
+    except typer.Abort as error:
+        raise UsageError("nothing was removed; --yes removes without asking") from error
+
+
+def few_hosts(hosts: Sequence[str]) -> str:
+    """Return hosts in one short line: `sgi1-1024`, or the first ranges and how many more there are."""
+    from hpcscope.cli.streams import one_line
+    from hpcscope.names import host_ranges, several
+
+    return one_line(several(host_ranges(hosts)))
+
+
+def written(path: Path | str) -> None:
+    """Say on the standard error where a file was written."""
+    typer.echo(f"written: {path}", err=True)
+
+
+def put(content: str | bytes | Mapping[str, bytes], output: Path | None) -> None:
+    """Write a text, bytes or the files of a folder to `output`; without one to the standard output.
+
+    Raises UsageError for bytes that a terminal would get, for a folder without a name, and for one that is there.
+    """
+    from hpcscope.rundirectory import write_bytes, write_text
+
+    if isinstance(content, str) and output is not None:
+        write_text(output, content)
+    elif isinstance(content, str):
+        typer.echo(content, nl=False)
+    elif isinstance(content, bytes) and output is not None:
+        write_bytes(output, content)
+    elif isinstance(content, bytes):
+        if sys.stdout.isatty():
+            raise UsageError("this format is no text: name a file with --output, or redirect it")
+        sys.stdout.buffer.write(content)
+    elif output is None:
+        raise UsageError("this format is a folder of files: name a new one with --output")
+    else:
+        try:
+            output.mkdir()
+            for folder in {(output / name).parent for name in content}:
+                folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{output}: must be a new folder: {error.strerror}") from error
+        for name, file in content.items():
+            write_bytes(output / name, file)
+    if output is not None:
+        written(output)
+
+
+@contextmanager
+def resumable(command: str, suffix: str = "") -> Iterator[None]:
+    """Say how an interrupted or failed run is resumed: `command` --resume DIR `suffix`."""
+    from hpcscope.rundirectory import spelt
+
+    try:
+        yield
+    except ScopeError as error:
+        if error.resumable is not None and error.resumable.exists():
+            print(f"continue with: {command} --resume {spelt(error.resumable)}{suffix}", file=sys.stderr)
+        raise

@@ -1,0 +1,32 @@
+"""`scope pack`: a run as one file to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hpcscope.units import quantity
+
+
+def command(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Folder of a run of any kind, for example runs/latest.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Default: NAME.zip in this folder.")
+    ] = None,
+) -> None:
+    """Pack a run into one file to send: a zip archive with all samples, results and the report.
+
+    show, report, predict and compare read the file as it is; unpack makes a folder of it. The file contains the
+    names of hosts and users, and the commands, as the run does.
+    """
+    from hpcscope.archive import packing
+
+    written = packing.pack(run, output)
+    typer.echo(f"{written}  {quantity(written.stat().st_size, 'B')}")

@@ -1,0 +1,95 @@
+"""`scope predict`: the predicted time of an algorithm, and the error of such predictions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcscope.cli.options import Json, RunFolder
+from hpcscope.cli.output import print_json
+from hpcscope.cli.settings import Given, takes
+from hpcscope.errors import UsageError
+from hpcscope.settings.simulation import PredictionSettings
+from hpcscope.settings.table import declared
+
+if TYPE_CHECKING:
+    from hpcscope.engine.predict import Predicted
+
+
+@takes(given=declared(PredictionSettings))
+def command(
+    run: RunFolder,
+    algorithm: Annotated[
+        str,
+        typer.Option(help="A program with a cost model, such as cannon, or a benchmark that declares its costs."),
+    ],
+    n: Annotated[
+        str,
+        typer.Option("--n", help="Order of the matrix or grid, elements to sort (8Mi), or a truncation (T42)."),
+    ],
+    variant: Annotated[str | None, typer.Option(help="plain, transposed, overlapped or tuned.")] = None,
+    *,
+    given: Given,
+    choose: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="KEY=VALUE", help="Another parameter: iterations=1000; may be repeated."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict an algorithm from the lower levels of a run, and validate it at every point that was measured.
+
+    Computation takes its time on one process; messages, halo exchanges and collectives take their measured times.
+    Nothing is predicted without a measured point on several processes to validate it.
+    """
+    from hpcscope.engine import predict
+
+    options = predict.PredictOptions(
+        algorithm=algorithm,
+        n=n,
+        **given,
+        parameters=_parameters(choose or [], variant),
+    )
+    predicted = predict.predict(run, options)
+    if json:
+        _print_json(predicted)
+        return
+    from hpcscope.report.terminal import prediction
+    from hpcscope.report.terminal.console import console, draws
+
+    screen = console()
+    blocks = draws(screen.file)
+    screen.print(
+        prediction.predicted(predicted.validation, predicted.points, predicted.size, predicted.steps, blocks)
+    )
+    if predicted.best_grids:
+        screen.print(prediction.recommended(predicted.best_grids, predicted.validation))
+    screen.print(prediction.validated(predicted.validation))
+
+
+def _parameters(words: list[str], variant: str | None) -> dict[str, str]:
+    """Read the parameters; UsageError for a word that is no `key=value`."""
+    given = {"variant": variant} if variant else {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if not key or not value:
+            raise UsageError(f"--with {word}: must be key=value, for example iterations=1000")
+        given[key] = value
+    return given
+
+
+def _print_json(predicted: Predicted) -> None:
+    validation = predicted.validation
+    print_json(
+        {
+            "algorithm": validation.subject.benchmark,
+            "parameters": validation.subject.parameters,
+            "source": validation.source,
+            "parameters_from": validation.parameters_from,
+            "origin": validation.origin,
+            "predicted": [point.model_dump() for point in predicted.points],
+            "best_grids": [best.model_dump() for best in predicted.best_grids],
+            "validation": [point.model_dump() for point in validation.points],
+            "median_error": validation.median_error,
+        }
+    )

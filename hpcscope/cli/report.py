@@ -1,0 +1,41 @@
+"""`scope report`: the page of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def command(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN", help="Run directory, for example runs/latest, or packed run.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Default: report.html in the run directory, NAME.html of a packed run.",
+        ),
+    ] = None,
+    open_: Annotated[
+        Literal["yes", "no"], typer.Option("--open", metavar="yes|no", help="Open the report in a browser.")
+    ] = "no",
+) -> None:
+    """Write the report of a run: one HTML file that needs no network."""
+    from hpcscope.archive import packing
+    from hpcscope.engine import report
+
+    with packing.opened(run) as folder:
+        written = report.write(folder, output or (Path(f"{folder.name}.html") if run.is_file() else None))
+    typer.echo(written)
+    if open_ == "yes":
+        import webbrowser
+
+        webbrowser.open(written.resolve().as_uri())

@@ -1,0 +1,323 @@
+"""`scope repository`: runs that are kept; add, find, note, check and exchange them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import confirm_removal, display, few_hosts, grid, print_json, when
+from hpcscope.cli.streams import one_line
+from hpcscope.errors import UsageError
+from hpcscope.units import interval, named, quantity
+from hpcscope.units import named as in_words
+
+if TYPE_CHECKING:
+    from hpcscope.archive.entry import Entry
+    from hpcscope.archive.repository import DamagedRun, Exchanged
+
+Place = Annotated[
+    Path | None,
+    typer.Option("--in", metavar="DIR", help="The repository; default: $SCOPE_REPOSITORY, else among your data."),
+]
+Ids = Annotated[list[str], typer.Argument(metavar="RUN", help="First digits of ids, or latest.")]
+Id = Annotated[str, typer.Argument(metavar="RUN", help="First digits of an id, or latest.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; may be repeated.")]
+Cluster = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster.")]
+
+
+def add(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories, or packed runs.")],
+    tag: Tags = None,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A note on the runs.")] = "",
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the cluster; default: that of earlier runs of these machines."),
+    ] = None,
+    folder: Place = None,
+) -> None:
+    """Keep runs, each as one compact file.
+
+    A run that is kept already gets the tags and the note.
+    """
+    from hpcscope.archive.repository import Repository
+
+    repository = Repository(folder, make=True)
+    for one, new in repository.add(runs, tag or [], note, cluster):
+        size = f", {_bytes(one.size_bytes)}" if new else ", kept already"
+        typer.echo(f"{one.id}  {one.name} of {one.notes.cluster}{size}")
+
+
+def list_runs(
+    cluster: Cluster = None,
+    tag: Tags = None,
+    name: Annotated[str, typer.Option(metavar="PATTERN", help="Name of the runs.")] = "",
+    benchmark: Annotated[str, typer.Option(metavar="PATTERN", help="Runs that measured it.")] = "",
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="Not before, for example 2026-03-01.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="DATE", help="Before this date.")] = None,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="The newest N.")] = 50,
+    folder: Place = None,
+    json: Json = False,
+) -> None:
+    """List runs, newest first."""
+    from hpcscope.archive.index import RunChoice, as_json
+    from hpcscope.archive.repository import Repository
+
+    choice = RunChoice(
+        cluster=cluster or "",
+        name=name,
+        tags=tag or [],
+        benchmark=benchmark,
+        since_unix_s=_day("--since", since),
+        until_unix_s=_day("--until", until),
+        most=most,
+    )
+    found = Repository(folder).chosen(choice)
+    if json:
+        print_json([as_json(one) for one in found])
+    else:
+        _print(found)
+
+
+def show(run: Id, folder: Place = None, json: Json = False) -> None:
+    """Print a run and its figures as the index knows them."""
+    from hpcscope.archive.index import as_json, one_of_each_case
+    from hpcscope.archive.repository import Repository
+
+    one, figures = Repository(folder).with_figures(run)
+    if json:
+        print_json({**as_json(one), "figures": [each.model_dump() for each in figures]})
+        return
+    rows = [
+        ["run", one.id],
+        ["name", one.name],
+        ["command", one.command],
+        ["cluster", f"{one.notes.cluster} (machines {one.fingerprint})"],
+        ["hosts", few_hosts(one.hosts)],
+        ["processor", one.processor],
+        ["kernel", one.kernel],
+        ["mpi", one.mpi],
+        ["started", when(one.started_unix_s)],
+        ["status", one.status],
+        ["tags", ", ".join(one.notes.tags)],
+        ["note", one.notes.note],
+        ["added", f"{when(one.notes.added_unix_s)} by {one.notes.added_by}"],
+        ["file", f"{_bytes(one.size_bytes)}"],
+    ]
+    display(grid(["", ""], [[name, one_line(value)] for name, value in rows if value]))
+    table = [
+        [named(each.metric), one_line(each.label), interval(each.median, each.low, each.high, each.unit)]
+        for each in one_of_each_case(figures)
+    ]
+    display(grid(["figure", "case", "median [95 % interval]"], table))
+
+
+def note(
+    run: Id,
+    tag: Tags = None,
+    untag: Annotated[list[str] | None, typer.Option(metavar="TAG", help="Remove a tag.")] = None,
+    text: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="The note on the run.")] = None,
+    cluster: Cluster = None,
+    folder: Place = None,
+) -> None:
+    """Change tags, note and cluster of a run."""
+    from hpcscope.archive.repository import Repository
+
+    _print([Repository(folder).note(run, tag or [], untag or [], text, cluster)])
+
+
+def unpack(
+    run: Id,
+    target: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the run.")] = Path("runs"),
+    folder: Place = None,
+) -> None:
+    """Make a folder of a run again, below runs/."""
+    from hpcscope.archive import packing
+    from hpcscope.archive.repository import Repository
+
+    typer.echo(str(packing.unpack(Repository(folder).file(run), target)))
+
+
+def path(run: Id, folder: Place = None) -> None:
+    """Print the file of a run.
+
+    show, report, compare and predict read the file as it is.
+    """
+    from hpcscope.archive.repository import Repository
+
+    typer.echo(str(Repository(folder).file(run)))
+
+
+def remove(
+    runs: Ids, folder: Place = None, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+) -> None:
+    """Remove runs and the notes on them from the repository."""
+    from hpcscope.archive.repository import Repository
+
+    repository = Repository(folder)
+    _print([repository.named(run) for run in runs])
+    confirm_removal(_count(len(runs)), yes)
+    repository.remove(runs)
+
+
+def verify(folder: Place = None) -> None:
+    """Compare all files with their checksums and with the index.
+
+    The exit code is 1 where one is wrong.
+    """
+    from hpcscope.archive.repository import Repository
+
+    repository = Repository(folder)
+    _end(repository.verify(), f"{_count(len(repository.folder.ids()))}: all files are as they were added")
+
+
+def rebuild(
+    folder: Place = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Where it is from now on: postgresql://HOST/DATABASE, or sqlite, a file of the repository.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Make the index anew from the files.
+
+    Damaged files are named and left out.
+    """
+    from hpcscope.archive.repository import Repository
+
+    repository = Repository(folder)
+    _end(repository.rebuild(index), f"{_count(len(repository.folder.ids()))} in the index")
+
+
+def push(
+    target: Annotated[str, typer.Argument(metavar="PATH", help="A folder, or HOST:FOLDER by rsync.")],
+    folder: Place = None,
+) -> None:
+    """Copy the runs that another repository lacks to it.
+
+    Notes that are newer here are copied, too.
+    """
+    from hpcscope.archive.repository import Repository
+
+    _print_exchanged(Repository(folder).push(target))
+
+
+def pull(
+    source: Annotated[
+        str, typer.Argument(metavar="PATH", help="A repository: a folder, or HOST:FOLDER by rsync.")
+    ],
+    folder: Place = None,
+) -> None:
+    """Copy from another repository the runs that are missing here.
+
+    Notes that are newer there are copied, too.
+    """
+    from hpcscope.archive.repository import Repository
+
+    _print_exchanged(Repository(folder, make=True).pull(source))
+
+
+def published(
+    machine: Annotated[
+        str | None, typer.Argument(metavar="MACHINE", help="Print the figures of this one.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List historic machines, or print the figures of one.
+
+    The published figures of these machines stand beside those of clusters.
+    """
+    from hpcscope.models.published.machines import machines, named
+    from hpcscope.report.terminal.console import console
+
+    if machine is None:
+        if json:
+            print_json([{"machine": one.id, "name": one.name, **dict(one.sheet)} for one in machines()])
+            return
+        rows = [[one.id, one.name, one.facts.network, str(len(one.figures)), one.source] for one in machines()]
+        heads = ["machine", "name", "network", "figures", "published in"]
+        display(grid(heads, rows, breaks=(1, 2, 4)), breaks=True)
+        return
+    found = named(machine)
+    if json:
+        print_json([{"case": one.label, **asdict(one), "better": one.better} for one in found.figures])
+        return
+    screen = console(breaks=True)
+    screen.print(grid(["", ""], [list(row) for row in found.sheet], breaks=(1,)))
+    table = [[in_words(one.metric), one.label, quantity(one.value, one.unit), one.where] for one in found.figures]
+    screen.print(grid(["figure", "case", "published", "where"], table, breaks=(1, 3)))
+
+
+COMMANDS = {
+    "add": add,
+    "list": list_runs,
+    "show": show,
+    "note": note,
+    "path": path,
+    "unpack": unpack,
+    "remove": remove,
+    "verify": verify,
+    "rebuild": rebuild,
+    "push": push,
+    "pull": pull,
+    "published": published,
+}
+
+
+def _print_exchanged(found: Exchanged) -> None:
+    words = [f"{_count(found.runs)} copied"] if found.runs else []
+    words += [f"newer notes on {_count(found.notes)}"] if found.notes else []
+    _end(found.damaged, "; ".join(words) or "nothing more to copy")
+
+
+def _end(problems: Sequence[DamagedRun], well: str) -> None:
+    for problem in problems:
+        typer.echo(f"{problem.id}: {one_line(problem.what)}", err=True)
+    if problems:
+        raise typer.Exit(1)
+    typer.echo(well)
+
+
+def _print(runs: Sequence[Entry]) -> None:
+    rows = [
+        [
+            one.id[:8],
+            when(one.started_unix_s),
+            one_line(one.notes.cluster),
+            one_line(one.name)[:40],
+            few_hosts(one.hosts),
+            one_line(one.mpi),
+            one.status,
+            ", ".join(one.notes.tags),
+            one_line(one.notes.note)[:40],
+        ]
+        for one in runs
+    ]
+    heads = ["run", "started", "cluster", "name", "hosts", "mpi", "status", "tags", "note"]
+    display(grid(heads, rows), whole=True)
+
+
+def _day(option: str, text: str | None) -> float | None:
+    from datetime import datetime
+
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: must be a date, such as 2026-03-01 or 2026-03-01T12:00") from error
+
+
+def _count(number: int) -> str:
+    return f"{number} run{'' if number == 1 else 's'}"
+
+
+def _bytes(size: int) -> str:
+    return quantity(size, "B")

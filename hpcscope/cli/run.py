@@ -1,0 +1,174 @@
+"""`scope run`: measure and report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hpcscope.cli.options import Output
+from hpcscope.cli.output import display, resumable
+from hpcscope.cli.settings import Given, refuse_beside, takes
+from hpcscope.errors import UsageError
+from hpcscope.settings.experiment import BATCH, Experiment
+from hpcscope.settings.queue_policy import JOB_PER_HOST, QueuePolicy
+from hpcscope.settings.table import declared
+
+if TYPE_CHECKING:
+    from hpcscope.engine.run.host_jobs import Groups
+    from hpcscope.engine.run.run import RunOutcome
+    from hpcscope.engine.run.submission import Script
+
+OPTIONS = [each for each in declared(Experiment) if each.key != "only"]
+
+
+@takes(given=OPTIONS, policy=declared(QueuePolicy))
+def command(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="An experiment (a .toml file, or an HPL.dat) and/or benchmarks: mpi.latency, 'mpi.*' or mpi.",
+        ),
+    ] = None,
+    *,
+    given: Given,
+    submit: Annotated[
+        bool,
+        typer.Option(
+            "--submit", help="Run as a job of a batch system, and wait for its end.", rich_help_panel=BATCH
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="With --submit: only write and print the job script.", rich_help_panel=BATCH
+        ),
+    ] = False,
+    each_host: Annotated[
+        bool,
+        typer.Option(
+            "--each-host",
+            help="One job on each idle host; default benchmarks: node.*.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
+    ] = False,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="One job on each pair of idle hosts; default: MPI latency and bandwidth.",
+            rich_help_panel=JOB_PER_HOST,
+        ),
+    ] = False,
+    policy: Given,
+    output: Output = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the run in the repository, too.")] = False,
+) -> None:
+    """Measure this machine or cluster, explain the findings, and write a report.
+
+    Without arguments: the baseline module on this host.
+    """
+    from hpcscope.cli.progress import run_progress
+    from hpcscope.engine.run import run as runs
+    from hpcscope.plan.experiment import COMMAND_LINE, asked_for, resolve
+
+    if dry_run and not submit:
+        raise UsageError("--dry-run: must be given with --submit")
+    file, asked = asked_for(what or [], given)
+    if each_host or pairs:
+        if submit or resume or keep or (each_host and pairs):
+            raise UsageError("--each-host, --pairs, --submit, --resume, --keep: must not be combined")
+        _on_hosts("pairs" if pairs else "each-host", file, asked, QueuePolicy(**policy), output)
+        return
+    if resume is not None:
+        changes = _changes(asked, submit)
+        kept = {key: value for key, value in asked.items() if key not in changes}
+        refuse_beside(resume, kept, output=output, experiment=file)
+    if submit:
+        new = resolve(file, asked) if resume is None else (resume, changes)
+        _submit(new, dry_run, keep, output)
+        return
+    with resumable("scope run"):
+        if resume is None:
+            where = str(file or COMMAND_LINE)
+            outcome = runs.run(resolve(file, asked), where, output, sys.argv, run_progress)
+        else:
+            outcome = runs.resume(resume, changes.get("limit_s"), run_progress)
+    _end(outcome, keep)
+
+
+def _changes(asked: Given, submit: bool) -> Given:
+    """Return what may change when a run is resumed: the requests of its job, or the limit of cases."""
+    may = {each.key for each in OPTIONS if (each.setting.panel == BATCH if submit else each.key == "limit_s")}
+    return {key: value for key, value in asked.items() if key in may}
+
+
+def _end(outcome: RunOutcome, keep: bool) -> None:
+    """Keep a run that has ended, if that was asked for, and show it."""
+    if keep:
+        from hpcscope.archive.repository import Repository
+
+        ((one, _),) = Repository(make=True).add([outcome.directory.path])
+        typer.echo(f"kept as {one.id[:8]} of {one.notes.cluster} (scope repository show {one.id[:8]})", err=True)
+    _show(outcome.directory.path, outcome.well)
+
+
+def _submit(
+    asked: Experiment | tuple[Path, dict[str, Any]], dry_run: bool, keep: bool, output: Path | None
+) -> None:
+    """Submit a new run, or one that is resumed with changed requests."""
+    from hpcscope.cli.progress import run_progress
+    from hpcscope.engine.run import submission
+
+    if dry_run:
+        _print_script(
+            submission.write_script(asked, output)
+            if isinstance(asked, Experiment)
+            else submission.write_script_again(*asked)
+        )
+        return
+    with resumable("scope run", " --submit"):
+        outcome = (
+            submission.submit(asked, output, run_progress)
+            if isinstance(asked, Experiment)
+            else submission.resubmit(*asked, run_progress)
+        )
+    _end(outcome, keep)
+
+
+def _print_script(script: Script) -> None:
+    print(script.text, end="")
+    typer.echo(f"nothing was submitted; to submit it yourself: {script.submits} {script.path}", err=True)
+
+
+def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePolicy, output: Path | None) -> None:
+    from hpcscope.engine.run import host_jobs
+    from hpcscope.plan.experiment import resolve
+    from hpcscope.report.run.gathered import table
+
+    experiment = resolve(file, host_jobs.with_defaults(groups, file, asked))
+    outcome = host_jobs.run(groups, experiment, output, policy)
+    if outcome.rows:
+        display(table(outcome.rows))
+    for name, problem in outcome.problems.items():
+        typer.echo(f"{name}: {problem}", err=True)
+    raise typer.Exit(0 if outcome.well else 1)
+
+
+def _show(run: Path, well: bool) -> None:
+    from hpcscope.engine.run.asked_cases import without_result
+    from hpcscope.findings.results import Run
+    from hpcscope.report.terminal import verdict
+
+    verdict.show(Run(run))
+    reasons = without_result(run)
+    if reasons:
+        further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+        typer.echo(f"scope run: no result of a case that was asked for: {reasons[0]}{further}", err=True)
+    raise typer.Exit(0 if well and not reasons else 1)

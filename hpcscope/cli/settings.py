@@ -1,0 +1,89 @@
+"""Settings as options of a command: their names, help and values are those of their declaration."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hpcscope.errors import UsageError
+from hpcscope.settings.kinds import Flag, Several
+from hpcscope.settings.table import Declared
+
+Given = dict[str, Any]
+"""The settings that were typed, by their keys, such as `launcher.binding`."""
+
+
+def takes(**groups: Sequence[Declared]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take settings as options: each argument named here receives those that were typed."""
+
+    def with_options(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in own.parameters.values():
+            declared = groups.get(parameter.name)
+            parameters += [parameter] if declared is None else map(_parameter, declared)
+
+        @functools.wraps(function)
+        def command(**typed: Any) -> None:
+            given = {
+                name: {
+                    each.key: value
+                    for each in declared
+                    if (value := _value(each, typed.pop(each.word))) is not None
+                }
+                for name, declared in groups.items()
+            }
+            function(**typed, **given)
+
+        keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+        command.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        return command
+
+    return with_options
+
+
+def refuse_beside(resumed: Path, *given: Mapping[str, Any], **further: object) -> None:
+    """Raise UsageError where settings, or further options, are given beside --resume."""
+    keys = [key for each in given for key in each] + [name for name, value in further.items() if value]
+    if keys:
+        raise UsageError(f"--resume {resumed}: the run keeps its settings; {keys[0]} must not be given beside it")
+
+
+def _parameter(declared: Declared) -> inspect.Parameter:
+    kind = declared.setting.kind
+    flag = isinstance(kind, Flag)
+    option = f"--{declared.option}"
+    spelling = f"{option}/--no-{declared.option}" if flag and declared.default else option
+    of_type: Any = bool if flag else list[str] if isinstance(kind, Several) and kind.repeated else str
+    shown = typer.Option(
+        spelling,
+        metavar=None if flag else kind.metavar,
+        help=declared.help,
+        rich_help_panel=declared.setting.panel or None,
+        show_default=False,
+    )
+    return inspect.Parameter(
+        declared.word, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of_type | None, shown]
+    )
+
+
+def _value(declared: Declared, typed: Any) -> Any:
+    """Return the value that was typed, None without one; UsageError has option, text and what is allowed."""
+    kind = declared.setting.kind
+    if typed is None or isinstance(typed, bool):
+        return typed
+    if isinstance(kind, Several) and kind.repeated:
+        return tuple(_read(declared, kind.of.typed, text) for text in typed) or None
+    return _read(declared, kind.typed, typed)
+
+
+def _read(declared: Declared, read: Callable[[str], Any], text: str) -> Any:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise UsageError(f"--{declared.option} {text}: {error}") from error

@@ -1,0 +1,198 @@
+"""`scope simulate`: a run in SimGrid, validated where it was measured."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hpcscope.cli.options import Json, Output, RunFolder
+from hpcscope.cli.output import print_json
+from hpcscope.cli.settings import Given, takes
+from hpcscope.errors import UsageError
+from hpcscope.settings.simulation import SimulationSettings
+from hpcscope.settings.table import declared
+
+if TYPE_CHECKING:
+    from hpcscope.engine.simulate.simulate import Simulated
+    from hpcscope.simulation.record import Simulation
+    from hpcscope.statistics.summary import Summary
+
+
+@takes(given=declared(SimulationSettings))
+def command(
+    run: RunFolder,
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="BENCHMARK", help="Benchmarks of the run: mpi.broadcast, 'mpi.*'; default: all."),
+    ] = None,
+    choose: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="link.port.bandwidth or link.trunk.bandwidth in bytes per second; link.latency or host.speed as a"
+            " factor. May be repeated.",
+        ),
+    ] = None,
+    offers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TOML file with several such changes and their costs, in place of these options: shows what each"
+            " gains; docs/how-to/simulate.md shows one.",
+        ),
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            metavar="'PROGRAM ...'",
+            help="A program of your own and its arguments, compiled with smpicc, smpicxx or smpif90: its time on"
+            " each number of ranks.",
+        ),
+    ] = None,
+    *,
+    given: Given,
+    every: Annotated[bool, typer.Option("--all", help="Show the error of every case.")] = False,
+    output: Output = None,
+    json: Json = False,
+) -> None:
+    """Simulate a run: its own cases first, to show the error, then more ranks or another platform.
+
+    The native program itself runs in SimGrid, compiled with smpicxx (Debian: libsimgrid-dev), on a platform with
+    the figures of the run. The result is a run of the origin "simulated". Computation takes as long as it takes
+    on this machine.
+    """
+    from hpcscope.cli.progress import run_progress
+    from hpcscope.engine.simulate import offers as several
+    from hpcscope.engine.simulate import simulate
+    from hpcscope.engine.simulate.request import SimulateOptions
+
+    changes = _changes(choose or [])
+    if offers is not None:
+        own = {"--set": choose, "--program": program}
+        own |= {f"--{key}": given.get(key) for key in ("hosts", "topology", "cost")}
+        _refuse_beside_offers([name for name, value in own.items() if value is not None])
+    if "cost" in given and not changes and not given.keys() & {"hosts", "topology"}:
+        raise UsageError(f"--cost {given['cost']:g}: must stand beside a change: --set, --hosts or --topology")
+    options = SimulateOptions(
+        **given,
+        changes=changes,
+        only=patterns or [],
+        program=_words(program),
+        output=output,
+        command=sys.argv,
+    )
+    if offers is not None:
+        _show_offers(several.simulated(run, offers, options, run_progress), every, json)
+        return
+    made = simulate.simulate(run, options, run_progress)
+    if json:
+        print_json(_as_json(made))
+    else:
+        from hpcscope.report.terminal import simulation
+        from hpcscope.report.terminal.console import console
+        from hpcscope.rundirectory import spelt
+
+        screen = console()
+        screen.print(simulation.validated(made.record, every))
+        screen.print(simulation.simulated(made.record, made.summaries, made.unchanged, made.gains))
+        screen.print(simulation.programs(made.record))
+        for line in made.left_out:
+            screen.print(f"no figure: {line}", soft_wrap=True)
+        print(f"run: {spelt(made.directory.path)}")
+    if not made.well:
+        raise typer.Exit(1)
+
+
+def _show_offers(made: Sequence[Simulated], every: bool, json: bool) -> None:
+    """Print how wrong the simulation is, once for all offers, then these side by side."""
+    from hpcscope.report.terminal import simulation
+    from hpcscope.report.terminal.console import console
+    from hpcscope.rundirectory import spelt
+
+    record = made[0].record
+    if json:
+        offered = [one.model_dump() for one in record.offers]
+        print_json({"offers": offered, "simulated": [_as_json(one) for one in made]})
+    else:
+        screen = console()
+        screen.print(simulation.validated(record.model_copy(update={"changes": []}), every))
+        screen.print(simulation.offers(record))
+        for line in dict.fromkeys(line for one in made for line in one.left_out):
+            screen.print(f"no figure: {line}", soft_wrap=True)
+        for offer, one in zip(record.offers, made, strict=True):
+            print(f"{offer.name}: {spelt(one.directory.path)}")
+    if not all(one.well for one in made):
+        raise typer.Exit(1)
+
+
+def _refuse_beside_offers(given: Sequence[str]) -> None:
+    """Raise UsageError for an option of one change beside a file of several."""
+    if given:
+        raise UsageError(f"{given[0]}: cannot be given beside --offers, whose file has the changes of each offer")
+
+
+def _words(program: str | None) -> list[str] | None:
+    """Split a program and its arguments as a shell would; UsageError where a quotation mark is open."""
+    try:
+        return None if program is None else shlex.split(program)
+    except ValueError as error:
+        raise UsageError(f"--program {program}: {error}") from error
+
+
+def _changes(words: list[str]) -> dict[str, float]:
+    """Read the changes; UsageError for a word that is no `key=number`, and for a key that is given twice."""
+    found: dict[str, float] = {}
+    for word in words:
+        key, _, text = word.partition("=")
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not key or not 0 < value < float("inf"):
+            raise UsageError(f"--set {word}: must be key=number, for example link.trunk.bandwidth=10e9")
+        if key in found:
+            raise UsageError(f"--set {word}: {key} is given twice")
+        found[key] = value
+    return found
+
+
+def _by_formula(record: Simulation, one: Summary) -> float | None:
+    """Return what a closed formula says of a case, in the unit of its figure; None where none speaks of it."""
+    known = {each.label: each.formula for each in record.validation} if not record.changes else {}
+    said = record.formulas.get(one.label) or known.get(one.label)
+    return said.value if said else None
+
+
+def _as_json(made: Simulated) -> dict[str, object]:
+    from hpcscope.report.terminal.listing import rows
+    from hpcscope.simulation.gains import cost_of_a_percent, gained
+
+    record = made.record
+    before = {one.key: one for one in made.unchanged}
+    gains = {one.key: gained(one, before.get(one.key)) for one in made.summaries}
+    error, of_formulas = record.error_of(), record.formula_error_of()
+    return {
+        "run": str(made.directory.path),
+        "record": record.model_dump(),
+        "error": error.model_dump() if error else None,
+        "error_of_formulas": of_formulas.model_dump() if of_formulas else None,
+        "left_out": made.left_out,
+        "gains": made.gains,
+        "simulated": [
+            row
+            | {
+                "beyond": record.beyond(one),
+                "by_formula": _by_formula(record, one),
+                "unchanged": before[one.key].median if one.key in before else None,
+                "gain": gains[one.key],
+                "cost_of_a_percent": cost_of_a_percent(record.cost, gains[one.key]),
+            }
+            for row, one in zip(rows(made.summaries), made.summaries, strict=True)
+        ],
+    }

@@ -1,0 +1,190 @@
+"""`scope topology`: how the hosts of a cluster are connected, and how that is drawn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hpcscope import units
+from hpcscope.cli.options import Json
+from hpcscope.cli.output import print_json, written
+from hpcscope.cli.settings import Given, takes
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.table import chosen
+
+if TYPE_CHECKING:
+    from hpcscope.engine.topology import Discovered, Loaded
+    from hpcscope.topology.loading import LoadedCut
+    from hpcscope.topology.topology import Topology
+
+
+WHERE = chosen(
+    Experiment,
+    *("mpi", "hosts", "hostfile", "ranks_per_host", "binding", "interface", "mpiexec", "remote_shell"),
+    "launcher_argument",
+)
+
+
+@takes(given=(*chosen(Experiment, "seed"), *WHERE))
+def discover(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Topology file; - for the standard output.")
+    ] = Path("topology.toml"),
+    json: Annotated[bool, typer.Option("--json", help="Print measurements, findings and cost as JSON.")] = False,
+    *,
+    given: Given,
+) -> None:
+    """Find groups of hosts, their uplinks and rates by measuring.
+
+    The result is a topology.toml. No switch is queried and nothing is assumed: the groups follow from the rates of
+    isolated transfers between pairs of hosts, and from which concurrent transfers slow each other.
+    """
+    from hpcscope.cli.progress import stage_progress
+    from hpcscope.engine import topology as engine
+    from hpcscope.rundirectory import write_text
+    from hpcscope.topology import topology
+
+    found = engine.discover(given, stage_progress)
+    text = topology.write(found.discovery.topology)
+    if str(output) == "-":
+        print(text, end="")
+    else:
+        write_text(output, text)
+    if json:
+        print_json(_as_json(found))
+    elif str(output) != "-":
+        _print(found)
+        written(output)
+    if not found.discovery.check.passed:
+        raise typer.Exit(1)
+
+
+@takes(given=WHERE)
+def load(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A topology.toml.", show_default=False)],
+    json: Json = False,
+    *,
+    given: Given,
+) -> None:
+    """Load trunks and bisection, and compare rates with the file.
+
+    Loads are 10, 50, 80 and 100 % of the rate that the file predicts. What arrives is compared with this rate, and
+    small messages are timed beside the load.
+    """
+    from hpcscope.cli.progress import stage_progress
+    from hpcscope.engine import topology as engine
+
+    loaded = engine.load(file, given, stage_progress)
+    if json:
+        print_json(
+            {
+                "cuts": [asdict(one) | {"predicted_bytes_per_s": one.predicted} for one in loaded.cuts],
+                "findings": [finding.model_dump() for finding in loaded.findings],
+            }
+        )
+    else:
+        _print_loads(loaded)
+
+
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A topology.toml.", show_default=False)],
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one offline HTML page instead.")] = None,
+    json: Json = False,
+) -> None:
+    """Draw a topology: groups, rates, shared media, exceptions."""
+    from hpcscope.rundirectory import write_text
+    from hpcscope.topology import topology
+
+    read = topology.read(file)
+    if html is not None:
+        from hpcscope.report.topology import page
+
+        write_text(html, page.render(read, file.name))
+        written(html)
+    elif json:
+        print(read.model_dump_json(indent=1))
+    else:
+        _draw(read)
+
+
+def _print_loads(loaded: Loaded) -> None:
+    from hpcscope.findings.load.trunk_below_topology import DELIVERS
+    from hpcscope.report.terminal.console import console
+
+    screen = console()
+    for one in loaded.cuts:
+        predicted = units.quantity(one.predicted, "B/s")
+        screen.print(f"\n{one.cut.name}, {one.cut.direction}: {_streams(one)}, {predicted} predicted")
+        for level in one.levels:
+            arrived, half = _interval(level.delivered_bytes_per_s, "B/s"), _interval(level.half_round_trips_s, "s")
+            screen.print(f"  {units.share(level.share):>5}  {arrived:<28}  half round trip {half}", markup=False)
+    for finding in loaded.findings:
+        screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
+        screen.print(f"  {finding.advice}", markup=False)
+    if starved := [f"{one.cut.name} ({one.cut.direction})" for one in loaded.cuts if one.starved]:
+        names = ", ".join(starved)
+        screen.print(f"\nToo few processors under full load to judge: {names}", markup=False)
+    elif not loaded.findings:
+        screen.print(
+            f"\nNo trunk certainly delivers less than {units.share(DELIVERS)} of what the topology predicts.",
+            markup=False,
+        )
+
+
+def _streams(one: LoadedCut) -> str:
+    count = len(one.cut.transfers)
+    return f"{count} stream{'s' if count != 1 else ''}"
+
+
+def _interval(values: list[float], unit: str) -> str:
+    import numpy as np
+
+    from hpcscope.statistics.order_statistics import median_interval
+
+    found = median_interval(np.array(values))
+    low, high = (found.low, found.high) if found else (None, None)
+    return units.interval(float(np.median(values)), low, high, unit)
+
+
+def _print(found: Discovered) -> None:
+    from hpcscope.report.terminal.console import console
+    from hpcscope.topology import drawing
+
+    _draw(found.discovery.topology)
+    screen = console()
+    screen.print(f"\n{drawing.cost(found.discovery)}", markup=False)
+    for finding in found.findings:
+        screen.print(f"\n{finding.severity}: {finding.title}", markup=False)
+        screen.print(f"  {finding.advice}", markup=False)
+
+
+def _draw(topology: Topology) -> None:
+    from hpcscope.report.terminal.console import console, draws
+    from hpcscope.topology import drawing
+
+    console().print(drawing.text(topology, ascii_only=not draws(sys.stdout)), markup=False)
+
+
+def _as_json(found: Discovered) -> dict[str, Any]:
+    discovery = found.discovery
+    return {
+        "topology": discovery.topology.model_dump(),
+        "transfers": discovery.transfers,
+        "ping_pongs": discovery.ping_pongs,
+        "scatter": discovery.scatter,
+        "check": {
+            "passed": discovery.check.passed,
+            "median_error": discovery.check.error,
+            "transfers": len(discovery.check.transfers),
+        },
+        "notes": discovery.notes,
+        "findings": [finding.model_dump() for finding in found.findings],
+    }
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"discover": discover, "load": load, "show": show}

@@ -1,0 +1,21 @@
+"""`scope unpack`: the folder of a packed run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that scope pack wrote.")],
+    folder: Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder of the runs.")] = Path("runs"),
+) -> None:
+    """Unpack a packed run into a folder of its own below runs/, and print that folder.
+
+    All commands read the folder; only the user who measured a run can resume it.
+    """
+    from hpcscope.archive import packing
+
+    typer.echo(packing.unpack(file, folder))

@@ -1,0 +1,352 @@
+"""Compare two runs, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.comparison import effect, machines, run_effect, significance, states
+from hpcscope.comparison.comparison import (
+    VERDICTS,
+    CommonChange,
+    ComparedCase,
+    Comparison,
+    Factor,
+    StateChange,
+    Verdict,
+)
+from hpcscope.comparison.effect import Effect
+from hpcscope.comparison.run_effect import RunEffect
+from hpcscope.comparison.significance import Difference
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Machine
+from hpcscope.plan.case import Case, Key
+from hpcscope.plan.case import key as key_of
+from hpcscope.rundirectory import FORMAT
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.course import Course
+from hpcscope.statistics.false_discoveries import adjusted
+from hpcscope.statistics.summary import Summary
+
+LAUNCHES_FOR_VERDICT = 4
+"""Fewer launches, on either side, are no verdict: they do not show how launches differ."""
+
+OF_REAL_HOSTS = {"measured", "imported"}
+"""Origins that may be compared with each other: both are of a real machine."""
+LEVEL = 0.01
+"""The share of comparisons of equal runs that may hold a false alarm."""
+
+RESOLUTION = 2.5
+"""An interval that extends beyond so many thresholds is inconclusive."""
+
+Question = tuple[Key, str]
+"""A case and a metric of it: what both runs must have to be compared; the origin is not part of it."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the runs."""
+
+    path: str
+    machine: Machine
+    catalog: Catalog
+    summaries: dict[Question, Summary]
+    """The headline figures."""
+    course: Course
+    """The states of the machine."""
+    beside: dict[Question, list[Summary]] = field(default_factory=dict)
+    """The figures under other definitions of time."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A case that both runs have."""
+
+    a: Summary
+    b: Summary
+
+    @property
+    def medians(self) -> tuple[Floats, Floats]:
+        """The launch medians of both sides."""
+        return np.array(self.a.launch_medians), np.array(self.b.launch_medians)
+
+    @property
+    def name(self) -> str:
+        """What tells it from all others of the comparison."""
+        return f"{self.a.spelling} {self.a.metric}"
+
+    @property
+    def fewest_launches(self) -> int:
+        """The launches of the side that has fewer."""
+        return min(len(self.a.launch_medians), len(self.b.launch_medians))
+
+    @property
+    def is_same_data(self) -> bool:
+        """Whether both sides are the same samples."""
+        a, b = self.a, self.b
+        return a.launch_medians == b.launch_medians and (a.n, a.mean) == (b.n, b.mean)
+
+    @property
+    def is_of_one_statistic(self) -> bool:
+        """Whether both sides are medians, or the same statistic of another program."""
+        return self.a.printed == self.b.printed
+
+    @property
+    def is_testable(self) -> bool:
+        """Whether its sides may differ, and have launches enough for a verdict."""
+        enough = self.fewest_launches >= LAUNCHES_FOR_VERDICT
+        return not self.is_same_data and self.is_of_one_statistic and enough
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a change is one."""
+
+    threshold: float
+    level: float
+    states: StateChange | None
+    """How the states of the machine differ between the runs."""
+
+
+def compare(
+    a: Path, b: Path, threshold: float = 0.02, level: float = LEVEL, across_machines: bool = False
+) -> Comparison:
+    """Compare run B with run A; a change below the share `threshold` is no difference.
+
+    `level` is the share of comparisons of equal runs that may hold a false alarm. With `across_machines` two
+    different machines are compared and their differences are named. UsageError when a file is missing or wrong.
+    """
+    return compare_sides(read_side(a), read_side(b), threshold, level, across_machines)
+
+
+def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machines: bool) -> Comparison:
+    """Compare two runs that were read; the same as `compare`."""
+    left, right = _under_printed_definitions(*_with_common_parameters(a, b))
+    obstacles = machines.obstacles(left.machine, right.machine)
+    factors = machines.factors(left.machine, right.machine)
+    if across_machines:
+        obstacles, factors = [], obstacles + factors
+    keys = list(dict.fromkeys([*left.summaries, *right.summaries]))
+    refused = {key: reason for key in keys if (reason := _incomparable(key, left, right, obstacles))}
+    pairs = [Pair(left.summaries[key], right.summaries[key]) for key in keys if key not in refused]
+    tested = [pair for pair in pairs if pair.is_testable]
+    run = _run_effect(tested, alike=not obstacles and not factors)
+    states_differ = states.change(left.course, right.course)
+    compared = _judged(tested, run, Rules(threshold, level, states_differ))
+    compared += [_untested(pair) for pair in pairs if not pair.is_testable]
+    compared += [_without(left.summaries.get(key), right.summaries.get(key), refused[key]) for key in refused]
+    compared = [
+        case.model_copy(update={"metric_label": side.catalog.metric_label(case.metric, case.benchmark)})
+        for case in compared
+        for side in [right if case.benchmark in right.catalog else left]
+    ]
+    return Comparison(
+        format=FORMAT,
+        a=a.path,
+        b=b.path,
+        level=level,
+        threshold=threshold,
+        factors=factors,
+        obstacles=obstacles,
+        optimized=machines.optimized(left.machine, right.machine),
+        common=_common_change(run, len(tested), threshold),
+        states=states_differ,
+        spread=run.spread,
+        cases=sorted(compared, key=_worst_first),
+    )
+
+
+def read_side(path: Path) -> Side:
+    """Read what a comparison needs of a run; UsageError when a file is missing or wrong."""
+    run = Run(path)
+    summaries = {(summary.key, summary.metric): summary for summary in run.statistics.primary}
+    beside: dict[Question, list[Summary]] = {}
+    for summary in run.statistics:
+        if not summary.primary:
+            beside.setdefault((summary.key, summary.metric), []).append(summary)
+    return Side(str(path), run.machine, run.benchmarks, summaries, run.course, beside)
+
+
+def _with_common_parameters(a: Side, b: Side) -> tuple[Side, Side]:
+    """Return both sides with the parameters of both: a version that lacks one measured what is now its default."""
+
+    def question(side: Side, other: Side, metric: str, one: Summary) -> Question:
+        declared = [each.catalog.get(one.benchmark) for each in (other, side)]
+        parameters = {name: each.default for known in declared if known for name, each in known.parameter.items()}
+        return key_of(one.benchmark, {**parameters, **one.parameters}, one.batch), metric
+
+    def completed(side: Side, other: Side) -> Side:
+        found = {question(side, other, metric, one): one for (_, metric), one in side.summaries.items()}
+        beside = {question(side, other, metric, of[0]): of for (_, metric), of in side.beside.items()}
+        return replace(side, summaries=found, beside=beside)
+
+    return completed(a, b), completed(b, a)
+
+
+def _under_printed_definitions(a: Side, b: Side) -> tuple[Side, Side]:
+    """Return both sides; beside an imported figure stands the other side's under the same definition, if any."""
+
+    def chosen(side: Side, other: Side) -> Side:
+        found = dict(side.summaries)
+        for key, theirs in other.summaries.items():
+            own = found.get(key)
+            if theirs.origin != "imported" or own is None or own.definition == theirs.definition:
+                continue
+            found[key] = next(
+                (one for one in side.beside.get(key, []) if one.definition == theirs.definition), own
+            )
+        return replace(side, summaries=found)
+
+    return chosen(a, b), chosen(b, a)
+
+
+def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Factor]) -> str:
+    """Return why a case cannot be compared; empty when it can."""
+    a, b = left.summaries.get(key), right.summaries.get(key)
+    if a is None or b is None:
+        return f"not in {'A' if a is None else 'B'}"
+    for name, one in (("A", a), ("B", b)):
+        if not one.valid:
+            return f"no result in {name}: {one.reason}"
+        if one.median is None or min(one.median, *one.launch_medians) <= 0:
+            return f"no value above zero in {name}"
+    for what in ("unit", "better", "definition"):
+        if getattr(a, what) != getattr(b, what):
+            return f"{what} differs: {getattr(a, what)} in A, {getattr(b, what)} in B"
+    if a.origin != b.origin and {a.origin, b.origin} != OF_REAL_HOSTS:
+        return f"origin differs: {a.origin} in A, {b.origin} in B"
+    if obstacles:
+        return "different machine: " + ", ".join(one.name for one in obstacles)
+    return ""
+
+
+def _run_effect(tested: Sequence[Pair], alike: bool) -> RunEffect:
+    found = [Difference.of(*pair.medians) for pair in tested]
+    return run_effect.estimated(
+        np.array([one.log_ratio for one in found]),
+        np.array([one.error for one in found]),
+        [one.freedom for one in found],
+        alike,
+    )
+
+
+def _common_change(run: RunEffect, tested: int, threshold: float) -> CommonChange | None:
+    if abs(run.shift) <= np.log1p(threshold):
+        return None
+    ratio, low, high = (float(np.exp(value)) for value in (run.shift, run.low, run.high))
+    return CommonChange(ratio=ratio, low=low, high=high, agreeing=run.agreeing, cases=tested)
+
+
+def _judged(tested: Sequence[Pair], run: RunEffect, rules: Rules) -> list[ComparedCase]:
+    p = significance.p_values([pair.medians for pair in tested], run)
+    return [
+        _case(pair, run, one, float(q), len(tested), rules)
+        for pair, one, q in zip(tested, p, adjusted(p), strict=True)
+    ]
+
+
+def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rules) -> ComparedCase:
+    found = effect.of_launches(*pair.medians, pair.name)
+    beside = found.over(float(np.exp(run.shift)))
+    verdict, reason = decide(pair.a.better, beside, q, rules.threshold, rules.level)
+    seen = None
+    if verdict == "inconclusive":
+        seen = significance.detectable(Difference.of(*pair.medians), run, tests, rules.level)
+    elif verdict in ("worse", "better") and (found.ratio > 1) != (beside.ratio > 1):
+        # It changed less than all others: neither a regression nor an improvement.
+        verdict, reason = (
+            "common change",
+            f"{units.change(beside.ratio - 1)} beside the common change",
+        )
+    elif verdict in ("worse", "better") and (
+        explained := states.explains(rules.states, pair.a, pair.b, found.ratio, RESOLUTION * rules.threshold)
+    ):
+        verdict, reason = "states differ", explained
+    elif verdict in ("worse", "better") and (pair.a.launches_dependent or pair.b.launches_dependent):
+        reason = "successive launches of a run were alike: holds for these minutes, `--confirm` tells more"
+    elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):
+        verdict, reason = "common change", ""
+    return _compared(
+        pair.a,
+        pair.b,
+        verdict=verdict,
+        reason=reason,
+        ratio=found.ratio,
+        ratio_low=found.low,
+        ratio_high=found.high,
+        basis="launches",
+        test=significance.TEST,
+        p=p,
+        p_corrected=q,
+        detectable=seen,
+    )
+
+
+def decide(better: str, found: Effect, q: float, threshold: float, level: float) -> tuple[Verdict, str]:
+    """Return the verdict on one case, and the reason where the figures alone do not show it.
+
+    A change is established when the corrected test rejects and the interval excludes 1. Otherwise an interval that
+    extends beyond 2.5 thresholds, or a median beyond one, is inconclusive.
+    """
+    beyond = found.ratio > 1 + threshold or found.ratio < 1 / (1 + threshold)
+    established = q <= level and (found.low > 1 or found.high < 1)
+    if established and beyond:
+        return ("worse" if (found.ratio > 1) == (better == "lower") else "better"), ""
+    if established:
+        least = units.percent(threshold, 1)
+        return "no difference", f"a change of {units.change(found.ratio - 1)} is established, but below {least}"
+    widest = 1 + RESOLUTION * threshold
+    if found.high > widest or found.low < 1 / widest or beyond:
+        return (
+            "inconclusive",
+            f"anything from {units.change(found.low - 1)} to {units.change(found.high - 1)} is possible",
+        )
+    return "no difference", ""
+
+
+def _untested(pair: Pair) -> ComparedCase:
+    """Return a case that needs no test, or has too few launches for one."""
+    if pair.is_same_data:
+        reason = "identical samples in both runs"
+        one = {"ratio": 1.0, "ratio_low": 1.0, "ratio_high": 1.0}
+        return _compared(pair.a, pair.b, verdict="no difference", reason=reason, basis="same data", **one)
+    reason = f"needs {LAUNCHES_FOR_VERDICT} launches, has {pair.fewest_launches}"
+    if not pair.is_of_one_statistic:
+        reason = f"{pair.a.printed or 'median'} in A, {pair.b.printed or 'median'} in B"
+    ratio = (pair.b.median or 0.0) / pair.a.median if pair.a.median else None
+    return _compared(pair.a, pair.b, verdict="inconclusive", reason=reason, ratio=ratio)
+
+
+def _without(a: Summary | None, b: Summary | None, reason: str) -> ComparedCase:
+    """Return a case that cannot be compared; at least one side has it."""
+    return _compared(a, b, verdict="incomparable", reason=reason)
+
+
+def _compared(a: Summary | None, b: Summary | None, **found: object) -> ComparedCase:
+    known = a or b
+    assert known is not None
+    nothing = {"ratio": None, "ratio_low": None, "ratio_high": None, "basis": "none"}
+    untested = {"test": "", "p": None, "p_corrected": None, "detectable": None}
+    return ComparedCase.model_validate(
+        {name: getattr(known, name) for name in Case.model_fields}
+        | {name: getattr(known, name) for name in ("metric", "unit", "better", "definition")}
+        | {
+            "a_median": a.median if a is not None else None,
+            "b_median": b.median if b is not None else None,
+            "a_launches": a.launches if a is not None else 0,
+            "b_launches": b.launches if b is not None else 0,
+            "origins": sorted({one.origin for one in (a, b) if one is not None}),
+        }
+        | nothing
+        | untested
+        | found
+    )
+
+
+def _worst_first(case: ComparedCase) -> tuple[int, float, str, str]:
+    return (VERDICTS.index(case.verdict), -case.loss, case.label, case.metric)

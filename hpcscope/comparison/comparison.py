@@ -1,0 +1,147 @@
+"""The result of comparing two runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal, get_args
+
+from hpcscope import units
+from hpcscope.plan.case import Case
+from hpcscope.statistics.course import Measure, State
+from hpcscope.strict import Strict
+
+Verdict = Literal[
+    "worse", "better", "inconclusive", "states differ", "common change", "no difference", "incomparable"
+]
+VERDICTS: list[Verdict] = list(get_args(Verdict))
+"""In reading order."""
+DIFFERENT: tuple[Verdict, ...] = ("worse", "better", "states differ")
+"""Of cases that differ."""
+
+Basis = Literal["launches", "same data", "none"]
+
+
+class Factor(Strict):
+    """A difference between the two runs' machines or settings."""
+
+    name: str
+    a: str
+    b: str
+
+
+class ComparedMetric(Strict):
+    """One metric of a case on two sides, under its headline definition."""
+
+    metric: str
+    metric_label: str = ""
+    """The metric in words, as its benchmark declares it; empty in comparisons of before."""
+    unit: str
+    better: Literal["lower", "higher"]
+    definition: str
+    reason: str
+    """The reason for the verdict where the figures alone do not show it."""
+    a_median: float | None
+    b_median: float | None
+    ratio: float | None
+    """B over A: of the medians; of launches in turn, the pseudomedian of the rounds' ratios."""
+    ratio_low: float | None
+    ratio_high: float | None
+    p: float | None
+    """Of the test; in turn, of the signed-rank test (Wilcoxon 1945)."""
+    detectable: float | None
+    """The smallest relative change that nine of ten such comparisons would find, where there is no verdict."""
+
+    @property
+    def metric_words(self) -> str:
+        """The metric for people."""
+        return self.metric_label or units.named(self.metric)
+
+    def shown(self, value: float | None) -> str:
+        """Write a value of the metric."""
+        return units.figure(value, self.unit, self.metric)
+
+    @property
+    def loss(self) -> float:
+        """How much worse B is, relative to A; negative when it is better, 0 when unknown."""
+        if self.ratio is None:
+            return 0.0
+        return self.ratio - 1 if self.better == "lower" else 1 - self.ratio
+
+
+class ComparedCase(Case, ComparedMetric):
+    """One metric of one case in both runs."""
+
+    verdict: Verdict
+    basis: Basis
+    """What the interval is computed from: launch medians, or nothing where there are too few launches."""
+    a_launches: int
+    b_launches: int
+    origins: list[str] = ["measured"]
+    """Of the figures in A and B, each once; comparisons of before do not tell it."""
+    test: str
+    """The test behind `p`; empty when there was none."""
+    p_corrected: float | None
+    """After Benjamini and Hochberg, over all cases that were tested."""
+
+    @property
+    def change(self) -> float | None:
+        """The relative change from A to B: 0.05 is 5 % more."""
+        return None if self.ratio is None else self.ratio - 1
+
+
+class CommonChange(Strict):
+    """One factor by which the cases changed together."""
+
+    ratio: float
+    low: float
+    high: float
+    """Half of the cases changed by factors between these."""
+    agreeing: int
+    """Cases that agree with the factor."""
+    cases: int
+    """Cases that were tested."""
+
+
+class StateChange(Strict):
+    """The states in which the machine ran during the two runs, where they differ."""
+
+    a: list[State]
+    b: list[State]
+    sentinel: dict[Measure, float]
+    """How many times as long the sentinel took in B as in A, each in its longest state; empty where unknown."""
+
+
+class Comparison(Strict):
+    """The result of `scope compare`."""
+
+    format: int
+    a: str
+    b: str
+    level: float
+    """The share of comparisons of equal runs that may hold a false alarm."""
+    threshold: float
+    """Smaller relative changes count as no difference."""
+    factors: list[Factor]
+    """Differences that may explain a change but do not make the runs incomparable."""
+    obstacles: list[Factor]
+    """Differences between the machines that make every case incomparable."""
+    optimized: list[str] = []
+    """The sides whose native program has other flags than the baseline's, with these flags: `A: -O3`."""
+    common: CommonChange | None
+    """Cases are judged beside it; None where it is below the threshold."""
+    states: StateChange | None = None
+    """None where the machine was in one state, the same in both runs as far as is known."""
+    spread: float
+    """Relative scatter of unchanged cases between the runs that their launches do not show."""
+    cases: list[ComparedCase]
+    """Worst first."""
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """Cases per verdict."""
+        numbers = Counter(case.verdict for case in self.cases)
+        return {verdict: numbers[verdict] for verdict in VERDICTS}
+
+    def regressions(self, beyond: float) -> list[ComparedCase]:
+        """Return the cases that are worse by more than the share `beyond`."""
+        return [case for case in self.cases if case.verdict == "worse" and case.loss > beyond]

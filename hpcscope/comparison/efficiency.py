@@ -1,0 +1,290 @@
+"""The share of its peak that each benchmark of several runs reaches, side by side (PARAM 10000, figure 12).
+
+The peaks are measured in the same run: benchmarks declare which of them are the limit of arithmetic or of memory,
+and the ladders have the limit of each path between two processes. Where a run has no peak for a benchmark,
+its efficiency is unknown and the result names what to measure.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import LIMIT, Catalog
+from hpcscope.comparison.letters import letter
+from hpcscope.findings.results import Run
+from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.plan.placement import ALL
+from hpcscope.rundirectory import FORMAT
+from hpcscope.statistics.ratio import PerLaunch, ratio
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+Kind = Literal["arithmetic", "memory", "messages"]
+DEFINITIONS: dict[Kind, str] = {
+    "arithmetic": (
+        "floating-point rate over the number of processes times the tightest measured limit of one process: the"
+        " fastest matrix product of the same run in the same precision, or the peak where no product was measured;"
+        " for the NAS kernels, the operations that the suite counts"
+    ),
+    "memory": "bandwidth over the highest STREAM bandwidth of as many processes with arrays at least as large",
+    "messages": "bandwidth over the limit of the path's ladder: the wire, or one memory copy inside a host",
+}
+OPERATIONS = {"flop/s": 1.0, "Mop/s": 1e6}
+"""Operations per second in the units of arithmetic rates."""
+PRECISION, DOUBLE = "precision", "double"
+"""The parameter that limits and other benchmarks must have in common, and the precision without it."""
+MESSAGE_LAYERS = ("frames", "network", "mpi", "operation")
+
+
+class Efficiency(Strict):
+    """The best that one run has of a benchmark."""
+
+    case: str
+    """Label of the benchmark's best case."""
+    way: str
+    """The transport or the path of the messages."""
+    share: float
+    low: float | None
+    high: float | None
+    """The rate's interval over the peak's."""
+    rate: float
+    peak: float
+    unit: str
+    peak_is: str
+    """Label of the peak."""
+
+
+class EfficiencyRow(Strict):
+    """A benchmark in all runs."""
+
+    kind: Kind
+    name: str
+    """The benchmark, or the layer of a ladder with its message size."""
+    ranks: int
+    runs: list[Efficiency | None]
+    """In the order of the runs; None where a run lacks the benchmark or its peak."""
+
+    @property
+    def known(self) -> list[Efficiency]:
+        """The efficiencies of the runs that have one."""
+        return [one for one in self.runs if one is not None]
+
+    @property
+    def label(self) -> str:
+        """The row in words; a transport other than the default is named where all runs used it."""
+        ways = {one.way for one in self.known}
+        ranks = [] if self.kind == "messages" else [f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"]
+        return ", ".join([self.name, *ranks, *(ways - {"default"} if len(ways) == 1 else [])])
+
+
+class Efficiencies(Strict):
+    """The result of `scope compare --efficiency`."""
+
+    format: int
+    runs: list[str]
+    definitions: dict[Kind, str]
+    rows: list[EfficiencyRow]
+    without_peak: list[str]
+    """Benchmarks of any run whose peak is unknown, with what to measure."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    kind: Kind
+    name: str
+    ranks: int
+    efficiency: Efficiency
+
+    @property
+    def row(self) -> tuple[Kind, str, int]:
+        return self.kind, self.name, self.ranks
+
+
+def efficiencies(runs: Sequence[Path]) -> Efficiencies:
+    """Return the efficiency of every benchmark of some runs; UsageError when a file is missing or wrong."""
+    lacking: list[str] = []
+    best = [_best(_run(path, letter(number), lacking)) for number, path in enumerate(runs)]
+    order: list[Kind] = ["arithmetic", "memory", "messages"]
+    keys = sorted({key for each in best for key in each}, key=lambda key: (order.index(key[0]), key[1:]))
+    rows = [
+        EfficiencyRow(kind=key[0], name=key[1], ranks=key[2], runs=row)
+        for key in keys
+        for row in _by_way([each.get(key, {}) for each in best])
+    ]
+    return Efficiencies(
+        format=FORMAT,
+        runs=list(map(str, runs)),
+        definitions={kind: DEFINITIONS[kind] for kind in order if any(row.kind == kind for row in rows)},
+        rows=rows,
+        without_peak=list(dict.fromkeys(lacking)),
+    )
+
+
+Best = dict[tuple[Kind, str, int], dict[str, Efficiency]]
+"""By row, then by way."""
+
+
+def _best(found: Iterator[_Found]) -> Best:
+    best: Best = defaultdict(dict)
+    for one in found:
+        ways = best[one.row]
+        known = ways.get(one.efficiency.way)
+        if known is None or one.efficiency.share > known.share:
+            ways[one.efficiency.way] = one.efficiency
+    return best
+
+
+def _by_way(runs: list[dict[str, Efficiency]]) -> Iterator[list[Efficiency | None]]:
+    """Yield a row for each transport; where no run has more than one, all are compared as networks in one row."""
+    if all(len(ways) <= 1 for ways in runs):
+        yield [next(iter(ways.values()), None) for ways in runs]
+        return
+    for way in dict.fromkeys(way for ways in runs for way in ways):
+        yield [ways.get(way) for ways in runs]
+
+
+def _run(path: Path, side: str, lacking: list[str]) -> Iterator[_Found]:
+    run = Run(path)
+    summaries = [summary for summary in run.headlines if summary.median]
+    yield from _arithmetic(summaries, run.benchmarks, side, lacking)
+    yield from _memory(summaries, run.benchmarks, side, lacking)
+    if run.directory.models.is_file():
+        for ladder in run.models.ladders:
+            yield from _messages(ladder)
+
+
+def _standing(pattern: Pattern, limits: bool, summaries: list[Summary], catalog: Catalog) -> Iterator[Summary]:
+    """Yield the results on the limits of a pattern, or on its other rungs."""
+    for place in catalog.standing(pattern):
+        if (place.rung.layer == LIMIT) is limits:
+            for one in summaries:
+                if (
+                    one.benchmark == place.benchmark.name
+                    and place.shows(one.metric)
+                    and place.holds(one.parameters)
+                ):
+                    yield one
+
+
+def _arithmetic(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
+    limits = [one for one in _standing("arithmetic", True, summaries, catalog) if one.ranks == 1]
+    for one in _standing("arithmetic", False, summaries, catalog):
+        precision = _precision(one, catalog)
+        peak = _arithmetic_peak([each for each in limits if _precision(each, catalog) == precision], one)
+        if peak is None:
+            wanted = " or ".join(
+                dict.fromkeys(
+                    place.benchmark.name
+                    for place in catalog.standing("arithmetic", LIMIT)
+                    if place.benchmark.name != one.benchmark
+                )
+            )
+            lacking.append(f"{one.benchmark} in {side}: no {wanted} in {precision} precision on one process")
+        else:
+            yield _found("arithmetic", one, peak, one.ranks)
+
+
+def _precision(one: Summary, catalog: Catalog) -> str:
+    declared = catalog.defaults(one.benchmark)
+    return str(one.parameters.get(PRECISION, declared.get(PRECISION, DOUBLE)))
+
+
+def _arithmetic_peak(limits: list[Summary], of: Summary) -> Summary | None:
+    """Return the fastest case of the tightest limit other than the benchmark itself."""
+    fastest: dict[str, Summary] = {}
+    for one in limits:
+        if one.benchmark != of.benchmark and _same_nodes(one, of):
+            known = fastest.get(one.benchmark)
+            if known is None or one.estimate.value > known.estimate.value:
+                fastest[one.benchmark] = one
+    return min(fastest.values(), key=lambda one: one.estimate.value, default=None)
+
+
+def _memory(summaries: list[Summary], catalog: Catalog, side: str, lacking: list[str]) -> Iterator[_Found]:
+    def size(one: Summary) -> int:
+        return catalog.array_bytes(one.benchmark, one.parameters)
+
+    limits = list(_standing("memory", True, summaries, catalog))
+    held = list(_standing("memory", False, summaries, catalog))
+    largest: dict[tuple[str, int], int] = defaultdict(int)
+    for one in held:
+        largest[one.benchmark, one.ranks] = max(largest[one.benchmark, one.ranks], size(one))
+    for one in held:
+        # Smaller arrays may stay in a cache.
+        if size(one) < largest[one.benchmark, one.ranks]:
+            continue
+        peaks = [
+            each
+            for each in limits
+            if each.ranks == one.ranks and size(each) >= size(one) and _same_nodes(each, one)
+        ]
+        if peaks:
+            peak = max(peaks, key=lambda each: each.estimate.value)
+            yield _found("memory", one, peak, 1)
+        else:
+            wanted = " or ".join(place.benchmark.name for place in catalog.standing("memory", LIMIT))
+            words = f"no {wanted} with arrays of at least {units.size(size(one))} on {one.ranks} processes"
+            lacking.append(f"{one.benchmark} in {side}: {words}")
+
+
+def _messages(ladder: Ladder) -> Iterator[_Found]:
+    if ladder.quantity != "bandwidth_bytes_per_s" or not ladder.rungs or ladder.rungs[0].value is None:
+        return
+    limit = ladder.rungs[0]
+    for rung in ladder.rungs[1:]:
+        if rung.layer in MESSAGE_LAYERS and rung.value is not None:
+            size = f", {ladder.exchange} of {units.size(ladder.message_bytes or 0)}" if ladder.exchange else ""
+            yield _Found("messages", f"{rung.layer}{size}", 2, _of_rung(rung, limit, ladder.path))
+
+
+def _of_rung(rung: LadderRung, limit: LadderRung, path: str) -> Efficiency:
+    assert rung.value is not None
+    assert limit.value is not None
+    return Efficiency(
+        case=rung.name,
+        way=path,
+        share=rung.value / limit.value if rung.of_limit is None else rung.of_limit,
+        low=_over(rung.low, limit.high or limit.value),
+        high=_over(rung.high, limit.low or limit.value),
+        rate=rung.value,
+        peak=limit.value,
+        unit=rung.unit,
+        peak_is=limit.name,
+    )
+
+
+def _found(kind: Kind, one: Summary, peak: Summary, times: int) -> _Found:
+    """Return a case's share of so many times a peak."""
+    rate, limit = _operations(one), _operations(peak).scaled(times)
+    share = ratio(rate, limit)
+    efficiency = Efficiency(
+        case=one.label,
+        way=one.transport,
+        share=share.value,
+        low=share.low,
+        high=share.high,
+        rate=rate.estimate.value,
+        peak=limit.estimate.value,
+        unit=peak.unit,
+        peak_is=f"{times} × {peak.label}" if times > 1 else peak.label,
+    )
+    return _Found(kind, one.benchmark, one.ranks, efficiency)
+
+
+def _operations(one: Summary) -> PerLaunch:
+    return one.per_launch.scaled(OPERATIONS.get(one.unit, 1.0))
+
+
+def _over(value: float | None, peak: float) -> float | None:
+    return None if value is None else value / peak
+
+
+def _same_nodes(peak: Summary, of: Summary) -> bool:
+    """Return whether both ran on the same type of node, or one of them on all types."""
+    return ALL in (peak.placement.group, of.placement.group) or peak.placement.group == of.placement.group

@@ -1,0 +1,85 @@
+"""The kernels of a BLAS held against those in use, two at a time, and what to set: `tune-blas.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hpcscope import units
+from hpcscope.comparison.paired import PairedCase
+from hpcscope.strict import Strict
+
+FILE = "tune-blas.json"
+
+
+class Rival(Strict):
+    """Other kernels than those in use, measured in turn with them."""
+
+    kernels: str
+    setting: str | None
+    """The value of the variable that chooses them; None: they are the library's own choice."""
+    cases: list[PairedCase]
+    """A: the kernels in use, B: these. The first is what programs gain by."""
+
+    @property
+    def measured(self) -> bool:
+        """Whether the product in double precision, which comes first, has a result."""
+        return bool(self.cases) and "precision=single" not in self.cases[0].a
+
+    @property
+    def faster(self) -> bool:
+        """Whether the first case is faster with these kernels, and none is slower."""
+        return (
+            self.measured
+            and self.cases[0].verdict == "better"
+            and all(case.verdict != "worse" for case in self.cases)
+        )
+
+
+class KernelTuning(Strict):
+    """`tune-blas.json`."""
+
+    format: int
+    library: str
+    """Name and version."""
+    variable: str
+    """The environment variable that chooses kernels."""
+    kernels: str
+    """In use before."""
+    setting: str | None
+    """Of the variable, before; None: not set."""
+    rivals: list[Rival] = []
+
+    @property
+    def best(self) -> Rival | None:
+        """The rival with the greatest gain; None: keep the kernels in use."""
+        return max(
+            (one for one in self.rivals if one.faster), key=lambda one: one.cases[0].ratio or 0, default=None
+        )
+
+    @property
+    def words(self) -> list[str]:
+        """What to do, with the figures that say so."""
+        best = self.best
+        if best is not None:
+            how = f"export {self.variable}={best.setting}" if best.setting else f"unset {self.variable}"
+            return [f"Set: {how}", self._beside(best)]
+        if not self.rivals:
+            return [
+                f"Keep the {self.kernels} kernels: Scope knows no others that {self.library} has"
+                " and this processor can run"
+            ]
+        kept = f"Keep the {self.kernels} kernels: no others are certainly faster"
+        return [kept, *map(self._beside, self.rivals)]
+
+    def _beside(self, rival: Rival) -> str:
+        return f"{rival.kernels} kernels, rates over those with {self.kernels} kernels: {_figures(rival.cases)}"
+
+
+def _figures(cases: Sequence[PairedCase]) -> str:
+    return "; ".join(f"{case.label}: {_figure(case)}" for case in cases)
+
+
+def _figure(case: PairedCase) -> str:
+    if case.ratio is None:
+        return f"not known ({case.reason})"
+    return f"{units.share(case.ratio, case.ratio_low, case.ratio_high)} ({case.verdict})"

@@ -1,0 +1,140 @@
+"""Modified tests, normalised: each figure of a run over that of the unmodified test in a baseline run.
+
+The thesis (section 8.3) lets advanced tests change the compiler's flags, the algorithm or the way a library is
+used, and compares them with standard ones after a normalisation only. A case is modified where a parameter that
+does not change the problem (how it is computed, shared, called, sent or laid out in memory) departs from its
+default, or where the transport does. The unmodified test is the same problem with the defaults on as many ranks in
+the same place.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Role
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.comparison import effect, machines
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import Case, Key
+from hpcscope.rundirectory import FORMAT
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+CHANGEABLE: set[Role] = {"method", "parallel", "layout", "call", "path"}
+"""Roles of parameters that leave the problem as it is."""
+DEFAULT_TRANSPORT = "default"
+
+
+class NormalizedCase(Case):
+    """A figure over that of the unmodified test."""
+
+    metric: str
+    metric_label: str = ""
+    """The metric in words, as its benchmark declares it."""
+    unit: str
+    better: Literal["lower", "higher"]
+    unmodified: str
+    """Label of the unmodified test; that of the case itself where only the build differs."""
+    unmodified_median: float
+    median: float
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+    """None where one of the two has fewer than two launches."""
+
+    @property
+    def verdict(self) -> Literal["better", "worse", ""]:
+        """Whether the modification certainly changed the figure."""
+        if self.ratio_low is None or self.ratio_high is None or self.ratio_low <= 1 <= self.ratio_high:
+            return ""
+        return "better" if (self.ratio < 1) == (self.better == "lower") else "worse"
+
+
+class Normalized(Strict):
+    """The result of `scope compare --normalized`."""
+
+    format: int
+    baseline: str
+    run: str
+    optimized: list[str]
+    """The sides whose native program has other flags than the baseline's, A being the baseline run."""
+    cases: list[NormalizedCase]
+    without_unmodified: list[str]
+    """Labels of modified cases whose unmodified test is not in the baseline run."""
+
+
+def normalized(baseline: Path, run: Path) -> Normalized:
+    """Return the figures of a run over those of the unmodified tests of another run, or of the run itself.
+
+    UsageError when a file is missing or wrong, or the machines are different ones.
+    """
+    base, modified = Run(baseline), Run(run)
+    if different := machines.obstacles(base.machine, modified.machine):
+        names = ", ".join(one.name for one in different)
+        raise UsageError(f"{run}: different machine than {baseline} ({names}); --normalized needs the same one")
+    catalog = modified.benchmarks
+    references = {(one.key, one.metric): one for one in base.headlines}
+    cases: list[NormalizedCase] = []
+    lacking: list[str] = []
+    same_run = base.path.resolve() == modified.path.resolve()
+    for one in modified.headlines:
+        if catalog[one.benchmark].metric[one.metric].role != "result":
+            continue
+        key = unmodified(one, catalog)
+        if same_run and key == one.key:
+            continue
+        reference = references.get((key, one.metric))
+        if reference is None:
+            lacking.append(one.label)
+        elif (case := _over(one, reference)) is not None:
+            words = catalog.metric_label(one.metric, one.benchmark)
+            cases.append(case.model_copy(update={"metric_label": words}))
+    return Normalized(
+        format=FORMAT,
+        baseline=str(baseline),
+        run=str(run),
+        optimized=machines.optimized(base.machine, modified.machine),
+        cases=cases,
+        without_unmodified=list(dict.fromkeys(lacking)),
+    )
+
+
+def unmodified(case: Case, catalog: Catalog) -> Key:
+    """Return the identity of the unmodified test of a case."""
+    declared = catalog[case.benchmark].parameter
+    parameters = {
+        name: declared[name].default if name in declared and declared[name].role in CHANGEABLE else value
+        for name, value in case.parameters.items()
+    }
+    batch = (case.ranks, DEFAULT_TRANSPORT, case.placement)
+    return Case.of(catalog, case.benchmark, parameters, batch).key
+
+
+def _over(one: Summary, reference: Summary) -> NormalizedCase | None:
+    """Return a figure over its reference; None where one of the two is not above zero."""
+    if one.origin != reference.origin:
+        return None
+    medians, base = np.array(one.launch_medians), np.array(reference.launch_medians)
+    value, base_value = one.estimate.value, reference.estimate.value
+    if min(value, base_value, *one.launch_medians, *reference.launch_medians) <= 0:
+        return None
+    low = high = None
+    if min(medians.size, base.size) > 1:
+        found = effect.of_launches(base, medians, f"{one.spelling} {one.metric}")
+        low, high = found.low, found.high
+    return NormalizedCase(
+        **one.case.model_dump(),
+        metric=one.metric,
+        unit=one.unit,
+        better=one.better,
+        unmodified=reference.label,
+        unmodified_median=base_value,
+        median=value,
+        ratio=value / base_value,
+        ratio_low=low,
+        ratio_high=high,
+    )

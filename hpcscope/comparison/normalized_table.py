@@ -1,0 +1,56 @@
+"""Normalised figures as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hpcscope import units
+from hpcscope.comparison.normalized import Normalized, NormalizedCase
+from hpcscope.comparison.table import verdicts
+
+_STYLES = {"better": "green", "worse": "bold red", "": ""}
+
+
+def table(found: Normalized) -> RenderableType:
+    """Return a table of the modified cases, then those without an unmodified test."""
+    parts: list[RenderableType] = list(_heading(found))
+    parts.append(_cases(found.cases) if found.cases else Text("No case has an unmodified test."))
+    if found.without_unmodified:
+        number = len(found.without_unmodified)
+        shown = "; ".join(found.without_unmodified[:3]) + ("; ..." if number > 3 else "")
+        parts.append(Text(f"\nwithout an unmodified test in {found.baseline}: {number}: {shown}", style="dim"))
+    return Group(*parts)
+
+
+def _heading(found: Normalized) -> Iterator[Text]:
+    yield Text(f"{found.run}\nover the unmodified tests of {found.baseline}", style="bold")
+    for side in found.optimized:
+        yield Text(f"  optimized measurement: {side}", style="yellow")
+    yield Text()
+
+
+def _cases(cases: list[NormalizedCase]) -> Table:
+    return verdicts(
+        ("of the unmodified [95 % interval]", "value", "unmodified"),
+        [
+            (
+                Text(case.verdict, style=_STYLES[case.verdict]),
+                ratio(case),
+                units.figure(case.median, case.unit, case.metric),
+                units.figure(case.unmodified_median, case.unit, case.metric),
+                Text(f"{case.label}: {case.metric_label or units.named(case.metric)}"),
+            )
+            for case in cases
+        ],
+    )
+
+
+def ratio(case: NormalizedCase) -> Text:
+    """Return the ratio with its interval: `0.87 [0.85, 0.90]`."""
+    if case.ratio_low is None or case.ratio_high is None:
+        return Text(f"{case.ratio:.2f}")
+    return Text(f"{case.ratio:.2f} [{case.ratio_low:.2f}, {case.ratio_high:.2f}]")

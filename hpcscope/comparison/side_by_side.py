@@ -1,0 +1,107 @@
+"""Any number of runs side by side: each is compared with one of them, the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpcscope.comparison.compare import Side, compare_sides
+from hpcscope.comparison.comparison import VERDICTS, ComparedCase, Comparison, Verdict
+from hpcscope.comparison.published import PublishedCase
+from hpcscope.comparison.published import rows as published_rows
+from hpcscope.models.published.machines import PublishedMachine
+from hpcscope.plan.case import Key
+from hpcscope.rundirectory import FORMAT
+from hpcscope.strict import Strict
+
+
+class SideBySide(Strict):
+    """The result of `scope compare` for three runs or more."""
+
+    format: int
+    runs: list[str]
+    baseline: int
+    """Its place among the runs."""
+    level: float
+    """The share of such comparisons of equal runs, all runs together, that may hold a false alarm."""
+    threshold: float
+    """Smaller relative changes count as no difference."""
+    comparisons: list[Comparison]
+    """Of each other run with the baseline, in the order of the runs; each at its share of the level."""
+    published: list[PublishedCase] = []
+    """Figures of historic machines, of cases that a run measured."""
+
+    @property
+    def against_baseline(self) -> list[Comparison | None]:
+        """The comparison of each run with the baseline; None for the baseline itself."""
+        others = iter(self.comparisons)
+        return [None if number == self.baseline else next(others) for number in range(len(self.runs))]
+
+    def regressions(self, beyond: float) -> list[ComparedCase]:
+        """Return the cases of any run that are worse by more than the share `beyond`."""
+        return [case for one in self.comparisons for case in one.regressions(beyond)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric of one case in all runs."""
+
+    baseline: float | None
+    """The baseline's median; None where it has none."""
+    runs: list[ComparedCase | None]
+    """The case as compared with the baseline, by run; None for the baseline, and where neither has the case."""
+
+    @property
+    def case(self) -> ComparedCase:
+        """The case and its metric, as the first run has them."""
+        return next(one for one in self.runs if one is not None)
+
+    def has(self, *verdicts: Verdict) -> bool:
+        """Return whether any run has one of these verdicts."""
+        return any(one is not None and one.verdict in verdicts for one in self.runs)
+
+
+def compared(
+    sides: Sequence[Side],
+    baseline: int,
+    threshold: float,
+    level: float,
+    across_machines: bool,
+    historic: Sequence[PublishedMachine] = (),
+) -> SideBySide:
+    """Compare every run with the one at the place `baseline`.
+
+    `level` is the share of comparisons of equal runs, all of them together, that may hold a false alarm: each
+    comparison has its part (Bonferroni). `historic`: machines whose published figures stand beside the runs.
+    """
+    others = [side for number, side in enumerate(sides) if number != baseline]
+    share = level / max(len(others), 1)
+    return SideBySide(
+        format=FORMAT,
+        runs=[side.path for side in sides],
+        baseline=baseline,
+        level=level,
+        threshold=threshold,
+        comparisons=[compare_sides(sides[baseline], other, threshold, share, across_machines) for other in others],
+        published=published_rows(historic, sides, baseline),
+    )
+
+
+def rows(found: SideBySide) -> list[Row]:
+    """Return the metrics of all cases, each once; those that are worst in any run come first."""
+    by_run: list[dict[tuple[Key, str], ComparedCase]] = [
+        {(case.key, case.metric): case for case in comparison.cases} if comparison else {}
+        for comparison in found.against_baseline
+    ]
+    keys = dict.fromkeys(key for cases in by_run for key in cases)
+    return sorted((_row([cases.get(key) for cases in by_run]) for key in keys), key=_worst_first)
+
+
+def _row(runs: list[ComparedCase | None]) -> Row:
+    return Row(next((one.a_median for one in runs if one is not None), None), runs)
+
+
+def _worst_first(row: Row) -> tuple[int, float, str, str]:
+    known = [one for one in row.runs if one is not None]
+    first = min(VERDICTS.index(one.verdict) for one in known)
+    return first, -max(one.loss for one in known), row.case.label, row.case.metric

@@ -1,0 +1,165 @@
+"""A comparison as a terminal shows it, worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hpcscope import units
+from hpcscope.comparison.comparison import DIFFERENT, ComparedCase, Comparison, Verdict
+from hpcscope.comparison.paired import PairedCase
+from hpcscope.statistics.course import State
+
+LARGEST_SHOWN = 10.0
+"""Larger detectable changes are all alike: nothing would have been seen."""
+
+STYLES: dict[Verdict, str] = {
+    "worse": "bold red",
+    "better": "green",
+    "inconclusive": "yellow",
+    "states differ": "yellow",
+    "common change": "dim",
+    "no difference": "dim",
+    "incomparable": "dim",
+}
+
+
+def table(comparison: Comparison, every: bool = False) -> RenderableType:
+    """Return a table of the cases that differ or may differ, or of all; the others are counted."""
+    shown = [case for case in comparison.cases if every or case.verdict in (*DIFFERENT, "inconclusive")]
+    return Group(
+        *_heading(comparison),
+        *_common(comparison),
+        *([_cases(shown)] if shown else []),
+        *_counts(comparison),
+        *_reasons(comparison),
+    )
+
+
+def _heading(comparison: Comparison) -> Iterator[Text]:
+    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
+    for side in comparison.optimized:
+        yield Text(f"  optimized measurement: {side}", style="yellow")
+    for factor in comparison.obstacles:
+        yield Text(f"  different {factor.name}: {factor.a} | {factor.b}", style="yellow")
+    for factor in comparison.factors:
+        yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
+    yield Text()
+
+
+def common_change(comparison: Comparison, a: str = "A", b: str = "B") -> str:
+    """Say by how much the cases changed together; empty where they did not. `a` and `b` name the runs."""
+    common = comparison.common
+    if common is None:
+        return ""
+    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (common.ratio, common.low, common.high))
+    return (
+        f"{common.agreeing} of {common.cases} cases changed together, by {middle} % (half [{low}, {high}]): "
+        "the machine was in another state during one of the runs, or all cases share a cause. "
+        f"Each case is judged beside this change. `scope compare --measure {a} {b}` tells the two apart."
+    )
+
+
+def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
+    """Say in which states the machine ran during the runs; empty where it ran in the same one.
+
+    `a` and `b` name the runs.
+    """
+    found = comparison.states
+    if found is None:
+        return ""
+    in_a, in_b = (" and ".join(_state(state) for state in states) for states in (found.a, found.b))
+    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in found.sentinel.items())
+    took = (
+        f"; in the longest state of each, the sentinel took in {b}, compared with {a}: {ratios}" if ratios else ""
+    )
+    return f"The machine changed its state. {a}: {in_a}. {b}: {in_b}{took}."
+
+
+def _state(state: State) -> str:
+    speed = "in the fastest state" if state.factor == 1 else f"in a state {state.factor:.3g} times as slow"
+    return f"{units.percent(state.share)} {speed}"
+
+
+def _common(comparison: Comparison) -> Iterator[Text]:
+    for words in filter(None, (states_differ(comparison), common_change(comparison))):
+        yield Text(f"{words}\n", style="bold yellow")
+
+
+def _cases(cases: list[ComparedCase]) -> Table:
+    columns = ("change [95 % interval]", "detectable", "A", "B", "q")
+    return verdicts(
+        columns,
+        [
+            (
+                Text(case.verdict, style=STYLES[case.verdict]),
+                change(case),
+                detectable(case.detectable),
+                case.shown(case.a_median),
+                case.shown(case.b_median),
+                "" if case.p_corrected is None else f"{case.p_corrected:.2g}",
+                named(case),
+            )
+            for case in cases
+        ],
+    )
+
+
+def verdicts(columns: Sequence[str], rows: Iterable[Sequence[Text | str]]) -> Table:
+    """Return a table of verdicts, values and cases; columns of fixed width come first, labels have the rest."""
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
+    grid.add_column("verdict", no_wrap=True)
+    for name in columns:
+        grid.add_column(Text(name), no_wrap=True, justify="right")
+    grid.add_column("case")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def named(case: ComparedCase | PairedCase) -> Text:
+    """Return a case with its metric, and why it has no verdict."""
+    reason = f" ({case.reason})" if case.reason else ""
+    return Text.assemble(f"{case.label}: {case.metric_words}", (reason, "dim"))
+
+
+def detectable(share: float | None) -> str:
+    """Return the smallest change that would have been seen; empty where there is a verdict."""
+    if share is None:
+        return ""
+    return f"{100 * share:.0f} %" if share < LARGEST_SHOWN else f"over {100 * LARGEST_SHOWN:.0f} %"
+
+
+def change(case: ComparedCase | PairedCase) -> str:
+    """Return the change from A to B with its interval: `+5.1 % [+4.0, +6.2]`."""
+    if case.ratio is None:
+        return "–"
+    if case.ratio_low is None or case.ratio_high is None:
+        return f"{100 * (case.ratio - 1):+.1f} %"
+    middle, low, high = (f"{100 * (ratio - 1):+.1f}" for ratio in (case.ratio, case.ratio_low, case.ratio_high))
+    return f"{middle} % [{low}, {high}]"
+
+
+def _counts(comparison: Comparison) -> Iterator[Text]:
+    yield Text()
+    words = [f"{number} {verdict}" for verdict, number in comparison.counts.items() if number]
+    yield Text(", ".join(words) + "." if words else "Neither run has a result.", style="bold")
+    yield Text(
+        f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; "
+        f"at most {units.percent(comparison.level)} of comparisons of equal runs show a change. "
+        "Detectable: the smallest change that nine of ten such comparisons would show.",
+        style="dim",
+    )
+
+
+def _reasons(comparison: Comparison) -> Iterator[Text]:
+    """Yield the reasons why cases are incomparable, each once."""
+    reasons = Counter(case.reason for case in comparison.cases if case.verdict == "incomparable")
+    for reason, number in reasons.most_common(8):
+        yield Text(f"  incomparable: {number} × {reason}")
+    if len(reasons) > 8:
+        yield Text(f"  and {len(reasons) - 8} more reasons; --all shows them")

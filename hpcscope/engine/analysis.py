@@ -1,0 +1,48 @@
+"""Everything that is derived from raw data, for each kind of run directory; needs no MPI and no network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from hpcscope.findings.finding import Findings
+from hpcscope.findings.results import Run, derived
+from hpcscope.findings.run import find_all
+from hpcscope.programs.campaign import is_campaign
+from hpcscope.programs.profiles.monitored_run import is_monitored
+from hpcscope.rundirectory import FORMAT, note_checksums, write_json
+from hpcscope.statistics.summary import Summaries
+
+Kind = Literal["run", "monitored", "campaign"]
+
+
+def kind_of(folder: Path) -> Kind:
+    """Return which kind of results a folder holds: of benchmarks, of a monitored program, of a campaign."""
+    return "campaign" if is_campaign(folder) else "monitored" if is_monitored(folder) else "run"
+
+
+def analyze(run: Path) -> Run:
+    """Write statistics.json, models.json and findings.json of a run directory, each in one step.
+
+    Return the run as it was derived from its samples.
+
+    Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
+    """
+    found = derived(run)
+    found = found.replaced(findings=find_all(found))
+    directory = found.directory
+    statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
+    write_json(directory.statistics, statistics)
+    write_json(directory.models, found.models)
+    write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
+    note_checksums(run, [directory.statistics, directory.models, directory.findings])
+    return found
+
+
+def explain(run: Path) -> Run:
+    """Derive everything from a run's samples, draw its report, and return the run."""
+    from hpcscope.report.run import page
+
+    found = analyze(run)
+    page.write(found)
+    return found

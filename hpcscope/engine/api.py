@@ -1,0 +1,64 @@
+"""The functions of the public API; `import hpcscope` loads this module when one of them is first used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hpcscope.comparison import compare as comparing
+from hpcscope.comparison.comparison import Comparison
+from hpcscope.engine.progress import RunProgress, silent
+from hpcscope.engine.run import run as runs
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.plan.experiment import COMMAND_LINE, asked_for, resolve
+from hpcscope.settings.experiment import Experiment
+from hpcscope.settings.kinds import did_you_mean
+from hpcscope.settings.table import declared
+
+
+def open_run(path: Path | str) -> Run:
+    """Return the run in a run directory, such as `runs/latest`; raises UsageError where there is none."""
+    return Run(path)
+
+
+def run(*what: str, output: Path | None = None, progress: RunProgress = silent, **settings: object) -> Run:
+    """Measure, derive everything, write the report, and return the run.
+
+    Args:
+        what: an experiment (a .toml file, or an HPL.dat) and benchmarks (mpi.latency, mpi.*, mpi), as `scope run`.
+        output: the run directory; None: a new one below runs/.
+        progress: makes the listener that is notified of launches and cases.
+        settings: the options of `scope run` by their names, with `_` for dashes: `launches=3`, `hosts="a:2,b:2"`.
+
+    Raises:
+        UsageError: what is asked for is not possible.
+        ScopeError: the run cannot go on; a failed case is no error, see `Run.well`.
+
+    """
+    known = {each.word: each.key for each in declared(Experiment)}
+    if unknown := [word for word in settings if word not in known]:
+        near = did_you_mean(unknown[0], list(known))
+        raise UsageError(f"{unknown[0]}: must be one of {', '.join(known)}{near}")
+    file, given = asked_for(what, {known[word]: value for word, value in settings.items()})
+    experiment = resolve(file, given)
+    outcome = runs.run(experiment, str(file or COMMAND_LINE), output, ("scope.run", *what), progress)
+    return Run(outcome.directory.path)
+
+
+def compare(
+    before: Run | Path | str, after: Run | Path | str, *, threshold: float = 0.02, across_machines: bool = False
+) -> Comparison:
+    """Compare two runs case by case.
+
+    Args:
+        before: a run, or its directory.
+        after: another one.
+        threshold: relative changes below this count as equal.
+        across_machines: compare although the machines differ.
+
+    Raises:
+        UsageError: the runs cannot be compared.
+
+    """
+    first, second = (each.path if isinstance(each, Run) else Path(each) for each in (before, after))
+    return comparing.compare(first, second, threshold=threshold, across_machines=across_machines)

@@ -1,0 +1,64 @@
+"""The benchmarks of a native program: listed, and explained one by one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpcscope.build import installations, native, registry
+from hpcscope.catalog.benchmark import MODULES, Benchmark
+from hpcscope.engine.builds import native_program
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.plan.plan import refuse_unknown
+from hpcscope.rundirectory import read_text
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Benchmarks, and the native program that has them."""
+
+    benchmarks: list[Benchmark]
+    build: NativeBuild
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A benchmark with the text of its specification (Markdown)."""
+
+    benchmark: Benchmark
+    specification: str
+
+
+def select(patterns: Sequence[str], module: str | None, mpi: str | None) -> Listed:
+    """Return the benchmarks that patterns and module choose; UsageError for an unknown module."""
+    if module is not None and module not in MODULES:
+        raise UsageError(f"--module {module}: must be one of {', '.join(MODULES)}")
+    build = native_program(installations.find(mpi))
+    catalog = registry.load(build.program)
+    refuse_unknown(patterns, catalog.names, "the command line")
+    known = catalog.matching(patterns)
+    last = MODULES.index(module) if module in MODULES else len(MODULES)
+    return Listed([each for each in known if MODULES.index(each.module) <= last], build)
+
+
+def explain(name: str, mpi: str | None) -> Explained:
+    """Return a benchmark with its specification; UsageError where none has this name."""
+    catalog = registry.load(native_program(installations.find(mpi)).program)
+    benchmark = catalog.get(name)
+    if benchmark is None:
+        raise UsageError(f"{name}: unknown benchmark; {_near(name, catalog.names)}scope list names all")
+    file = native.source_directory() / "src" / "benchmarks" / benchmark.specification
+    return Explained(benchmark, read_text(file))
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """Return `did you mean A or B? ` where names are close, with their level or without it."""
+    word = name.rpartition(".")[2]
+    last = {each: each.rpartition(".")[2] for each in names}
+    alike = difflib.get_close_matches(word, sorted(set(last.values())), n=2, cutoff=0.7)
+    close = difflib.get_close_matches(name, names, n=1)
+    found = list(dict.fromkeys([*close, *(each for one in alike for each in names if last[each] == one)]))[:4]
+    listed = " or ".join(filter(None, [", ".join(found[:-1]), *found[-1:]]))
+    return f"did you mean {listed}? " if found else ""

@@ -1,0 +1,107 @@
+"""The native program, the monitor and the collectives for an MPI: found in the cache or compiled."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from hpcscope.build import collectives, installations, native
+from hpcscope.build.active_messages import provider_for
+from hpcscope.build.collectives import CollectivesBuild
+from hpcscope.build.mpi import registry
+from hpcscope.errors import ScopeError
+from hpcscope.launch import active_messages
+from hpcscope.launch.cluster import Cluster, run_once_per_host
+from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.settings.hosts import HostSlots
+
+COMPILE_S = 900
+"""How long a host may take to compile."""
+
+logger = logging.getLogger(__name__)
+
+
+def native_program(mpi: MpiInstallation) -> NativeBuild:
+    """Return the native program for an MPI; a notice says when it must be compiled first."""
+    if not native.is_built(mpi):
+        logger.info("compiling the native program for %s %s ...", mpi.name, mpi.version)
+    return native.build(mpi)
+
+
+def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, list[NativeBuild]]:
+    """Return the cluster with a native program for every architecture of its hosts, and the builds for others.
+
+    `build` is that of this host. For another architecture its first host compiles, or finds in its cache: Scope,
+    the MPI and a compiler must be there, with the same paths. Raises ScopeError naming the host where that fails.
+    """
+    here = os.uname().machine
+    others = {name: host for name, host in cluster.architectures.items() if name != here}
+    if not others:
+        return cluster, []
+    builds = {name: _built_on(host, name, cluster, build.mpi) for name, host in others.items()}
+    programs = {here: build.program, **{name: one.program for name, one in builds.items()}}
+    return replace(cluster, programs=programs), list(builds.values())
+
+
+def _built_on(host: HostSlots, architecture: str, cluster: Cluster, mpi: MpiInstallation) -> NativeBuild:
+    logger.info("building the native program for %s on %s ...", architecture, host.name)
+    site = replace(cluster.site, hosts=(host,))
+    words = [sys.executable, "-m", "hpcscope", "build", "--mpi", mpi.compiler, "--json"]
+    said = run_once_per_host(site, words, COMPILE_S)
+    begin, end = said.find("{"), said.rfind("}")
+    try:
+        return NativeBuild.model_validate_json(said[begin : end + 1])
+    except ValidationError as error:
+        raise ScopeError(
+            f"host {host.name}: {architecture}: scope build answered: {said.strip()[-200:]}"
+        ) from error
+
+
+@dataclass(frozen=True)
+class TimedBuild:
+    """A native program, and how long it took to find or compile it."""
+
+    build: NativeBuild
+    seconds: float
+
+
+def build(mpi: str | None) -> TimedBuild:
+    """Return the native program for the MPI of this name or path; None: the first one found."""
+    installation = installations.find(mpi)
+    started_s = time.monotonic()
+    made = native_program(installation)
+    return TimedBuild(made, time.monotonic() - started_s)
+
+
+@dataclass(frozen=True)
+class Provider:
+    """The active messages as a provider of libfabric, and how programs of an MPI take it."""
+
+    library: Path
+    mpi: MpiInstallation
+    variables: dict[str, str]
+    start: str
+    """A command line that hands the variables to all ranks."""
+
+
+def build_provider(mpi: str | None) -> Provider:
+    """Return the provider for the MPI of this name or path; UsageError where the MPI cannot take it."""
+    installation = installations.find(mpi)
+    variables = active_messages.around(installation) | {"FI_SCOPE_KEY": "$(openssl rand -hex 16)"}
+    variables.setdefault("FI_SCOPE_IFACE", "INTERFACE")
+    family = registry.family_of(installation.name)
+    handed = " ".join(family.inherits(variables)) if family else ""
+    start = " ".join(filter(None, [installation.launcher or "mpiexec", handed, "-n RANKS PROGRAM"]))
+    return Provider(provider_for(installation), installation, variables, start)
+
+
+def build_collectives(mpi: str | None) -> tuple[CollectivesBuild, MpiInstallation]:
+    """Return the topology-aware collectives for the MPI of this name or path."""
+    installation = installations.find(mpi)
+    return collectives.build(installation), installation

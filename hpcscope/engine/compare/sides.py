@@ -1,0 +1,152 @@
+"""The two sides of an interleaved comparison: what is measured on each, with which program and how."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hpcscope.build import installations, registry
+from hpcscope.build.native import PROGRAM
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.pattern import matches_any
+from hpcscope.engine.builds import native_program
+from hpcscope.engine.run import begun_run
+from hpcscope.engine.run.run import Settled, settle
+from hpcscope.errors import UsageError
+from hpcscope.launch.cluster import probe_cluster
+from hpcscope.launch.site import site_of
+from hpcscope.machine import discover
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.plan import plan as planning
+from hpcscope.plan.case import Batch, Key
+from hpcscope.plan.case import key as key_of
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.plan import Plan, PlannedCase
+from hpcscope.rundirectory import RunDirectory, read_json
+
+
+@dataclass(frozen=True)
+class SideCase:
+    """A case of one side, with what a launch fixes for it."""
+
+    batch: Batch
+    case: PlannedCase
+
+    @property
+    def key(self) -> Key:
+        """Its identity."""
+        return key_of(self.case.benchmark, self.case.parameters, self.batch)
+
+
+@dataclass(frozen=True)
+class MeasuredSide:
+    """One of two settings, builds or MPIs that are measured in turn."""
+
+    name: str
+    """As it was given."""
+    settled: Settled
+    catalog: Catalog
+    plan: Plan
+    """Each batch once."""
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    """Variables that its launches have, and others have not; None: not set."""
+
+    @property
+    def cases(self) -> list[SideCase]:
+        """All its cases, in the order in which they were asked for."""
+        return [SideCase(launch.batch, case) for launch in self.plan.launches for case in launch.cases]
+
+
+def settled_side(name: str, given: Mapping[str, Any]) -> MeasuredSide:
+    """Return a side by what names it; the given settings choose its benchmarks where it does not say.
+
+    An experiment (.toml, HPL.dat); a run directory: its cases, its settings and its build; a native program
+    (machine.json of a run names it: build.program); else an MPI, as --mpi takes it. UsageError where it is none.
+    """
+    path = Path(name)
+    if path.suffix in (".toml", ".dat"):
+        experiment = resolve(path, given)
+        return planned(name, settle(experiment, name))
+    if path.is_dir() and RunDirectory(path).run.exists():
+        return _of_run(RunDirectory(path.resolve()), given.get("only", ()))
+    if path.name == PROGRAM:
+        return _of_program(path, given)
+    experiment = resolve(None, {**given, "mpi": name})
+    return planned(name, settle(experiment, name))
+
+
+def planned(name: str, settled: Settled) -> MeasuredSide:
+    """Plan each batch once."""
+    catalog = registry.load(settled.build.program)
+    once = replace(settled.experiment, launches=1, seed=settled.experiment.seed or 0)
+    return MeasuredSide(name, settled, catalog, planning.make(once, catalog, settled.cluster.place, name))
+
+
+def _of_run(directory: RunDirectory, only: Collection[str]) -> MeasuredSide:
+    """Take cases, settings and build of a run."""
+    begun = begun_run.read(directory)
+    build = _build_of_run(directory, begun)
+    site = site_of(build.mpi, begun.experiment.launcher, str(directory.experiment))
+    cluster = probe_cluster(site)
+    machine = discover.machine(cluster.hosts, build, begun.machine.lab)
+    seen: dict[Key, SideCase] = {}
+    for launch in begun.plan.launches:
+        for case in launch.cases:
+            if not only or matches_any(case.benchmark, list(only)):
+                seen.setdefault(launch.key(case), SideCase(launch.batch, case))
+    batches: dict[Batch, list[PlannedCase]] = {}
+    for one in seen.values():
+        batches.setdefault(one.batch, []).append(one.case)
+    plan = Plan(begun.plan.seed, begun.plan.module, planning.shuffled(batches, 1, begun.plan.seed))
+    settled = Settled(begun.experiment, build, cluster, machine)
+    return MeasuredSide(str(directory.path), settled, registry.load(build.program), plan)
+
+
+def _build_of_run(directory: RunDirectory, begun: begun_run.BegunRun) -> NativeBuild:
+    """Return the native program of a run: the very one where it is still there, else one of the same content."""
+    mpi = installations.find(begun.compiler(directory))
+    before = begun.machine.build
+    assert before is not None
+    if os.access(before.program, os.X_OK):
+        return before
+    build = native_program(mpi)
+    if build.fingerprint != before.fingerprint:
+        raise UsageError(
+            f"{directory.machine}: build.program = {before.program}: is gone, and the one built here is another"
+        )
+    return build
+
+
+def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
+    """Take the benchmarks of the given settings and the program of another build."""
+    record = path.resolve().parent.parent / "build.json"
+    if not record.is_file() or not os.access(path, os.X_OK):
+        raise UsageError(f"{path}: must be a native program in a build cache, as build.program in machine.json")
+    build = read_json(record, NativeBuild).model_copy(update={"program": str(path.resolve())})
+    experiment = resolve(None, {**given, "mpi": build.mpi.compiler})
+    cluster = probe_cluster(site_of(build.mpi, experiment.launcher, str(path)))
+    return planned(str(path), Settled(experiment, build, cluster, discover.machine(cluster.hosts, build, None)))
+
+
+def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase]]:
+    """Return which case of A is held against which of B; UsageError where there is none.
+
+    Equal cases belong together. Of a benchmark whose cases differ between the sides, for example in a parameter or
+    in their placement, the first belongs to the first where both sides have as many.
+    """
+    of_b = {one.key: one for one in b.cases}
+    pairs = [(one, of_b[one.key]) for one in a.cases if one.key in of_b]
+    paired = {one.key for one, _ in pairs}
+    for benchmark in dict.fromkeys(one.case.benchmark for one in a.cases):
+        rest_a, rest_b = (
+            [one for one in side.cases if one.case.benchmark == benchmark and one.key not in paired]
+            for side in (a, b)
+        )
+        if len(rest_a) == len(rest_b):
+            pairs += zip(rest_a, rest_b, strict=True)
+    if not pairs:
+        raise UsageError(f"{a.name}, {b.name}: have no case in common; both must run the same benchmarks")
+    return pairs

@@ -1,0 +1,62 @@
+"""Results in the formats of other programs."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from hpcscope.engine.analysis import Kind, kind_of
+from hpcscope.errors import UsageError
+from hpcscope.exchange import exports
+from hpcscope.findings.results import Run
+from hpcscope.programs.profiles import exports as profile_exports
+from hpcscope.programs.profiles import folder, trace
+from hpcscope.programs.profiles.merged import PROFILE, merge, read
+from hpcscope.report.run.selection import select
+from hpcscope.rundirectory import RunDirectory
+
+CHROME = "chrome"
+
+
+def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> exports.Content:
+    """Return the chosen results of runs in a format; UsageError names the formats that runs of their kind have."""
+    kinds = {run: _kind(run) for run in runs}
+    for run, kind in kinds.items():
+        if kind == "campaign":
+            raise UsageError(f"{run}: is a campaign; must be a run or a monitored run (those of its folder are)")
+        if kind != kinds[runs[0]]:
+            raise UsageError(f"{run}: must be of the kind of {runs[0]}: runs, or monitored runs")
+    monitored = kinds[runs[0]] == "monitored"
+    known = sorted([*profile_exports.names(), CHROME]) if monitored else exports.names()
+    if name not in known:
+        what = "a monitored run" if monitored else "a run"
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}{hint}")
+    if not monitored:
+        chosen = [run.replaced(statistics=select(run.statistics, patterns)) for run in map(Run, runs)]
+        return exports.writer(name)(chosen)
+    if patterns:
+        raise UsageError(f"--only {patterns[0]}: chooses benchmarks, but {runs[0]} is a monitored run")
+    if name == CHROME:
+        return _chrome(runs)
+    return profile_exports.writer(name)([read(run) if (run / PROFILE).is_file() else merge(run) for run in runs])
+
+
+def _kind(folder: Path) -> Kind:
+    """Return the kind of a folder; what is no run of benchmarks may hold profiles alone."""
+    kind = kind_of(folder)
+    return "monitored" if kind == "run" and not RunDirectory(folder).run.exists() else kind
+
+
+def _chrome(runs: Sequence[Path]) -> str:
+    """Return the trace of a monitored run; UsageError where it has none."""
+    if len(runs) != 1:
+        raise UsageError(f"{CHROME}: must have one run, not {len(runs)}")
+    profiles = folder.job(runs[0]).profiles
+    if not any(len(one.tables["events"]) for one in profiles):
+        raise UsageError(f"{runs[0]}: has no trace; `scope monitor --trace START:SECONDS` keeps every call")
+    hosts = {one.rank: one.host for one in profiles}
+    return json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False) + "\n"

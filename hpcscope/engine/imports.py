@@ -1,0 +1,274 @@
+"""Runs made of what other benchmarks printed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.declared import declared
+from hpcscope.checksum import with_checksum
+from hpcscope.engine import monitor
+from hpcscope.engine.analysis import explain
+from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.errors import UsageError
+from hpcscope.exchange import imports
+from hpcscope.exchange.imports import PrintedFigure, Reading
+from hpcscope.exchange.imports.lines import Line, decoded, lines
+from hpcscope.machine.machine import Machine
+from hpcscope.programs.profiles import mpip
+from hpcscope.rundirectory import (
+    FORMAT,
+    Imported,
+    ImportedFile,
+    RunDirectory,
+    RunFile,
+    Unread,
+    note_checksums,
+    read_bytes,
+    write_json,
+    write_text,
+)
+from hpcscope.samples.records import PrintedRecord
+from hpcscope.version import VERSION
+
+LARGEST_BYTES = 256 << 20
+KEPT_LINES = 200
+"""Of those that were not understood: a job's output may have millions."""
+KEPT_CHARACTERS = 200
+_CASE = {"benchmark", "parameters", "ranks", "transport", "placement", "origin", "metric", "definition"}
+"""What figures of several launches have in common."""
+PROFILES = {"mpip": mpip}
+"""Formats of monitored programs."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file, and what each format that claims it reads there."""
+
+    name: str
+    content: bytes
+    lines: list[Line]
+    readings: list[Reading]
+
+    @property
+    def figures(self) -> list[PrintedFigure]:
+        """The figures in the order in which they were printed."""
+        return sorted(filter(_is_possible, self._printed), key=lambda one: one.line)
+
+    @property
+    def _printed(self) -> list[PrintedFigure]:
+        return [one for each in self.readings for one in each.figures]
+
+    @property
+    def unread(self) -> list[Line]:
+        """The lines that no format understood; rulers between sections say nothing."""
+        understood = {number for one in self.readings for number in one.understood}
+        understood |= {one.line for one in self.figures}
+        understood -= {one.line for one in self._printed if not _is_possible(one)}
+        left = (line for line in self.lines if line.number not in understood)
+        return [line for line in left if any(letter.isalnum() for letter in line.text)]
+
+
+def _is_possible(one: PrintedFigure) -> bool:
+    """Return whether a figure is one that a program can have found: a line that is damaged may say others."""
+    counts = [count for count in (one.ranks, one.repetitions) if count is not None]
+    return all(map(math.isfinite, [*one.values, *one.beside.values()])) and all(count > 0 for count in counts)
+
+
+def names() -> list[str]:
+    """Return the names of all formats."""
+    return sorted([*imports.names(), *PROFILES])
+
+
+def imported(format_: str | None, files: Sequence[Path], ranks: int | None, output: Path | None) -> Path:
+    """Make a run of the outputs of other programs, derive everything from it, and return its folder.
+
+    `format_`: of all files; None finds it by their contents. `ranks`: of figures whose program does not print how
+    many processes it had. Raises UsageError for a file that holds no figure, or is in no format that is known.
+    """
+    if format_ is not None and format_ not in names():
+        raise UsageError(f"{format_}: unknown format; must be one of {', '.join(names())}")
+    if profile := [file for file in files if format_ in PROFILES or (format_ is None and _is_profile(file))]:
+        if len(files) > 1:
+            raise UsageError(f"{profile[0]}: is a profile; must be imported alone")
+        return monitor.import_profile(profile[0], output)
+    outputs = [_read(file, format_) for file in files]
+    foreign = [one for each in outputs for reading in each.readings for one in reading.benchmarks]
+    catalog = Catalog([*declared(), *imports.merged(foreign)])
+    records = list(_records(outputs, catalog, ranks))
+    directory = new_directory("import", output)
+    _write(directory, outputs, catalog, records)
+    explain(directory.path)
+    make_latest(directory)
+    return directory.path
+
+
+def _is_profile(file: Path) -> bool:
+    """Return whether a file is called like a profile, or begins like one."""
+    return file.suffix == mpip.SUFFIX or (file.is_file() and _content(file).lstrip().startswith(mpip.TITLE))
+
+
+def _read(file: Path, format_: str | None) -> Output:
+    """Read a file by the format, else by all that claim it."""
+    content = _content(file)
+    all_lines = lines(decoded(str(file), content))
+    formats = [imports.format_of(name) for name in ([format_] if format_ else imports.names())]
+    found: list[Reading] = []
+    refusals: list[UsageError] = []
+    try:
+        for one in formats:
+            try:
+                if one.claims(all_lines) or format_:
+                    found.append(one.read(all_lines))
+            except UsageError as refusal:
+                refusals.append(refusal)
+    except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
+        raise UsageError(f"{file}: cannot be understood: {error}") from error
+    if refusals and not any(one.figures for one in found):
+        raise UsageError(f"{file}: {refusals[0]}") from refusals[0]
+    result = Output(file.name, content, all_lines, found)
+    if not all_lines:
+        raise UsageError(f"{file}: is empty; must be the output of a benchmark")
+    if not found:
+        known = ", ".join(names())
+        raise UsageError(f"{file}: is in no format that is known; must be of one of {known}")
+    if not result.figures:
+        programs = " or ".join(one.program for one in found)
+        said = next((line for line in all_lines if any(map(str.isalnum, line.text))), all_lines[0])
+        raise UsageError(
+            f"{file}: holds no figure of {programs}; line {said.number} is: {said.text.strip()[:KEPT_CHARACTERS]}"
+        )
+    return result
+
+
+def _content(file: Path) -> bytes:
+    try:
+        if file.is_file() and file.stat().st_size > LARGEST_BYTES:
+            raise UsageError(f"{file}: has {file.stat().st_size} bytes; must have at most {LARGEST_BYTES}")
+        return read_bytes(file)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def _records(outputs: Iterable[Output], catalog: Catalog, ranks: int | None) -> Iterable[PrintedRecord]:
+    """Yield the lines of `samples.jsonl`; what is printed again is a further launch."""
+    launches: Counter[str] = Counter()
+    for each in outputs:
+        for one in each.figures:
+            where = f"{each.name}:{one.line}"
+            record = _record(each.name, where, one, catalog, ranks)
+            case = record.model_dump_json(include=_CASE)
+            yield record.model_copy(update={"launch": launches[case]})
+            launches[case] += 1
+
+
+def _record(file: str, where: str, one: PrintedFigure, catalog: Catalog, ranks: int | None) -> PrintedRecord:
+    benchmark = catalog[one.benchmark]
+    metric = benchmark.metric[one.metric]
+    known = one.ranks or ranks
+    if known is None:
+        raise UsageError(f"{where}: {benchmark.title}: prints no number of processes; --ranks must say it")
+    # What a program does not vary is what a plain program does: the declared default.
+    parameters = {**catalog.defaults(one.benchmark), **one.parameters}
+    if unknown := sorted(set(parameters) - set(benchmark.parameter)):
+        raise UsageError(
+            f"{where}: {one.benchmark}: has no parameter {unknown[0]}; the build is of another version"
+        )
+    return PrintedRecord(
+        record="printed",
+        launch=0,
+        benchmark=one.benchmark,
+        parameters=parameters,
+        ranks=known,
+        metric=one.metric,
+        definition="observed" if metric.quantity == "observed" else one.definition or metric.definition,
+        values=list(one.values),
+        statistic=one.statistic,
+        repetitions=one.repetitions,
+        beside=one.beside,
+        failure=one.failure,
+        transport=one.transport,
+        placement=one.placement,
+        origin=one.origin,
+        summary=one.summary,
+        file=file,
+        line=one.line,
+    )
+
+
+def _write(
+    directory: RunDirectory, outputs: Sequence[Output], catalog: Catalog, records: Sequence[PrintedRecord]
+) -> None:
+    readings = [reading for one in outputs for reading in one.readings]
+    unread = [
+        Unread(file=one.name, line=line.number, text=line.text[:KEPT_CHARACTERS])
+        for one in outputs
+        for line in one.unread
+    ]
+    started = [one.started_unix_s for one in readings if one.started_unix_s is not None]
+    now_s = time.time()
+    directory.imported.mkdir()
+    write_json(directory.benchmarks, [one.model_dump() for one in catalog])
+    write_json(directory.machine, _machine())
+    written = [with_checksum(one.model_dump_json(exclude={"crc32"}).encode()) for one in records]
+    write_text(directory.samples, "".join(f"{line.decode()}\n" for line in written))
+    for number, one in enumerate(outputs, 1):
+        (directory.imported / f"{number:04d}-{_safe(one.name)}").write_bytes(one.content)
+    write_json(
+        directory.run,
+        RunFile(
+            format=FORMAT,
+            scope_version=VERSION,
+            name=directory.path.name,
+            module="",
+            command=[],
+            started_unix_s=min(started, default=now_s),
+            finished_unix_s=now_s,
+            status="finished",
+            imported=Imported(
+                files=[_file(one) for one in outputs],
+                missing=_missing(readings, records),
+                differences=list(dict.fromkeys(what for one in readings for what in one.differences)),
+                unread=unread[:KEPT_LINES],
+                unread_lines=len(unread),
+            ),
+        ),
+    )
+    note_checksums(directory.path, [directory.run, directory.machine, directory.benchmarks])
+
+
+def _file(one: Output) -> ImportedFile:
+    digest = hashlib.sha256(one.content).hexdigest()
+    return ImportedFile(name=one.name, sha256=digest, programs=[each.program for each in one.readings])
+
+
+def _missing(readings: Sequence[Reading], records: Sequence[PrintedRecord]) -> list[str]:
+    """Return what the outputs do not say, each once."""
+    found = [] if all(one.statistic == "each" for one in records) else ["single repetitions"]
+    found += [] if all(one.hosts for one in readings) else ["the hosts"]
+    found += [] if all(one.started_unix_s is not None for one in readings) else ["the time of the run"]
+    return list(dict.fromkeys([*found, *(what for one in readings for what in one.missing)]))
+
+
+def _safe(name: str) -> str:
+    """Return a file's name without anything that a terminal or a shell would take for something else."""
+    return "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)[-100:]
+
+
+def _machine() -> Machine:
+    """Return the facts of a machine of which nothing is known."""
+    return Machine(
+        format=FORMAT,
+        hosts=[],
+        build=None,
+        environment={},
+        python=platform.python_version(),
+        scope_version=VERSION,
+    )

@@ -1,0 +1,257 @@
+"""Labs, emulated clusters on this machine: listed, brought up and checked, entered, disturbed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from hpcscope.errors import UsageError
+from hpcscope.lab import description, emulation, faults, fidelity, storage
+from hpcscope.lab.entry import Emulation, signal_command
+from hpcscope.launch import active_messages
+from hpcscope.programs.profiles.program import recognise
+from hpcscope.rundirectory import write_text
+from hpcscope.settings.fault import Disturbance
+from hpcscope.settings.table import declared as declared_settings
+from hpcscope.settings.transports import OF_COMMANDS
+from hpcscope.topology import topology
+from hpcscope.topology.declared import declared
+
+LinkProgress = Callable[[str], None]
+"""Receives the name of each link before its measurement, and the empty string after the last."""
+
+
+class LabRow(NamedTuple):
+    """A lab in the list."""
+
+    name: str
+    title: str
+    """Of a lab whose state is damaged: what is wrong, and how the lab is ended."""
+    hosts: int
+    up: bool
+
+
+def all_labs() -> list[LabRow]:
+    """Return the labs that come with Scope, and others that are up."""
+    running = emulation.all_up()
+    rows = []
+    for name, lab in map(description.read, description.presets()):
+        rows.append(LabRow(name, lab.title, len(lab.hosts()), name in running))
+    for name, found in running.items():
+        if isinstance(found, UsageError):
+            rows = [row for row in rows if row.name != name] + [LabRow(name, str(found), 0, True)]
+        elif name not in description.presets():
+            rows.append(LabRow(name, found.state.description.title, len(found.state.hosts), True))
+    return rows
+
+
+def up(name: str, check: bool, progress: LinkProgress) -> Emulation:
+    """Bring a lab up, to stay until it is taken down, and measure every kind of link where `check` says so."""
+    known, lab = description.read(name)
+    emulated = emulation.up(known, lab)
+    try:
+        _write_topology(emulated)
+        return _checked(emulated, progress) if check else emulated
+    except BaseException:
+        emulation.down(known)
+        raise
+
+
+def down(name: str | None) -> None:
+    """End a lab, or all labs of this user, with every process inside."""
+    for each in emulation.all_up() if name is None else [description.name_of(name)]:
+        emulation.down(each)
+
+
+def find(name: str) -> Emulation:
+    """Return the lab of this name that is up; UsageError where there is none."""
+    found = emulation.find(description.name_of(name))
+    if found is None:
+        _refuse_unknown(name)
+        raise UsageError(f"lab {name}: is not up; scope lab up {name} brings it up")
+    return found
+
+
+def _refuse_unknown(name: str) -> None:
+    """Raise UsageError for a name that is neither that of a lab nor a file; say which labs there are."""
+    known = sorted({*description.presets(), *emulation.all_up()})
+    if name not in known and not Path(name).is_file():
+        raise UsageError(
+            f"lab {name}: is not up and cannot be brought up: must be one of {', '.join(known)}, or a .toml file"
+        )
+
+
+def spaces(name: str) -> list[storage.Space]:
+    """Return the space on the disks and mounts of a lab that is up; UsageError where it has no storage."""
+    return storage.spaces(find(name))
+
+
+def storage_folder(emulated: Emulation) -> str:
+    """Return the folder of a lab's file system; empty where it has none."""
+    return str(emulated.storage or "")
+
+
+def check(name: str, progress: LinkProgress) -> Emulation:
+    """Measure every kind of link of a lab that is up."""
+    return _checked(find(name), progress)
+
+
+@contextmanager
+def present(name: str, progress: LinkProgress) -> Iterator[Emulation]:
+    """Yield the lab of this name that is up, else one that was checked and lives as long as the context."""
+    if (found := emulation.find(description.name_of(name))) is not None:
+        yield found
+        return
+    known, lab = description.read(name)
+    with emulation.temporary(known, lab) as emulated:
+        _write_topology(emulated)
+        yield _checked(emulated, progress)
+
+
+def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Callable[[Emulation], None]) -> int:
+    """Run a command of Scope on the first host with ranks of a lab and return its exit code.
+
+    `told` gets the lab before the command starts, for example to warn where it is not faithful.
+    """
+    with present(name, progress) as emulated:
+        told(emulated)
+        first = next(host.name for host in emulated.state.hosts if host.slots)
+        return run_on_host(emulated, first, [sys.executable, "-m", "hpcscope", *words])
+
+
+def over_transport(
+    emulated: Emulation, host: str, words: Sequence[str], transport: str
+) -> tuple[Emulation, str, Sequence[str], dict[str, str]]:
+    """Return what `run_on_host` takes so that the MPI messages of a command take a transport.
+
+    Raises UsageError where the command is no launcher of an MPI that can do this.
+    """
+    if transport not in OF_COMMANDS:
+        raise UsageError(f"--transport {transport}: must be one of {', '.join(OF_COMMANDS)}")
+    if transport == "default":
+        return emulated, host, words, {}
+    program = recognise(words, None, emulated.environment, Path.cwd())
+    messages = active_messages.around(program.mpi, transport, emulated.state)
+    told, further = program.monitored({}, messages)
+    return emulated, host, told, {**messages, **further}
+
+
+def run_on_host(
+    emulated: Emulation, host: str, words: Sequence[str], variables: Mapping[str, str] | None = None
+) -> int:
+    """Run a command on a host with this terminal, pass requests to stop on to it, and return its exit code.
+
+    `variables` are set for it besides those of the lab.
+    """
+    terminal = os.isatty(0)
+    started: list[subprocess.Popen[bytes]] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        if started:
+            signal_command(started[0], number)
+        else:
+            early.append(number)
+
+    # Answered before the command starts: a signal in between would leave the command behind.
+    before = {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    # A terminal sends Ctrl-C to the command, too. Not SIG_IGN, which the command would inherit.
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, _leave_alone if terminal else pass_on)
+    try:
+        started.append(
+            subprocess.Popen(
+                emulated.command(words, host),
+                env={**emulated.environment, **(variables or {})},
+                start_new_session=not terminal,
+            )
+        )
+        for number in early:
+            signal_command(started[0], number)
+        code = started[0].wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+def _leave_alone(_number: int, _frame: object) -> None:
+    """Do nothing about a signal."""
+
+
+def faithful(emulated: Emulation) -> bool:
+    """Say whether every measured link of a lab has its declared rate."""
+    return all(map(fidelity.faithful, emulated.state.checks))
+
+
+def _impairment(asked: Disturbance) -> tuple[str, float] | None:
+    """Return the kind of fault of the frames of a link, and its amount."""
+    amounts = {kind: getattr(asked, field) for kind, field in faults.IMPAIRMENTS.items()}
+    return next(((kind, float(value)) for kind, value in amounts.items() if value), None)
+
+
+def _refuse(asked: Disturbance) -> None:
+    """Raise UsageError for what is no single disturbance of a host or of a trunk."""
+    options = {each.key: f"--{each.option}" for each in declared_settings(Disturbance)}
+    where = {"host", "trunk", "direction"}
+    given = {key for key in options if getattr(asked, key) not in (None, False)} - where
+    if len(given) != 1:
+        several = ", ".join(option for key, option in options.items() if key not in where)
+        raise UsageError(f"scope lab fault: must have exactly one of {several}")
+    if not asked.clear and (asked.host is None) == (asked.trunk is None):
+        raise UsageError("scope lab fault: must have either --host or --trunk")
+    if asked.trunk is not None and given & {"slow", "stop", "server_dead", "disk_full", "disk_mb_per_s"}:
+        raise UsageError("--slow, --stop, --server-dead, --disk-full, --disk-rate: must go with --host")
+
+
+def disturb(name: str, asked: Disturbance) -> Emulation:
+    """Disturb a lab that is up, or remove all disturbances from it."""
+    emulated = find(name)
+    _refuse(asked)
+    if asked.clear:
+        return faults.clear(emulated)
+    if asked.host is not None:
+        return _disturb_host(emulated, asked.host, asked)
+    assert asked.trunk is not None
+    if asked.rate_mbit_per_s is not None:
+        return faults.slow_trunk(emulated, asked.trunk, asked.rate_mbit_per_s, asked.direction)
+    if asked.queue_bytes is not None:
+        return faults.queued_trunk(emulated, asked.trunk, asked.queue_bytes)
+    if (impairment := _impairment(asked)) is not None:
+        return faults.impaired_trunk(emulated, asked.trunk, *impairment)
+    return faults.dead_trunk(emulated, asked.trunk)
+
+
+def _disturb_host(emulated: Emulation, host: str, asked: Disturbance) -> Emulation:
+    if asked.rate_mbit_per_s is not None:
+        return faults.slow_port(emulated, host, asked.rate_mbit_per_s, asked.direction)
+    if asked.queue_bytes is not None:
+        return faults.queued_port(emulated, host, asked.queue_bytes)
+    if (impairment := _impairment(asked)) is not None:
+        return faults.impaired_port(emulated, host, *impairment)
+    if asked.dead:
+        return faults.dead_port(emulated, host)
+    if asked.server_dead:
+        return faults.dead_server(emulated, host)
+    if asked.disk_full:
+        return faults.full_disk(emulated, host)
+    if asked.disk_mb_per_s is not None:
+        return faults.slow_disk(emulated, host, asked.disk_mb_per_s)
+    return faults.slow_host(emulated, host, 1.0 if asked.slow is None else asked.slow)
+
+
+def _checked(emulated: Emulation, progress: LinkProgress) -> Emulation:
+    try:
+        return fidelity.check_all(emulated, progress)
+    finally:
+        progress("")
+
+
+def _write_topology(emulated: Emulation) -> None:
+    """Write the lab's declaration where programs inside find it."""
+    write_text(emulated.folder / "topology.toml", topology.write(declared(emulated.state.description)))

@@ -1,0 +1,28 @@
+"""The report of a run directory of any kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hpcscope.engine import analysis
+
+
+def write(run: Path, output: Path | None = None) -> Path:
+    """Write the report of a run of any kind to `output`, else into the run directory, and return its path."""
+    kind = analysis.kind_of(run)
+    if kind == "monitored":
+        from hpcscope.report.profile import contents
+        from hpcscope.report.profile import page as profile_page
+
+        return profile_page.write(contents.read(run), output)
+    if kind == "run":
+        from hpcscope.findings.results import Run
+        from hpcscope.report.run import page
+
+        return page.write(Run(run), output)
+    from hpcscope.engine import campaign
+
+    found = campaign.results(run)
+    target = output or found.folder.report
+    campaign.draw(found, target)
+    return target

@@ -1,0 +1,196 @@
+"""A published experiment at a size that fits this machine, and the published figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hpcscope.build import collectives, installations
+from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.engine.progress import RunProgress, silent
+from hpcscope.engine.reproduce import places, study
+from hpcscope.engine.run.run import resume, run
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.findings.results import Run
+from hpcscope.lab.active import active
+from hpcscope.launch.cluster import probe_cluster
+from hpcscope.launch.site import site_of
+from hpcscope.models.published import judgement
+from hpcscope.models.published.observed import ObservedPlace, ObservedRun
+from hpcscope.models.published.overview import ComparedValue
+from hpcscope.models.published.reference import Reference, Scale, load
+from hpcscope.plan.experiment import COMMAND_LINE, resolve
+from hpcscope.plan.placement import Placement
+from hpcscope.settings.comparing import ReproductionSettings
+from hpcscope.settings.experiment import Experiment
+from hpcscope.topology.estimate import LIBRARY, LIMIT, estimate
+from hpcscope.topology.topology import read as read_topology
+
+LONGEST_CASE_S = 600.0
+"""In a lab one repetition may take half a minute."""
+LONGEST_FULL_CASE_S = 6 * 3600.0
+"""Over an emulated WAN one repetition of a published size takes minutes (a broadcast) to hours (a product)."""
+
+
+@dataclass(frozen=True)
+class ReproduceOptions(ReproductionSettings):
+    """Everything that `scope reproduce` takes."""
+
+    name: str = ""
+    """Empty where all experiments are repeated."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of an experiment by their keys: MPI, hosts, storage."""
+    output: Path | None = None
+    run: Path | None = None
+    """Take the figures of this run and measure nothing."""
+    resume: Path | None = None
+    """Measure what is missing in this folder."""
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A published experiment beside ours."""
+
+    reference: Reference
+    rows: list[ComparedValue]
+    folder: Path
+
+
+def lab_of(options: ReproduceOptions) -> str | None:
+    """Return the lab in which this command must run; None where it can run here."""
+    reference = load(options.name)
+    elsewhere = reference.study is not None or reference.place
+    outside = options.run is None and not elsewhere and active() is None
+    return reference.lab if outside else None
+
+
+def reproduce(
+    options: ReproduceOptions, progress: RunProgress = silent, command: Sequence[str] = ()
+) -> Reproduced:
+    """Run a published experiment, unless a run is given, and return its figures beside the published ones."""
+    reference = load(options.name)
+    folder = options.run
+    if folder is None:
+        folder = _measured(reference, options, progress, command)
+    return Reproduced(reference, _compared(reference, folder), folder)
+
+
+def _measured(
+    reference: Reference, options: ReproduceOptions, progress: RunProgress, command: Sequence[str]
+) -> Path:
+    """Run the experiment like any other, or what it lacks, and return its run directory."""
+    if reference.study is not None:
+        return study.run(
+            reference.study,
+            options.name,
+            options.full,
+            options.launches,
+            options.given.get("mpi"),
+            options.output,
+            options.resume,
+        )
+    if reference.place:
+        return _measured_places(reference, options)
+    if options.resume is not None:
+        outcome = resume(options.resume, progress=progress)
+    else:
+        directory = new_directory(options.name, options.output)
+        make_latest(directory)
+        experiment = _experiment(reference.scale(options.full), options, reference.hosts)
+        where = f"reference/{options.name}.toml"
+        limit_s = LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None
+        outcome = run(replace(experiment, limit_s=limit_s), where, directory.path, command, progress)
+    path = outcome.directory.path
+    if not outcome.well:
+        raise ScopeError(f"{path}: a case failed, or its data were wrong; see the findings of the run")
+    return path
+
+
+def _measured_places(reference: Reference, options: ReproduceOptions) -> Path:
+    """Run the experiment at each of its places and return the folder of the runs."""
+    folder = options.resume or new_directory(options.name, options.output).path
+    experiments = {
+        place.name: _experiment(place.scale(options.full), options, [], here=place.lab is None)
+        for place in reference.place
+    }
+    places.run(reference.place, experiments, folder)
+    return folder
+
+
+def _experiment(scale: Scale, options: ReproduceOptions, hosts: Sequence[str], here: bool = True) -> Experiment:
+    """Return the experiment of a scale; `here`: without the cases that these hosts have no room for."""
+    keys = {
+        "name": options.name,
+        "launches": scale.launches if options.launches is None else options.launches,
+        "sampling.budget_s": options.budget_s,
+        "launcher.hosts": list(hosts),
+        **options.given,
+    }
+    room = _room(resolve(None, keys)) if here else None
+    return resolve(None, {**keys, "case": fitting(scale, room)})
+
+
+def _room(experiment: Experiment) -> int | None:
+    """Return how many ranks a case may have; None: as many as it asks for."""
+    if experiment.launcher.oversubscribe:
+        return None
+    site = site_of(installations.find(experiment.mpi), experiment.launcher, COMMAND_LINE)
+    return probe_cluster(site).place.room(Placement(experiment.launcher.binding))
+
+
+def fitting(scale: Scale, room: int | None) -> list[str]:
+    """Return the cases without those on a fixed number of ranks that is more than `room`."""
+
+    def fits(text: str) -> bool:
+        word = next(word for word in text.split() if word.startswith("ranks=")).removeprefix("ranks=")
+        return room is None or not word.isdigit() or int(word) <= room
+
+    return [text for text in scale.cases if fits(text)]
+
+
+def _compared(reference: Reference, folder: Path) -> list[ComparedValue]:
+    """Return what the source prints beside what the runs in a folder gave."""
+    absent: dict[str, str] = {}
+    found: dict[str, ObservedPlace]
+    if reference.study is not None:
+        found = study.observed(reference.study, folder)
+    elif reference.place:
+        found, absent = places.observed(reference.place, folder), places.absent(folder)
+    else:
+        found = {"": _observed(reference, Run(folder))}
+    known = judgement.KnownValues(reference.reading, found, absent)
+    return judgement.compared(reference.statement, known)
+
+
+def _observed(reference: Reference, run: Run) -> ObservedRun:
+    """Return what a run gave; beside its cases what its topology says, where that is asked for."""
+    found = ObservedRun(run.measurements, run.models.fits, reference.link_bits_per_s, run.models.speedups)
+    asked = {one.read for one in reference.reading.values()}
+    if not asked & {"broadcast_limit", "trunk", "trunk_bytes"}:
+        return found
+    topology = run.directory.topology
+    if not topology.is_file():
+        raise UsageError(f"{run.path}: must be a run on several groups of hosts, with its topology.toml")
+    if "broadcast_limit" not in asked:
+        return replace(found, topology=read_topology(topology), samples=run.raw_samples)
+    estimates = _estimates(run, topology)
+    return replace(found, broadcasts_s=estimates, broadcast_limit_s=estimates.get(LIMIT))
+
+
+def _estimates(run: Run, topology: Path) -> dict[str, float]:
+    """Return the estimated times of the largest broadcast of a run by transport, and their limit."""
+    times = run.measurements.of("mpi.broadcast", "time_s")
+    if not times or run.machine.build is None:
+        return {}
+    largest = max(times, key=lambda one: (one.ranks, run.measurements.size(one)))
+    found = estimate(
+        collectives.build(run.machine.build.mpi).estimator,
+        topology,
+        "broadcast",
+        run.measurements.size(largest),
+        run.measurements.hosts(largest),
+    )
+    by_transport = {f"collectives.broadcast.{name}": one.seconds for name, one in found.items()}
+    return by_transport | {"default": found[LIBRARY].seconds, LIMIT: found[LIMIT].seconds}

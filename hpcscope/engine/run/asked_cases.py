@@ -1,0 +1,61 @@
+"""Cases without a result that a person asked for by name: the run has failed, however well its other cases are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from hpcscope.catalog import catalog as catalogs
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.errors import UsageError
+from hpcscope.plan import experiment as asking
+from hpcscope.plan.case import Case
+from hpcscope.plan.sweep import values_of
+from hpcscope.rundirectory import RunDirectory, RunFile, read_json
+from hpcscope.samples.reader import read as read_samples
+from hpcscope.samples.samples import CaseSamples
+from hpcscope.settings.selection import Selection
+
+
+def without_result(run: Path) -> list[str]:
+    """Return `benchmark: reason` for each `[[case]]`, and each benchmark named in full, without any result.
+
+    One case with a result is enough: of a list of protocols, some may not exist between these hosts.
+    """
+    directory = RunDirectory(run)
+    experiment = asking.resolve(directory.experiment, {})
+    asked = [*experiment.case, *(Selection(benchmark=name) for name in experiment.only if "*" not in name)]
+    if not asked or not directory.samples.exists():
+        return []
+    catalog = catalogs.read(directory.benchmarks)
+    launches = list(read_samples(run, catalog).by_case().values())
+    skipped = {one.benchmark: one.reason for one in read_json(directory.run, RunFile).skipped}
+    reasons = [_why_none(one, launches, catalog, skipped.get(one.benchmark, "")) for one in asked]
+    return [reason for reason in dict.fromkeys(reasons) if reason]
+
+
+def _why_none(asked: Selection, launches: Sequence[list[CaseSamples]], catalog: Catalog, skipped: str) -> str:
+    """Return why no case of a selection could run; empty where one ran, well or not."""
+    chosen = [each for each in launches if _is_of(each[0].case, asked, catalog)]
+    if not chosen:
+        return f"{asked.benchmark}: {skipped}" if skipped else ""
+    if any(one.status != "unavailable" for each in chosen for one in each):
+        return ""
+    return f"{asked.benchmark}: {chosen[0][0].reason}"
+
+
+def _is_of(case: Case, asked: Selection, catalog: Catalog) -> bool:
+    """Say whether a case is one of a selection, by the parameters that the selection names."""
+    benchmark = catalog.get(case.benchmark)
+    if case.benchmark != asked.benchmark or benchmark is None:
+        return False
+    for name, words in asked.factors.items():
+        parameter = benchmark.parameter.get(name)
+        if parameter is None:
+            continue  # ranks, transport, placement: parts of the plan, each with its own reason there
+        with suppress(UsageError):
+            values = [value for word in words for value in values_of(word, parameter, case.ranks, "")]
+            if case.parameters.get(name, parameter.default) not in values:
+                return False
+    return True

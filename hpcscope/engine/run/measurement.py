@@ -1,0 +1,102 @@
+"""The launches of a run under supervision; whatever ends them leaves a run that can be resumed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, replace
+from math import inf
+from statistics import median
+
+import numpy as np
+
+from hpcscope.catalog.catalog import read as read_catalog
+from hpcscope.engine.directories import locked
+from hpcscope.engine.progress import RunProgress
+from hpcscope.engine.run import begun_run
+from hpcscope.engine.signals import STOP_RUN, as_interrupt
+from hpcscope.errors import InterruptedRunError, ScopeError
+from hpcscope.lab.active import active
+from hpcscope.launch import schedulers
+from hpcscope.launch.cluster import Cluster
+from hpcscope.launch.site import with_storage
+from hpcscope.launch.supervision.supervisor import Limits, Supervisor
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.plan import plan as planning
+from hpcscope.plan.further import with_further_launches
+from hpcscope.plan.plan import Plan
+from hpcscope.rundirectory import RunDirectory, write_text
+from hpcscope.statistics.order_statistics import median_interval
+
+JOB_END_S = 3.0
+"""Within this time a batch system tells every process of a job that the job ends."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Requirements of the launches of a run."""
+
+    build: NativeBuild
+    cluster: Cluster
+    limits: Limits
+    time_margin_s: float
+    """How long before the end of its batch job the run stops."""
+    progress: RunProgress
+
+
+def measure(
+    directory: RunDirectory, plan: Plan, setup: Setup, further: bool = False, time_s: float | None = None
+) -> bool:
+    """Run the cases of a plan that have no record; return whether all are well.
+
+    `further`: visit cases with wide intervals again, while `time_s` has room; None: until each had its visits. A
+    ScopeError carries the run directory as `resumable`.
+    """
+    deadline = schedulers.deadline(setup.time_margin_s)
+    with locked(directory) as lock, as_interrupt(*STOP_RUN):
+        supervisor = Supervisor(
+            run=directory,
+            program=setup.build.program,
+            command=replace(setup.cluster, site=with_storage(setup.cluster.site, directory.path.parent)).start,
+            place=setup.cluster.place,
+            limits=setup.limits,
+            deadline=deadline,
+            job_end_s=0.0 if schedulers.allocation() is None else JOB_END_S,
+            inherited=(lock,),
+            origin="measured" if active() is None else "emulated",
+        )
+        try:
+            begun_run.note_status(directory, "running")
+            unfinished = supervisor.unfinished(plan)
+            if deadline is not None and deadline.unix_s < time.time() + planning.expected_s(unfinished):
+                logger.info("this job ends before the plan; --resume runs the remaining cases in another job")
+            catalog = read_catalog(directory.benchmarks)
+            with setup.progress(catalog, plan, unfinished) as listener:
+                well = supervisor.supervise(plan, listener)
+            while further and (longer := _with_further_launches(plan, supervisor, time_s)) != plan:
+                plan = longer
+                write_text(directory.plan, planning.write(plan))
+                with setup.progress(catalog, plan, supervisor.unfinished(plan)) as listener:
+                    well = supervisor.supervise(plan, listener)
+            begun_run.note_status(directory, "finished")
+        except ScopeError as error:
+            begun_run.note_early_end(directory, interrupted=isinstance(error, InterruptedRunError))
+            error.resumable = directory.path
+            raise
+    return well
+
+
+def _with_further_launches(plan: Plan, supervisor: Supervisor, time_s: float | None) -> Plan:
+    left_s = None if time_s is None else time_s - supervisor.spent_s
+    longer = with_further_launches(plan, supervisor.journal.seen, _half_width, left_s)
+    if again := sum(len(launch.cases) for launch in longer.launches[len(plan.launches) :]):
+        logger.info("%d cases are visited again, until their intervals are narrow", again)
+    return longer
+
+
+def _half_width(medians_s: list[float]) -> float:
+    """Return the relative half width of the interval of the median; infinity where there is none."""
+    interval = median_interval(np.array(medians_s))
+    return (interval.high - interval.low) / 2 / median(medians_s) if interval else inf

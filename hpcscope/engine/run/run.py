@@ -1,0 +1,204 @@
+"""A run from its options to its report: settle, probe, plan, measure, refine, analyse."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hpcscope.build import installations, registry
+from hpcscope.engine import analysis
+from hpcscope.engine.builds import native_program, with_architectures
+from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.engine.progress import RunProgress, silent
+from hpcscope.engine.run import begun_run
+from hpcscope.engine.run.measurement import Setup, measure
+from hpcscope.engine.run.sampled_pairs import foretold
+from hpcscope.lab.active import active
+from hpcscope.launch import active_messages
+from hpcscope.launch.cluster import Cluster, probe_cluster
+from hpcscope.launch.site import site_of, with_storage
+from hpcscope.launch.supervision.supervisor import Limits
+from hpcscope.machine import discover, minimum_configuration
+from hpcscope.machine.machine import Host, Machine, MpiInstallation, NativeBuild
+from hpcscope.machine.storage import storage_folder
+from hpcscope.models.models import Models
+from hpcscope.plan import plan as planning
+from hpcscope.plan.experiment import COMMAND_LINE
+from hpcscope.plan.plan import Plan
+from hpcscope.plan.refine import Gap, refined
+from hpcscope.rundirectory import Lack, RunDirectory, read_json, read_text, write_text
+from hpcscope.settings.experiment import Experiment
+from hpcscope.topology import preloading
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """How a run ended."""
+
+    directory: RunDirectory
+    well: bool
+    """Whether every case is well."""
+
+
+@dataclass(frozen=True)
+class Located:
+    """An experiment as it can be done here, with its MPI and its hosts; nothing is compiled yet."""
+
+    experiment: Experiment
+    mpi: MpiInstallation
+    cluster: Cluster
+    hosts: list[Host]
+
+    def machine(self, build: NativeBuild | None) -> Machine:
+        """Return the machine that these hosts are, with a native program."""
+        lab = active()
+        return discover.machine(self.hosts, build, lab.facts() if lab else None)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """An experiment as it can be done here, with the native program and the hosts it needs."""
+
+    experiment: Experiment
+    build: NativeBuild
+    cluster: Cluster
+    machine: Machine
+
+
+def run(
+    experiment: Experiment,
+    where: str = COMMAND_LINE,
+    output: Path | None = None,
+    command: Sequence[str] = (),
+    progress: RunProgress = silent,
+) -> RunOutcome:
+    """Measure an experiment, derive everything and draw the report.
+
+    `where` names the experiment's file in messages; `command` is kept with the run.
+    """
+    settled = settle(experiment, where)
+    cluster = settled.cluster
+    catalog = registry.load(settled.build.program)
+    plan = planning.make(settled.experiment, catalog, cluster.place, where)
+    preloading.check(plan.launches, cluster)
+    active_messages.check({launch.transport for launch in plan.launches}, cluster.site)
+    for line in foretold(plan, catalog, cluster.site.topology):
+        logger.info(line)
+    directory = new_directory(experiment.title, output)
+    make_latest(directory)
+    lacks = _lacks(settled)
+    machine = _with_storage(settled.machine, cluster, directory, plan)
+    begun_run.begin(directory, settled.experiment, machine, catalog, plan, command, lacks)
+    if cluster.site.topology is not None:
+        write_text(directory.topology, read_text(cluster.site.topology))
+    return _measured(directory, settled.experiment, plan, _setup(experiment, settled.build, cluster, progress))
+
+
+def _with_storage(machine: Machine, cluster: Cluster, directory: RunDirectory, plan: Plan) -> Machine:
+    """Return the machine with the folder in which a plan measures storage, if it does."""
+    planned = {case.benchmark for launch in plan.launches for case in launch.cases}
+    if not any(name.startswith("storage.") for name in planned):
+        return machine
+    place = with_storage(cluster.site, directory.path.parent).storage
+    assert place is not None
+    return machine.model_copy(update={"storage": storage_folder(Path(place.folder))})
+
+
+def _lacks(settled: Settled) -> list[Lack]:
+    """Return what the cluster lacks for the cases of a module."""
+    if settled.experiment.case:
+        return []
+    return minimum_configuration.lacks(settled.machine.hosts, sum(settled.cluster.place.slots))
+
+
+def resume(folder: Path, limit_s: float | None = None, progress: RunProgress = silent) -> RunOutcome:
+    """Run the cases of an interrupted run that have no record, then derive everything and draw the report.
+
+    `limit_s`: end cases after this time, instead of that in the experiment.
+    """
+    directory = RunDirectory(folder.resolve())
+    begun = begun_run.read(directory)
+    mpi = installations.find(begun.compiler(directory))
+    site = site_of(mpi, begun.experiment.launcher, str(directory.experiment))
+    build = native_program(mpi)
+    cluster, _ = with_architectures(probe_cluster(site), build)
+    begun_run.refuse_changes(directory, begun.machine, build, cluster.hosts)
+    preloading.check(begun.plan.launches, cluster)
+    active_messages.check({launch.transport for launch in begun.plan.launches}, cluster.site)
+    experiment = replace(begun.experiment, limit_s=limit_s or begun.experiment.limit_s)
+    return _measured(directory, experiment, begun.plan, _setup(experiment, build, cluster, progress))
+
+
+def _setup(experiment: Experiment, build: NativeBuild, cluster: Cluster, progress: RunProgress) -> Setup:
+    limits = Limits(case_s=experiment.limit_s)
+    return Setup(build, cluster, limits, experiment.launcher.time_margin_s, progress)
+
+
+def locate(experiment: Experiment, where: str) -> Located:
+    """Return the experiment as it can be done here, its MPI and its hosts."""
+    lab = active()
+    if lab is not None:
+        experiment = _for_lab(experiment)
+    mpi = installations.find(experiment.mpi)
+    cluster = probe_cluster(site_of(mpi, experiment.launcher, where))
+    hosts = [lab.with_declared_links(host) for host in cluster.hosts] if lab else cluster.hosts
+    return Located(experiment, mpi, cluster, hosts)
+
+
+def settle(experiment: Experiment, where: str) -> Settled:
+    """Return the experiment as it can be done here, the native program for it, and its hosts."""
+    located = locate(experiment, where)
+    build = native_program(located.mpi)
+    cluster, others = with_architectures(located.cluster, build)
+    machine = located.machine(build).model_copy(update={"further_builds": others})
+    return Settled(located.experiment, build, cluster, machine)
+
+
+def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup: Setup) -> RunOutcome:
+    """Measure a plan and, where the experiment asks for it, its refinement; then analyse."""
+    further = experiment.launches is None
+    well = measure(directory, plan, setup, further, planning.total_s(experiment))
+    if experiment.refine:
+        plan = planning.read(directory.plan) if further else plan
+        well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
+    analysis.explain(directory.path)
+    return RunOutcome(directory, well)
+
+
+def _for_lab(experiment: Experiment) -> Experiment:
+    """Return the experiment as the hosts of a lab, which share processors, can do it.
+
+    Ranks are not bound and synchronise by messages: some would always miss an agreed start time.
+    """
+    sampling = experiment.sampling
+    return replace(
+        experiment,
+        launcher=replace(experiment.launcher, binding="none"),
+        sampling=replace(sampling, synchronization=sampling.synchronization or "dissemination"),
+    )
+
+
+def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experiment) -> Plan:
+    """Return the plan with further message sizes around the breakpoints found so far, and write it."""
+    analysis.analyze(directory.path)
+    gaps = [
+        Gap(
+            fit.subject.benchmark,
+            tuple((name, value) for name, value in fit.subject.parameters.items() if isinstance(value, int | str)),
+            fit.subject.ranks,
+            fit.subject.transport,
+            fit.subject.placement,
+            int(point.last_before),
+            int(point.first_after),
+        )
+        for fit in read_json(directory.models, Models).fits
+        if fit.chosen and fit.variable == "message_bytes"
+        for point in fit.breakpoints
+    ]
+    plan = refined(plan, gaps, planning.launches_of(experiment))
+    write_text(directory.plan, planning.write(plan))
+    return plan

@@ -1,0 +1,48 @@
+"""What random pairs will cost and can find, told before they are measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.models.communication.localisation import all_pairs, chance_of_pair, chance_of_path
+from hpcscope.models.communication.random_pairs import PATTERN
+from hpcscope.plan.plan import Plan
+from hpcscope.topology.topology import read as read_topology
+
+USUAL_SWITCH = 32
+"""Hosts of a switch where no topology is given."""
+
+
+def foretold(plan: Plan, catalog: Catalog, topology: Path | None) -> list[str]:
+    """Return a line for each number of ranks on which a plan measures random pairs."""
+    declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
+    rounds: dict[int, set[int]] = {}
+    seconds: dict[int, float] = {}
+    for launch in plan.launches:
+        for case in launch.cases:
+            if case.benchmark in declared:
+                rounds.setdefault(launch.ranks, set()).add(int(case.parameters["round"]))
+                seconds[launch.ranks] = seconds.get(launch.ranks, 0.0) + case.expected_s
+    switch = _hosts_of_a_switch(topology) if rounds else USUAL_SWITCH
+    return [_words(ranks, len(rounds[ranks]), seconds[ranks], switch) for ranks in sorted(rounds)]
+
+
+def _words(ranks: int, rounds: int, seconds: float, switch: int) -> str:
+    measured = units.share(min(1.0, rounds * (ranks // 2) / all_pairs(ranks)))
+    path = units.share(chance_of_path(ranks, rounds, switch, switch))
+    return (
+        f"random pairs of {ranks} ranks: {rounds} rounds, {measured} of all pairs, at most "
+        f"{seconds / 60:.1f} min of sampling; a slow host is in {rounds} pairs, a slow path between two "
+        f"switches of {switch} hosts is seen with a chance of {path}, one slow pair with "
+        f"{units.share(chance_of_pair(ranks, rounds))}"
+    )
+
+
+def _hosts_of_a_switch(topology: Path | None) -> int:
+    if topology is None:
+        return USUAL_SWITCH
+    return int(np.median([len(group.hosts) for group in read_topology(topology).group if group.hosts]))

@@ -1,0 +1,95 @@
+"""Several offers simulated for one run: what each would gain, and what a percent of that costs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from statistics import median
+
+from hpcscope.engine.analysis import explain
+from hpcscope.engine.progress import RunProgress, silent
+from hpcscope.engine.simulate import simulate
+from hpcscope.engine.simulate.request import SimulateOptions
+from hpcscope.engine.simulate.simulate import Prepared, Simulated
+from hpcscope.errors import UsageError
+from hpcscope.rundirectory import write_json
+from hpcscope.simulation import offers
+from hpcscope.simulation.offers import Offer
+from hpcscope.simulation.record import OfferGain
+
+logger = logging.getLogger(__name__)
+
+
+def simulated(run: Path, file: Path, options: SimulateOptions, progress: RunProgress = silent) -> list[Simulated]:
+    """Simulate the offers of a file, each as a run of its own whose record has the gains of all.
+
+    All offers are checked before anything is compiled; the platform as it was measured is simulated once.
+    Each offer is simulated on those numbers of ranks for which it has room. With an output folder, each has a
+    folder of its name in it. Raises UsageError naming the file and the offer, or a number of ranks for which none
+    has room.
+    """
+    found = offers.read(file)
+    for offer in found:
+        with _named(file, offer):
+            simulate.refuse(run, _changed(options, offer))
+    prepared = [_prepared(run, file, offer, options) for offer in found]
+    planned = {launch.ranks for each in prepared for launch in each.asked.plan.launches}
+    if too_many := [count for count in options.ranks if count not in planned]:
+        raise UsageError(f"--ranks {too_many[0]}: no offer of {file} has room for so many")
+    made: list[Simulated] = []
+    for offer, each in zip(found, prepared, strict=True):
+        logger.info("offer %s: %s", offer.name, " ".join(each.changes))
+        made.append(simulate.carried_out(each, progress, f"simulate-{offer.name}", made[0] if made else None))
+    gains = [_gain(offer, one) for offer, one in zip(found, made, strict=True)]
+    return [_with_all(one, gains) for one in made]
+
+
+def _prepared(run: Path, file: Path, offer: Offer, options: SimulateOptions) -> Prepared:
+    with _named(file, offer):
+        return simulate.prepared(run, _changed(options, offer))
+
+
+def _changed(options: SimulateOptions, offer: Offer) -> SimulateOptions:
+    return replace(
+        options,
+        ranks_that_fit=True,
+        changes=offer.set,
+        hosts=offer.hosts,
+        topology=offer.topology,
+        cost=offer.cost,
+        output=options.output / offer.name if options.output else None,
+    )
+
+
+@contextmanager
+def _named(file: Path, offer: Offer) -> Iterator[None]:
+    """Let what is refused name the file and the offer."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{file}: offer {offer.name}: {error}") from error
+
+
+def _gain(offer: Offer, one: Simulated) -> OfferGain:
+    values = list(chain.from_iterable(one.gains.values()))
+    return OfferGain(
+        name=offer.name,
+        changes=one.record.changes,
+        cost=offer.cost,
+        figures=len(values),
+        median=median(values) if values else None,
+        least=min(values, default=None),
+        most=max(values, default=None),
+    )
+
+
+def _with_all(one: Simulated, gains: Sequence[OfferGain]) -> Simulated:
+    """Return a simulated offer beside all others, in its record and on its page, too."""
+    record = one.record.model_copy(update={"offers": list(gains)})
+    write_json(one.directory.simulation, record)
+    explain(one.directory.path)
+    return replace(one, record=record)

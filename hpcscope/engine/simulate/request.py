@@ -1,0 +1,125 @@
+"""What is simulated on which platform, and with which options."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hpcscope.catalog.catalog import Catalog, Settings
+from hpcscope.findings.results import Run
+from hpcscope.launch.supervision.supervisor import Limits
+from hpcscope.machine.machine import Machine, NativeBuild
+from hpcscope.models.measurements import short_name
+from hpcscope.plan.case import Batch
+from hpcscope.plan.plan import Launch, Plan
+from hpcscope.settings.simulation import SimulationSettings
+from hpcscope.simulation.calibration import Calibration
+from hpcscope.simulation.platform import Platform
+from hpcscope.simulation.start import SHORT_BYTES
+
+COMPUTING = ("operation", "algorithm", "application")
+"""Levels whose benchmarks compute in what they time."""
+COMPUTATION = "computation_s"
+"""The time that benchmarks of other levels have where they compute."""
+END_S = 120.0
+"""Real seconds from the last case to the end of a simulation."""
+
+
+@dataclass(frozen=True)
+class SimulateOptions(SimulationSettings):
+    """Everything that `scope simulate` takes."""
+
+    ranks_that_fit: bool = False
+    """Whether those for which the hosts have no room are left out, not refused."""
+    changes: Mapping[str, float] = field(default_factory=dict)
+    only: Sequence[str] = ()
+    """Patterns of benchmarks; empty: all that the run measured."""
+    program: Sequence[str] | None = None
+    """A program of the user's own, compiled for SMPI, and its arguments."""
+    output: Path | None = None
+    command: Sequence[str] = field(default=(), compare=False)
+
+    @property
+    def only_larger(self) -> bool:
+        """Whether hosts and links are as they were measured, whatever their number."""
+        return not self.changes and self.topology is None
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits of a launch."""
+        return Limits(start_s=self.limit_s, case_s=self.limit_s, end_s=END_S)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is simulated on one platform."""
+
+    known: Run
+    measured: Platform
+    """The platform of the run, without changes."""
+    calibration: Calibration
+    build: NativeBuild
+    catalog: Catalog
+    plan: Plan
+    hosts_of: Mapping[Batch, Sequence[str]]
+    options: SimulateOptions
+    limits: Limits
+    selector: str
+    """SMPI's name of the library whose choice of algorithms it makes."""
+    rules: str | None
+    """The collectives' name of the rules of that library; None where they do not know any."""
+
+    @property
+    def hosts(self) -> list[str]:
+        """The host of each rank where the hosts are filled one by one, as many ranks on each as in the run."""
+        launches = self.known.measurements.launches
+        counts = [Counter(process.host for process in each.processes).values() for each in launches]
+        most = max((count for each in counts for count in each), default=1)
+        return [node.name for node in self.calibration.platform.nodes for _ in range(most)]
+
+    @property
+    def machine(self) -> Machine:
+        """The machine of the simulated hosts: each like the one whose speed it has."""
+        known = self.known.machine
+        hosts = {short_name(one.name): one for one in known.hosts}
+        nodes = self.calibration.platform.nodes
+        named = [hosts.get(one.name, known.hosts[0]).model_copy(update={"name": one.name}) for one in nodes]
+        return known.model_copy(update={"hosts": named, "build": self.build, "lab": None, "environment": {}})
+
+    def computes(self, launch: Launch) -> bool:
+        """Return whether computing takes simulated time in a launch, which this machine then measures."""
+        return any(takes_time_to_compute(self.catalog, case.benchmark) for case in launch.cases)
+
+    def is_short(self, launch: Launch) -> bool:
+        """Return whether no all-to-all of a launch has more than short messages."""
+        return all(exchanges_short(self.catalog, case.benchmark, case.parameters) for case in launch.cases)
+
+    def speed_here(self, ranks: int) -> float:
+        """Return the speed that computing on this machine is worth, in flop/s of the platform as it was measured.
+
+        The hosts of a lab share the processors of one machine: with more ranks than processors each gets a share.
+        """
+        machine = self.known.machine
+        speed = self.measured.nodes[0].flops_per_s.estimate.value
+        if machine.lab is None:
+            return speed
+        processors = machine.hosts[0].processor.usable_processors
+        return speed * max(1.0, ranks / processors)
+
+
+def takes_time_to_compute(catalog: Catalog, benchmark: str) -> bool:
+    """Return whether computing takes simulated time in a benchmark; one that waits for it would wait for ever."""
+    declared = catalog[benchmark]
+    return declared.level in COMPUTING or any(
+        metric.name == COMPUTATION or metric.unit == "flop/s" for metric in declared.metrics
+    )
+
+
+def exchanges_short(catalog: Catalog, benchmark: str, parameters: Settings) -> bool:
+    """Return whether MPI_Alltoall has short messages only in a benchmark.
+
+    Programs exchange the counts of their data by it, and the data by MPI_Alltoallv.
+    """
+    return catalog[benchmark].level in COMPUTING or (catalog.size(benchmark, parameters) or 0) <= SHORT_BYTES

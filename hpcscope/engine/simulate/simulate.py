@@ -1,0 +1,501 @@
+"""A run simulated: its cases again on its own platform, then more ranks, more hosts or other links."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from hpcscope.build import installations, registry
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.pattern import matches_any
+from hpcscope.engine.analysis import analyze, explain
+from hpcscope.engine.builds import native_program
+from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.engine.progress import RunProgress, silent
+from hpcscope.engine.run import begun_run
+from hpcscope.engine.simulate import launches
+from hpcscope.engine.simulate.request import (
+    Request,
+    SimulateOptions,
+    exchanges_short,
+    takes_time_to_compute,
+)
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.findings.results import Run
+from hpcscope.launch import preload
+from hpcscope.machine.discover import this_host
+from hpcscope.machine.machine import NativeBuild
+from hpcscope.models.measurements import short_name
+from hpcscope.plan.case import Batch
+from hpcscope.plan.experiment import resolve
+from hpcscope.plan.plan import Launch, Plan, PlannedCase
+from hpcscope.private import temporary_folder
+from hpcscope.rundirectory import FORMAT, RunDirectory, write_json, write_text
+from hpcscope.settings.experiment import Experiment, Sampling
+from hpcscope.simulation import description, library_rules
+from hpcscope.simulation.calibration import Calibration, calibrated
+from hpcscope.simulation.changes import changed
+from hpcscope.simulation.formulas import Formulas
+from hpcscope.simulation.gains import gains
+from hpcscope.simulation.network import networked
+from hpcscope.simulation.platform import platform
+from hpcscope.simulation.program import refuse_unfit, simulated_time_s
+from hpcscope.simulation.record import ByFormula, ProgramTime, Simulation, beside, time_metric, times
+from hpcscope.simulation.start import FEW_RANKS, SELECTORS, SHORT_BYTES
+from hpcscope.statistics.summary import Summary, headlines
+from hpcscope.topology import topology as topologies
+
+SIMULATOR = "simgrid"
+LEVELS = ("mpi", "operation", "algorithm", "application")
+"""Whose messages MPI carries."""
+REPETITIONS = 3
+"""Simulated times hardly differ; on many ranks one is enough."""
+MESSAGES_AT_ONCE = frozenset({"MPI_Scan", "MPI_Exscan"})
+"""SMPI has each rank send to all higher ranks at once, and looks through all these messages for each that ends."""
+MOST_AT_ONCE = 128
+"""Ranks; on twice as many a case takes eight times as long."""
+DEFAULT = "default"
+"""The transport of the MPI library's own collectives."""
+LOCAL = frozenset({"MPI_Reduce_local"})
+"""Sends nothing."""
+BUDGET_S = 5.0
+"""Real seconds of a case, beyond which no further repetition begins."""
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated run beside the one whose figures it rests on."""
+
+    directory: RunDirectory
+    record: Simulation
+    summaries: list[Summary]
+    """The simulated times, in the order of the cases."""
+    left_out: list[str]
+    """Cases without a figure, on the measured platform or on the changed one, and why."""
+    unchanged: list[Summary]
+    """Of the same cases on the platform as it was measured; empty where nothing was changed."""
+    gains: dict[str, list[float]]
+    """Of each benchmark, by the change."""
+    sharing: list[str]
+    """Cases whose ranks shared one piece of memory for lack of room."""
+    well: bool
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is simulated on the platform as it was measured, and on the changed one; nothing was simulated yet."""
+
+    measured: list[Summary]
+    request: Request
+    asked: Request
+    collectives: str
+    changes: list[str]
+    """As they were asked for."""
+
+
+def simulate(run: Path, options: SimulateOptions, progress: RunProgress = silent) -> Simulated:
+    """Simulate the cases of a run, validate the figures where they were measured, and derive everything.
+
+    Raises UsageError for what the run did not measure and for a change that its platform cannot have.
+    """
+    return carried_out(prepared(run, options), progress)
+
+
+def refuse(run: Path, options: SimulateOptions) -> None:
+    """Raise UsageError where the platform of a run cannot have the changes; nothing is compiled for that."""
+    _platforms(Run(run), options)
+
+
+def _platforms(known: Run, options: SimulateOptions) -> tuple[Calibration, Calibration]:
+    """Return the platform of a run as it was measured, and with the changes."""
+    made = platform(known.measurements, _given(known), nominal_speed=True)
+    own = calibrated(made, known.measurements, known.models.fits)
+    return own, _calibrated_again(own, options)
+
+
+def prepared(run: Path, options: SimulateOptions) -> Prepared:
+    """Return what is to be simulated; raises as `simulate` does."""
+    known = Run(run)
+    limits = options.limits
+    if options.program is not None:
+        refuse_unfit(options.program)
+    collectives = _collectives(known, options.collectives)
+    measured = _measured(known, options.only)
+    own, other = _platforms(known, options)
+    build = native_program(installations.find(SIMULATOR))
+    catalog = listed(build)
+    if missing := sorted({one.benchmark for one in measured} - set(catalog.names)):
+        raise UsageError(f"{run}: {missing[0]}: no benchmark of this version of Scope")
+    request = Request(
+        known=known,
+        measured=own.platform,
+        calibration=own,
+        build=build,
+        catalog=catalog,
+        plan=_plan(measured, catalog, known, options.ranks),
+        hosts_of=_hosts_of(known, measured),
+        options=options,
+        limits=limits,
+        selector=SELECTORS[collectives],
+        rules=library_rules.rules_of(collectives, known.machine.build.mpi if known.machine.build else None),
+    )
+    if not options.ranks_that_fit:
+        _refuse_too_many(request, other)
+    asked = replace(request, calibration=other, hosts_of={}, plan=_changed(request, other))
+    if not asked.plan.launches:
+        raise UsageError(
+            f"{run}: has topology-aware collectives only; --topology {options.topology}: they know none"
+        )
+    return Prepared(measured, request, asked, collectives, _words(options))
+
+
+def carried_out(
+    what: Prepared, progress: RunProgress = silent, name: str = "simulate", before: Simulated | None = None
+) -> Simulated:
+    """Simulate what was prepared, in a folder of this name below `runs/` where no other one was asked for.
+
+    `before`: another change of the same run, prepared with the same options, whose figures of the platform as it
+    was measured are taken.
+    """
+    measured, request, asked, changes = what.measured, what.request, what.asked, what.changes
+    known, options, catalog, own = request.known, request.options, request.catalog, request.calibration
+    directory = new_directory(name, options.output)
+    first = RunDirectory(directory.unchanged) if changes else directory
+    if before is None:
+        first.path.mkdir(exist_ok=True)
+        well, sharing = _simulated(first, replace(request, plan=_fitting(request)), progress)
+    else:
+        shutil.copytree(before.directory.unchanged, first.path)
+        well, sharing = before.well, before.sharing
+    formula = _formula(known, first)
+    validation = beside(measured, Run(first.path).statistics, catalog, formula)
+    record = Simulation(
+        format=FORMAT,
+        of=known.record.name,
+        simulator=f"SimGrid {request.build.mpi.version}",
+        collectives=what.collectives,
+        changes=changes,
+        only_larger=options.only_larger and (options.hosts or 0) > len(request.measured.nodes),
+        cost=options.cost,
+        inputs=own.inputs,
+        notes=list(_notes(request, max(each.ranks for each in request.plan.launches))),
+        validation=validation,
+    )
+    shown = {one.label for one in validation}
+    further = [one for one in _times(first, catalog) if one.label not in shown]
+    record = record.model_copy(update={"formulas": _by_formulas(further, formula)})
+    write_json(first.simulation, record.model_copy(update={"changes": [], "only_larger": False}))
+    unchanged: list[Summary] = []
+    if changes:
+        unchanged = _times(first, catalog)
+        changed_well, sharing_too = _simulated(directory, asked, progress)
+        well, sharing = well and changed_well, [*sharing, *sharing_too]
+        # Of other links and faster hosts no formula knows.
+        said = _by_formulas(_times(directory, catalog), _formula(known, directory)) if options.only_larger else {}
+        record = record.model_copy(update={"formulas": said})
+    if sharing:
+        record = record.model_copy(update={"notes": [*record.notes, _without_room_for_buffers(sharing)]})
+    too_many = _too_many_messages(measured, catalog, options.ranks)
+    no_groups = chain(_without_groups(request, asked), _without_room(request, asked))
+    left_out = list(dict.fromkeys(chain(_left_out(first), _left_out(directory), too_many, no_groups)))
+    programs: list[ProgramTime] = []
+    try:
+        programs.extend(_program_times(directory, replace(request, calibration=asked.calibration)))
+    except ScopeError as error:  # in the user's own program: what was simulated before stands
+        left_out.append(str(error))
+        well = False
+    record = record.model_copy(update={"programs": programs})
+    write_json(directory.simulation, record)
+    for each in dict.fromkeys((first, directory)):
+        explain(each.path)
+    make_latest(directory)
+    found = _times(directory, catalog)
+    gained = gains(found, unchanged, catalog, record.only_larger)
+    return Simulated(directory, record, found, left_out, unchanged, gained, sharing, well)
+
+
+def _formula(known: Run, simulated: RunDirectory) -> Callable[[Summary], ByFormula | None]:
+    """Return what gives the time that the closed formulas of the known run have for a simulated case."""
+    formulas = Formulas(known.measurements, known.models.fits)
+    placed = Run(simulated.path).measurements
+    return lambda one: formulas.of(one, several_hosts=len(set(placed.hosts(one))) > 1)
+
+
+def _by_formulas(found: Iterable[Summary], formula: Callable[[Summary], ByFormula | None]) -> dict[str, ByFormula]:
+    return {one.label: said for one in found if (said := formula(one)) is not None}
+
+
+def _program_times(directory: RunDirectory, request: Request) -> Iterator[ProgramTime]:
+    """Yield the time of the user's own program on each number of ranks, or on as many as the hosts take."""
+    words = request.options.program
+    if words is None:
+        return
+    hosts = request.hosts
+    with temporary_folder("simulation") as scratch:
+        for ranks in request.options.ranks or [len(hosts)]:
+            memory_bytes = launches.memory(request)
+            simulator = launches.simulated_cluster(directory, request, hosts, ranks, scratch, memory_bytes)
+            hostfile = directory.launches / f"program-{ranks}.txt"
+            time_s = simulated_time_s(words, ranks, simulator, hostfile, request.options.limit_s)
+            yield ProgramTime(command=list(words), ranks=ranks, time_s=time_s)
+
+
+def _calibrated_again(own: Calibration, options: SimulateOptions) -> Calibration:
+    """Return the calibration with the platform that the options ask for."""
+    platform_asked = changed(own.platform, options.changes, options.hosts)
+    if options.topology is not None:
+        platform_asked = networked(platform_asked, options.topology)
+    return replace(own, platform=platform_asked)
+
+
+def _words(options: SimulateOptions) -> list[str]:
+    hosts = [f"--hosts {options.hosts}"] if options.hosts is not None else []
+    network = [f"--topology {options.topology}"] if options.topology is not None else []
+    return [*(f"--set {key}={value:g}" for key, value in options.changes.items()), *hosts, *network]
+
+
+def _refuse_too_many(request: Request, other: Calibration) -> None:
+    """Raise UsageError where the platform that was asked for takes fewer ranks than were asked for."""
+    room = len(replace(request, calibration=other).hosts)
+    if too_many := [count for count in request.options.ranks if count > room]:
+        hosts = len(other.platform.nodes)
+        raise UsageError(
+            f"--ranks {too_many[0]}: must be at most {room}, the ranks of {hosts} hosts; --hosts gives it more"
+        )
+
+
+def _fitting(request: Request) -> Plan:
+    """Return the part of the plan for which the platform as it was measured has room."""
+    room = len(request.hosts)
+    known = set(request.hosts_of)
+    fits = (each for each in request.plan.launches if each.batch in known or each.ranks <= room)
+    return replace(request.plan, launches=tuple(fits))
+
+
+def _changed(request: Request, other: Calibration) -> Plan:
+    """Return the part of the plan that may differ on the changed platform: not the same ranks on more hosts.
+
+    Topology-aware collectives know groups of hosts and the links between them, no other network.
+    """
+    grouped = other.platform.topology is not None
+    room = len(replace(request, calibration=other).hosts)
+    fits = [one for one in request.plan.launches if one.ranks <= room]
+    able = [one for one in fits if grouped or one.transport == DEFAULT]
+    further = [each for each in able if each.batch not in request.hosts_of]
+    kept = further if request.options.only_larger and further else able
+    return replace(request.plan, launches=tuple(replace(one, number=n) for n, one in enumerate(kept, 1)))
+
+
+def _collectives(known: Run, asked: str | None) -> str:
+    """Return the library whose choice of algorithms is simulated."""
+    if asked is not None and asked not in SELECTORS:
+        raise UsageError(f"--collectives {asked}: must be one of {', '.join(SELECTORS)}")
+    used = known.machine.build.mpi.name if known.machine.build else ""
+    return asked or (used if used in SELECTORS else "mpich")
+
+
+def _measured(known: Run, only: Sequence[str]) -> list[Summary]:
+    """Return the times of the cases whose messages MPI carries between several ranks, as the run measured them."""
+    catalog = known.benchmarks
+    found = [
+        one
+        for one in headlines(list(known.statistics))
+        if one.median
+        and one.ranks > 1
+        and one.transport.split(".")[0] in (DEFAULT, preload.TRANSPORT)
+        and catalog[one.benchmark].level in LEVELS
+        and one.metric == time_metric(one, catalog)
+        and matches_any(one.benchmark, only)
+        and not _calls(catalog, one.benchmark, LOCAL)
+    ]
+    if not found:
+        chosen = f" of {', '.join(only)}" if only else ""
+        raise UsageError(
+            f"{known.path}: has no result{chosen} of several ranks; nothing can validate a simulation"
+        )
+    if {one.origin for one in found} & {"simulated", "imported"}:
+        raise UsageError(f"{known.path}: is {found[0].origin}; must be a run that was measured, here or in a lab")
+    return found
+
+
+def _calls(catalog: Catalog, benchmark: str, routines: frozenset[str]) -> bool:
+    return any(one.routine in routines for one in catalog[benchmark].routines)
+
+
+def listed(build: NativeBuild) -> Catalog:
+    """Return the benchmarks of a program that is compiled for SMPI."""
+    with temporary_folder("simulation") as private:
+        folder = str(private)
+        platform_file, hosts = Path(folder, "platform.xml"), Path(folder, "hosts")
+        platform_file.write_text(
+            f'{description.HEAD}<platform version="4.1"><zone id="all" routing="Full">'
+            '<host id="here" speed="1Gf"/></zone></platform>\n'
+        )
+        hosts.write_text("here\n")
+        where = ("-platform", str(platform_file), "-hostfile", str(hosts))
+        start = ("env", f"TMPDIR={folder}", build.mpi.launcher, "-np", "1", *where)
+        return registry.load(build.program, (*start, "--log=root.thres:critical"))
+
+
+def _plan(measured: Iterable[Summary], catalog: Catalog, known: Run, further: Sequence[int]) -> Plan:
+    """Return the measured cases in their own batches, and once on each further number of ranks.
+
+    Cases that need other settings of the simulator are launches of their own.
+    """
+    wanted = _synchronization(known)
+    batches: dict[tuple[bool, bool, Batch], dict[str, PlannedCase]] = {}
+    for one in measured:
+        computes = takes_time_to_compute(catalog, one.benchmark)
+        short = exchanges_short(catalog, one.benchmark, one.parameters)
+        parameters = {name: value for name, value in one.parameters.items() if isinstance(value, int | str)}
+        for ranks in dict.fromkeys([one.ranks, *_allowed(catalog, one.benchmark, further)]):
+            case = PlannedCase(one.benchmark, parameters, _sampling(ranks, computes, wanted))
+            batch = (ranks, one.transport, one.placement)
+            kind = (computes, short and ranks > FEW_RANKS, batch)
+            batches.setdefault(kind, {}).setdefault(case.settings + case.benchmark, case)
+    ordered = sorted(batches.items(), key=lambda item: (item[0][-1][0], item[0]))
+    launches = [
+        Launch(number, ranks, transport, placement, tuple(cases.values()))
+        for number, ((_, _, (ranks, transport, placement)), cases) in enumerate(ordered, 1)
+    ]
+    return Plan(SEED, "baseline", tuple(launches))
+
+
+def _allowed(catalog: Catalog, benchmark: str, further: Sequence[int]) -> list[int]:
+    """Return the numbers of ranks on which a benchmark can run, and ends in a reasonable time."""
+    most = MOST_AT_ONCE if _calls(catalog, benchmark, MESSAGES_AT_ONCE) else max(further, default=0)
+    return [count for count in further if count <= most and catalog[benchmark].ranks.allows(count)]
+
+
+def _too_many_messages(measured: Iterable[Summary], catalog: Catalog, further: Sequence[int]) -> Iterator[str]:
+    """Yield why a benchmark is not simulated on some of the numbers of ranks."""
+    for name in dict.fromkeys(one.benchmark for one in measured):
+        allowed = _allowed(catalog, name, further)
+        asked = [count for count in further if catalog[name].ranks.allows(count) and count not in allowed]
+        if asked:
+            counts = ", ".join(map(str, asked))
+            yield f"{name} on {counts} ranks: must be at most {MOST_AT_ONCE}; SMPI sends all its messages at once"
+
+
+def _without_groups(request: Request, asked: Request) -> Iterator[str]:
+    """Yield which launches the platform that was asked for cannot have."""
+    for name in dict.fromkeys(one.transport for one in request.plan.launches):
+        if name not in {one.transport for one in asked.plan.launches}:
+            network = asked.options.topology
+            yield f"transport={name}: knows groups of hosts and the links between them, not --topology {network}"
+
+
+def _without_room(request: Request, asked: Request) -> Iterator[str]:
+    """Yield which numbers of ranks the platform that was asked for has no room for."""
+    room = len(asked.hosts)
+    for ranks in dict.fromkeys(one.ranks for one in request.plan.launches):
+        if ranks > room:
+            yield f"{ranks} ranks: {len(asked.calibration.platform.nodes)} hosts have room for {room}"
+
+
+def _sampling(ranks: int, computes: bool, synchronization: str | None) -> dict[str, int | float | str]:
+    """Return how a case is sampled: on many ranks by its first repetition, unless that finds cold caches."""
+    repetitions = REPETITIONS if ranks <= FEW_RANKS else 1
+    most = repetitions + 1 if ranks <= FEW_RANKS or computes else repetitions
+    return {
+        **{"minimum_repetitions": repetitions, "maximum_repetitions": most, "budget_s": BUDGET_S},
+        **({"synchronization": synchronization} if synchronization else {}),
+    }
+
+
+def _synchronization(known: Run) -> str | None:
+    """Return how the ranks of the run started together, where its experiment says it."""
+    with suppress(UsageError):
+        return resolve(known.directory.experiment, {}).sampling.synchronization
+    return None
+
+
+def _hosts_of(known: Run, measured: Iterable[Summary]) -> dict[Batch, Sequence[str]]:
+    """Return the host of each rank of the batches as they were measured."""
+    return {one.batch: [short_name(name) for name in known.measurements.hosts(one)] for one in measured}
+
+
+def _begin(directory: RunDirectory, request: Request) -> None:
+    """Write what is known of a simulated run before its first launch, and the platform of the simulator."""
+    known, made = request.known, request.calibration
+    experiment = Experiment(
+        name=directory.path.name if directory.path.name[:1].isalnum() else None,
+        launches=1,
+        seed=SEED,
+        mpi=SIMULATOR,
+        only=tuple(sorted({case.benchmark for launch in request.plan.launches for case in launch.cases})),
+        sampling=Sampling(minimum_repetitions=REPETITIONS, maximum_repetitions=REPETITIONS + 1),
+    )
+    command = request.options.command
+    begun_run.begin(directory, experiment, request.machine, request.catalog, request.plan, command)
+    comments = [f"of run {known.record.name!r}: {made.platform.origin}", *made.comments]
+    write_text(directory.platform, description.write(made.platform, comments, made.settings))
+    if made.platform.topology is not None:
+        write_text(directory.topology, topologies.write(made.platform.topology))
+
+
+def _simulated(directory: RunDirectory, request: Request, progress: RunProgress) -> tuple[bool, list[str]]:
+    """Simulate a plan in a run directory, and derive its statistics.
+
+    Returns whether all cases are well, and the labels of those whose ranks shared memory for lack of room.
+    """
+    _begin(directory, request)
+    outcome = launches.carried_out(directory, request, progress)
+    analyze(directory.path)
+    cases = Run(directory.path).raw_samples.cases
+    sharing = [
+        one.case.label for one in cases if one.status == "ok" and (one.launch, one.case.key) in outcome.sharing
+    ]
+    return outcome.well, sharing
+
+
+def _given(known: Run) -> topologies.Topology | None:
+    """Return the topology that the run was given; None where it was given none."""
+    return topologies.read(known.directory.topology) if known.directory.topology.exists() else None
+
+
+def _without_room_for_buffers(cases: Sequence[str]) -> str:
+    return (
+        "without room for the buffers of all ranks, these shared one piece of memory, and no data were verified:"
+        f" {'; '.join(cases)}"
+    )
+
+
+def _notes(request: Request, most_ranks: int) -> Iterator[str]:
+    known, own = request.known, request.calibration
+    if most_ranks > FEW_RANKS:
+        yield (
+            f"above {FEW_RANKS} ranks, broadcasts and reductions to one rank follow a binomial tree, all-to-alls"
+            f" of up to {SHORT_BYTES} B Bruck's algorithm; longer and irregular ones, and reduce-scatters in"
+            " shared memory, go pair by pair; irregular allgathers follow a ring; a case has one repetition,"
+            " one that computes up to two"
+        )
+    if request.options.share_memory:
+        yield (
+            "in benchmarks of MPI alone the ranks shared one piece of memory for their buffers (--share-memory):"
+            " no data were verified there"
+        )
+    here = this_host().processor.model
+    there = known.machine.hosts[0].processor.model
+    if here != there:
+        yield f"computing takes what it takes on this machine ({here}), not what it took there ({there})"
+    if known.machine.lab is not None:
+        yield "hosts of a lab share processors: computing takes its share, what messages cost them is left out"
+    yield from (
+        one for one in own.comments if one.startswith(("one latency", "sender and receiver are busy for no"))
+    )
+
+
+def _left_out(directory: RunDirectory) -> list[str]:
+    return [
+        f"{one.case.label}: {one.reason}" for one in Run(directory.path).raw_samples.cases if one.status != "ok"
+    ]
+
+
+def _times(directory: RunDirectory, catalog: Catalog) -> list[Summary]:
+    return times(Run(directory.path).statistics, catalog)

@@ -1,0 +1,22 @@
+"""Bencher's metric format (BMF): a JSON object of benchmarks, measures and values with their intervals.
+
+https://bencher.dev/docs/reference/bencher-metric-format/
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from hpcscope.exchange.exports import only
+from hpcscope.findings.results import Run
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the figures of one run; the names of cases are their labels, without the run."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for one in only(runs, "bencher").headlines:
+        values = {"value": one.median, "lower_value": one.ci_low, "upper_value": one.ci_high}
+        known = {name: value for name, value in values.items() if value is not None}
+        found.setdefault(one.label, {})[one.metric.replace("_", "-")] = known
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,181 @@
+"""When what was measured: launches, cases and sentinels on the time line of Chrome's Trace Event Format.
+
+Perfetto and chrome://tracing open it. Of repetitions no time of day is recorded: their number stands with their
+visit to the case.
+Times of day are recorded to the millisecond: what seems to overlap what follows is cut there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from hpcscope.exchange.exports import hosts
+from hpcscope.findings.results import Run
+from hpcscope.samples.records import LaunchRecord, SentinelRecord
+from hpcscope.samples.samples import CaseSamples, Samples
+
+Event = dict[str, Any]
+Attempt = tuple[int, int]
+"""A launch and which of its starts."""
+LAUNCHES, CASES = "launches", "cases"
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Something that took time."""
+
+    track: tuple[str, int]
+    """`launches` or `cases`, and which of those that ran at the same time."""
+    name: str
+    category: str
+    begin_s: float
+    end_s: float
+    about: dict[str, Any]
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the events of all runs, each a process of its own whose time begins with the run; times in µs."""
+    events: list[Event] = []
+    about = []
+    for number, each in enumerate(runs, start=1):
+        events += _events(number, each)
+        about.append({"run": each.record.name, "started_unix_s": each.record.started_unix_s, "hosts": hosts(each)})
+    document = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"runs": about}}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _events(process: int, each: Run) -> Iterator[Event]:
+    start_s = each.record.started_unix_s
+    yield {"ph": "M", "pid": process, "name": "process_name", "args": {"name": each.record.name}}
+    tracks: dict[tuple[str, int], list[_Span]] = defaultdict(list)
+    for span in _spans(each):
+        tracks[span.track].append(span)
+    for thread, track in enumerate(sorted(tracks, key=lambda one: (one[1], one[0] == CASES)), start=1):
+        kind, row = track
+        name = f"{kind} {row + 1}" if row else kind
+        where = {"pid": process, "tid": thread}
+        yield {"ph": "M", **where, "name": "thread_name", "args": {"name": name}}
+        yield {"ph": "M", **where, "name": "thread_sort_index", "args": {"sort_index": thread}}
+        for span, end_s in _one_after_another(tracks[track]):
+            begin_us = _us(span.begin_s - start_s)
+            yield {
+                **{"ph": "X", **where, "name": span.name, "cat": span.category},
+                **{"ts": begin_us, "dur": _us(end_s - start_s) - begin_us, "args": span.about},
+            }
+    for one in each.raw_samples.sentinels:
+        yield from _counters(process, one, start_s)
+
+
+def _one_after_another(spans: Iterable[_Span]) -> Iterator[tuple[_Span, float]]:
+    """Yield the spans of a track with their ends, none later than the next one's begin."""
+    ordered = sorted(spans, key=lambda one: (one.begin_s, one.end_s))
+    for span, following in zip(ordered, [*ordered[1:], None], strict=True):
+        yield span, span.end_s if following is None else min(span.end_s, following.begin_s)
+
+
+def _spans(each: Run) -> Iterator[_Span]:
+    chosen = {one.samples_key for one in each.statistics}
+    samples = each.raw_samples
+    cases = [one for one in _all(samples) if one.key in chosen]
+    ends_s = _ends_s(samples)
+    rows = _rows(samples.launches, ends_s)
+    ended = {(one.launch, one.attempt) for one in samples.ends}
+    for record in samples.launches:
+        attempt = record.launch, record.attempt
+        yield _launch(record, rows[record.launch], ends_s[attempt], attempt in ended)
+    for one in cases:
+        yield _visit(one, rows.get(one.launch, 0))
+    for sentinel in samples.sentinels:
+        begin_s = sentinel.started_unix_s
+        track = CASES, rows.get(sentinel.launch, 0)
+        yield _Span(track, "sentinel", "sentinel", begin_s, begin_s + sentinel.duration_s, {})
+
+
+def _ends_s(samples: Samples) -> dict[Attempt, float]:
+    """Return when each attempt of a launch ended: as it says, else with the last that it measured."""
+    durations_s = {(one.launch, one.attempt): one.duration_s for one in samples.ends}
+    ends_s = {
+        (one.launch, one.attempt): one.started_unix_s + durations_s.get((one.launch, one.attempt), 0.0)
+        for one in samples.launches
+    }
+    for one in _all(samples):
+        last_s = one.started_unix_s + one.duration_s
+        ends_s[one.launch, one.attempt] = max(ends_s.get((one.launch, one.attempt), 0.0), last_s)
+    return ends_s
+
+
+def _all(samples: Samples) -> list[CaseSamples]:
+    """Return the cases, and the visits that were repeated because they failed."""
+    seen = {(one.launch, one.attempt, one.started_unix_s) for one in samples.cases}
+    failures = (one for one in samples.failures if (one.launch, one.attempt, one.started_unix_s) not in seen)
+    return [*samples.cases, *failures]
+
+
+def _rows(launches: Sequence[LaunchRecord], ends_s: dict[Attempt, float]) -> dict[int, int]:
+    """Return the row of each launch: 0, unless others, on other hosts, run at the same time."""
+    rows: dict[int, int] = {}
+    free_s: list[float] = []
+    for one in sorted(launches, key=lambda one: one.started_unix_s):
+        row = rows.get(one.launch)
+        if row is None:
+            row = next((at for at, time_s in enumerate(free_s) if time_s <= one.started_unix_s), len(free_s))
+            rows[one.launch] = row
+            free_s += [0.0] * (row + 1 - len(free_s))
+        free_s[row] = max(free_s[row], ends_s[one.launch, one.attempt])
+    return rows
+
+
+def _launch(record: LaunchRecord, row: int, end_s: float, ended: bool) -> _Span:
+    about = {
+        **{"ranks": record.ranks, "transport": record.transport, "placement": str(record.placement)},
+        **{"hosts": sorted({one.host for one in record.processes}), "library": record.library},
+        **{"origin": record.origin, "came to its end": ended},
+    }
+    again = f", attempt {record.attempt}" if record.attempt > 1 else ""
+    name = f"launch {record.launch}{again}"
+    return _Span((LAUNCHES, row), name, "launch", record.started_unix_s, end_s, about)
+
+
+def _visit(one: CaseSamples, row: int) -> _Span:
+    about: dict[str, Any] = {
+        **{"benchmark": one.case.benchmark, **one.case.parameters},
+        "ranks": one.case.ranks,
+    }
+    about |= {"launch": one.launch, "status": one.status, "reason": one.reason, "origin": one.origin}
+    for times in one.times:
+        about[f"{times.cadence} repetitions"] = int(np.count_nonzero(times.counted))
+        about[f"{times.cadence} warm-up"] = int(np.count_nonzero(times.warmup))
+    if one.disturbances is not None:
+        about["involuntary switches"] = one.disturbances.involuntary_switches.sum
+        about["steal_s"] = one.disturbances.steal_s
+    end_s = one.started_unix_s + one.duration_s
+    return _Span((CASES, row), one.case.label, one.case.benchmark, one.started_unix_s, end_s, about)
+
+
+def _counters(process: int, one: SentinelRecord, start_s: float) -> Iterator[Event]:
+    """Yield what the sentinel took, in µs: the median over the ranks that it keeps, and the slowest."""
+    ts = _us(one.started_unix_s - start_s)
+    for name, times_s in (
+        ("arithmetic", one.arithmetic_s),
+        ("throughput", one.throughput_s),
+        ("memory", one.memory_s),
+        ("memory bandwidth", one.bandwidth_s),
+    ):
+        if times_s:
+            values = {"median": median(times_s) * 1e6, "slowest rank": max(times_s) * 1e6}
+            yield {"ph": "C", "pid": process, "name": f"sentinel, {name}, µs", "ts": ts, "args": values}
+    if one.ping_pong_s is not None:
+        values = {"rank 0": one.ping_pong_s * 1e6}
+        yield {"ph": "C", "pid": process, "name": "sentinel, ping-pong, µs", "ts": ts, "args": values}
+
+
+def _us(seconds: float) -> int:
+    """Return whole microseconds, which stay apart in every reader."""
+    return round(seconds * 1e6)

@@ -1,0 +1,38 @@
+"""Findings as GitLab shows them in a merge request: a report of code quality in JSON.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from hpcscope.findings.finding import Severity
+from hpcscope.findings.results import Run
+
+_SEVERITIES: dict[Severity, str] = {
+    "error": "critical",
+    "warning": "major",
+    "advice": "minor",
+    "information": "info",
+}
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return all findings; a finding is the same in two runs where its code and its place are."""
+    found = []
+    for each in runs:
+        for one in each.findings:
+            place = json.dumps([one.code, one.where], sort_keys=True)
+            found.append(
+                {
+                    "description": f"{one.title}. {one.advice}" if one.advice else one.title,
+                    "check_name": one.code,
+                    "fingerprint": hashlib.sha256(place.encode()).hexdigest(),
+                    "severity": _SEVERITIES[one.severity],
+                    "location": {"path": "findings.json", "lines": {"begin": 1}},
+                }
+            )
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

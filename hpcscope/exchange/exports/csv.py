@@ -1,0 +1,41 @@
+"""All results as comma-separated values, a line each (RFC 4180), in basic units; a column for each parameter."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.exports import hosts, parameter_names
+from hpcscope.findings.results import Run
+
+FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
+SAMPLES = "samples"
+"""`n` of `statistics.json`: a parameter of many benchmarks has that name."""
+FIGURES = (
+    *("metric", "unit", "better", "definition", "median", "ci_low", "ci_high", "interval_basis", "launches"),
+    *("mean", "coefficient_of_variation", "minimum", "p05", "p25", "p75", "p95", "p99", "maximum"),
+)
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return a line for each metric of each case; a parameter that a benchmark does not have is empty."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\r\n")
+    names, rows = table(runs)
+    lines.writerow(names)
+    lines.writerows(["" if value is None else value for value in row] for row in rows)
+    return text.getvalue()
+
+
+def table(runs: Sequence[Run]) -> tuple[list[str], list[list[Value | None]]]:
+    """Return the names of the columns, and a row for each metric of each case; None stands for no value."""
+    parameters = parameter_names(one for each in runs for one in each.headlines)
+    rows: list[list[Value | None]] = []
+    for each in runs:
+        for one in each.headlines:
+            facts = (each.record.name, hosts(each), one.origin, one.benchmark, one.label, one.ranks, one.transport)
+            values = [one.parameters.get(name) for name in parameters]
+            rows.append([*facts, str(one.placement), *values, *(getattr(one, name) for name in FIGURES), one.n])
+    return [*FACTS, *parameters, *FIGURES, SAMPLES], rows

@@ -1,0 +1,83 @@
+"""Extra-P's JSON Lines: a measurement on each line, for each launch; numbers that vary are the model's parameters.
+
+A line is `{"params": {"ranks": 4}, "callpath": "algorithm.cannon", "metric": "time_s", "value": 1.2}`, as the
+documentation of its file formats has it. Equal parameters on several lines are repetitions. Extra-P wants the same
+parameters and points for all that a file has. Rates are left out where there is a time: they are work over it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hpcscope.errors import UsageError
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
+
+RANKS = "ranks"
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the lines of all runs; UsageError where one file cannot hold them."""
+    figures = [(each, one) for each in runs for one in each.headlines if _is_written(each, one)]
+    varied: dict[str, set[str]] = {}
+    for name in dict.fromkeys(one.benchmark for _, one in figures):
+        varied[name] = _varied([one for _, one in figures if one.benchmark == name])
+    names = sorted(set().union(*varied.values())) or [RANKS]
+    for _, one in figures:
+        if missing := [name for name in names if name != RANKS and name not in one.parameters]:
+            other = next(name for name, words in varied.items() if missing[0] in words)
+            raise UsageError(
+                f"extrap: {one.benchmark} has no {missing[0]}, which {other} varies: a file has one set of"
+                f" parameters; choose with --only {one.benchmark}"
+            )
+    lines = [line for each, one in figures for line in _lines(each, one, names)]
+    _refuse_missing_points(lines)
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def _is_written(each: Run, one: Summary) -> bool:
+    return one.metric == (each.benchmarks.time_metric(one.benchmark) or one.metric)
+
+
+def _varied(figures: list[Summary]) -> set[str]:
+    """Return the names of the numbers that are not the same in all figures."""
+    values: dict[str, set[object]] = defaultdict(set)
+    for one in figures:
+        for name, value in {RANKS: one.ranks, **one.parameters}.items():
+            values[name].add(value)
+    return {name for name, found in values.items() if len(found) > 1 and all(map(_is_number, found))}
+
+
+def _lines(each: Run, one: Summary, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    values = {RANKS: one.ranks, **one.parameters}
+    fixed = {name: value for name, value in one.parameters.items() if name not in names}
+    words = [each.benchmarks.described(one.benchmark, fixed), one.transport, str(one.placement)]
+    for value in one.launch_medians or [one.estimate.value]:
+        yield {
+            "params": {name: values[name] for name in names},
+            "callpath": "->".join([one.benchmark, ", ".join(words)]),
+            "metric": one.metric,
+            "value": value,
+        }
+
+
+def _refuse_missing_points(lines: Sequence[dict[str, Any]]) -> None:
+    """Refuse what Extra-P would refuse: a path that was not measured where others were."""
+    points: dict[str, set[str]] = defaultdict(set)
+    for line in lines:
+        words = (f"{name}={value}" for name, value in line["params"].items())
+        points[line["callpath"]].add(" ".join(words))
+    everything = set().union(*points.values())
+    for path, found in points.items():
+        if missing := sorted(everything - found):
+            raise UsageError(
+                f"extrap: {path}: has no figure at {missing[0]}, which others have: all in a file have the same"
+                " points; choose with --only, such as --only transport=default"
+            )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

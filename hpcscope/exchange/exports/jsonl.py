@@ -1,0 +1,22 @@
+"""All results as JSON Lines: an object for each metric of each case, with all quantiles and the run's name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from hpcscope.exchange.exports import hosts
+from hpcscope.findings.results import Run
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the lines of all runs; the keys are those of `statistics.json`."""
+    return "".join(
+        json.dumps(
+            {"run": each.record.name, "hosts": hosts(each).split(), **one.model_dump(mode="json")},
+            ensure_ascii=False,
+        )
+        + "\n"
+        for each in runs
+        for one in each.headlines
+    )

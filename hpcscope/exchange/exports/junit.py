@@ -1,0 +1,64 @@
+"""JUnit XML, as continuous integration reads it: a test case for each case of a run.
+
+Passed are verified cases; failed, wrong data; an error, a case that crashed or took too long; skipped, the others.
+https://github.com/testmoapp/junitxml
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+from hpcscope import units
+from hpcscope.exchange.exports import by_case, hosts
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
+
+_ENDS = {"failed": "failure", "crashed": "error", "timeout": "error"}
+"""The element of a case whose reason begins so."""
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return a suite for each run; what was measured is in the output of its case."""
+    root = ElementTree.Element("testsuites")
+    for each in runs:
+        root.append(_suite(each))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(each: Run) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name=_printable(each.record.name), hostname=_printable(hosts(each)))
+    suite.set("timestamp", datetime.fromtimestamp(each.record.started_unix_s, UTC).isoformat(timespec="seconds"))
+    for summaries in by_case(each):
+        _case(suite, summaries)
+    for one in each.record.skipped:
+        case = _test(suite, one.benchmark, f"{one.benchmark} {one.case}")
+        ElementTree.SubElement(case, "skipped", message=_printable(one.reason))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite)))
+    return suite
+
+
+def _case(suite: ElementTree.Element, summaries: list[Summary]) -> None:
+    first = summaries[0]
+    case = _test(suite, first.benchmark, first.label)
+    right = [one for one in summaries if one.is_headline]
+    if not right:
+        tag = _ENDS.get(first.reason.partition(":")[0], "skipped")
+        ElementTree.SubElement(case, tag, message=_printable(first.reason))
+        return
+    ElementTree.SubElement(case, "system-out").text = "\n".join(
+        f"{one.metric} {units.interval(one.median, one.ci_low, one.ci_high, one.unit)}" for one in right
+    )
+
+
+def _test(suite: ElementTree.Element, benchmark: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=benchmark, name=_printable(name))
+
+
+def _printable(text: str) -> str:
+    """Leave out what XML cannot hold."""
+    return "".join(letter for letter in text if letter.isprintable() or letter in "\t\n")

@@ -1,0 +1,65 @@
+"""Gauges for Prometheus: OpenMetrics text, which node_exporter's textfile collector reads, too.
+
+Each metric is a gauge named by its unit, `scope_latency_seconds`; the ends of its interval are gauges, too.
+No line has a time stamp, which that collector refuses; the end of the run is a gauge. The run's name is a label of
+`scope_run_info` alone: a later run continues the series of the one before.
+https://prometheus.io/docs/specs/om/open_metrics_spec/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hpcscope.exchange.exports import only
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
+
+_UNITS = {
+    "s": ("_s", "seconds"),
+    "B/s": ("_bytes_per_s", "bytes_per_second"),
+    "flop/s": ("_per_s", "per_second"),
+    "1/s": ("_per_s", "per_second"),
+}
+"""How a unit ends the name of a metric of Scope, and of Prometheus, which writes base units out."""
+_FIGURES = {"": "median", "low": "ci_low", "high": "ci_high"}
+_MEANINGS = {"": "median", "low": "lower end of the median's 95 % interval", "high": "upper end of that interval"}
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the gauges of one run; the lines of one gauge stand together."""
+    each = only(runs, "openmetrics")
+    gauges: dict[str, list[str]] = {}
+    about = {"run": each.record.name, "status": each.record.status, "scope_version": each.record.scope_version}
+    _add(gauges, "scope_run_info", "the run of all other gauges", about, 1)
+    _add(gauges, "scope_run_finished_timestamp_seconds", "end of the run", {}, each.record.finished_unix_s)
+    _add(gauges, "scope_run_hosts", "hosts of the run", {}, len(each.machine.hosts))
+    for one in each.headlines:
+        for part, name in _FIGURES.items():
+            meaning = f"{each.benchmarks.metric_label(one.metric, one.benchmark)}, {_MEANINGS[part]}"
+            _add(gauges, _name(one, part), meaning, _labels(one), getattr(one, name))
+    return "".join(line + "\n" for lines in gauges.values() for line in lines) + "# EOF\n"
+
+
+def _add(
+    gauges: dict[str, list[str]], name: str, meaning: str, labels: Mapping[str, object], value: float | None
+) -> None:
+    if value is None:
+        return
+    lines = gauges.setdefault(name, [f"# HELP {name} {_escaped(meaning)}", f"# TYPE {name} gauge"])
+    words = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items())
+    lines.append(f"{name}{{{words}}} {value!r}" if words else f"{name} {value!r}")
+
+
+def _name(one: Summary, part: str) -> str:
+    ending, written = _UNITS.get(one.unit, ("", ""))
+    stem = one.metric.removesuffix(ending) if written else one.metric
+    return "_".join(word for word in ("scope", stem, part, written) if word)
+
+
+def _labels(one: Summary) -> dict[str, object]:
+    where = {"ranks": one.ranks, "transport": one.transport, "placement": str(one.placement), "origin": one.origin}
+    return {"benchmark": one.benchmark, **where, **one.parameters}
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

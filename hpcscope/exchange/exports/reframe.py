@@ -1,0 +1,140 @@
+"""A check for ReFrame: measures the run's cases again and holds every result against that of the run.
+
+A reference is the median; a figure may be worse by what two such intervals allow together, and by a least share.
+https://reframe-hpc.readthedocs.io/en/stable/regression_test_api.html
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pprint
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from hpcscope.exchange.exports import only, performance
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
+
+_CHECK = '''\
+"""Measures cases of Scope again and compares their results with those of an earlier run.
+
+    reframe -c FILE -r                                   a test for each benchmark
+    reframe -c FILE -r -S ScopeCheck.least_tolerance=0.2  tolerate 20 % in any figure
+    reframe -c FILE -r -S ScopeCheck.program=/path/scope
+
+Written by `scope export reframe`.
+"""
+
+import json
+import shlex
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+
+RUN = {run}
+# By benchmark: the largest number of ranks, the cases as `scope run --case` reads them, and the figures:
+# name, identity, median, unit, whether lower is better, and the share by which two intervals allow it to be worse.
+BENCHMARKS = {benchmarks}
+
+
+@rfm.simple_test
+class ScopeCheck(rfm.RunOnlyRegressionTest):
+    descr = f"Scope, as in the run {{RUN}}"
+    benchmark = parameter(list(BENCHMARKS))
+    program = variable(str, value="scope")
+    launches = variable(int, value={launches})
+    least_tolerance = variable(float, value={tolerance})
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+
+    @run_after("init")
+    def describe(self):
+        ranks, cases, figures = BENCHMARKS[self.benchmark]
+        self.num_tasks = ranks
+        words = [word for case in cases for word in ("--case", case)]
+        self.executable = self.program
+        self.executable_opts = [
+            shlex.quote(word) for word in ["run", "--launches", str(self.launches), "--output", "run", *words]
+        ]
+        self.postrun_cmds = [f"{{self.program}} export jsonl run --output figures.jsonl"]
+        self.reference = {{"*": {{figure[0]: self.limits(*figure[2:]) for figure in figures}}}}
+        self.perf_variables = {{
+            name: sn.make_performance_function(self.median(identity), unit)
+            for name, identity, _, unit, _, _ in figures
+        }}
+
+    @run_before("run")
+    def start_ranks_itself(self):
+        self.job.launcher = getlauncher("local")()
+
+    @sanity_function
+    def every_case_has_a_right_result(self):
+        known = self.figures()
+        return sn.all(
+            sn.assert_in(identity, known, f"{{name}}: no valid result")
+            for name, identity, *_ in BENCHMARKS[self.benchmark][2]
+        )
+
+    def limits(self, median, unit, lower_is_better, share):
+        share = max(share, self.least_tolerance)
+        return (median, None, share, unit) if lower_is_better else (median, -min(share, 1.0), None, unit)
+
+    @deferrable
+    def median(self, identity):
+        return self.figures()[identity]
+
+    @deferrable
+    def figures(self):
+        with open(f"{{self.stagedir}}/figures.jsonl", encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        keys = ("benchmark", "parameters", "ranks", "transport", "placement", "metric")
+        return {{json.dumps([line[key] for key in keys], sort_keys=True): line["median"] for line in lines}}
+'''
+TOLERANCE = 0.05
+"""The least: between two runs a machine changes more than within one."""
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return a check of the results of one run, phases and counts left out."""
+    each = only(runs, "reframe")
+    benchmarks: dict[str, tuple[int, list[str], list[tuple[Any, ...]]]] = {}
+    for one in performance(each):
+        if one.median:
+            most, cases, figures = benchmarks.get(one.benchmark, (1, [], []))
+            cases += [] if one.request in cases else [one.request]
+            figures.append(_figure(one))
+            benchmarks[one.benchmark] = (max(most, one.ranks), cases, figures)
+    return _CHECK.format(
+        run=_python(each.record.name),
+        benchmarks=_python(benchmarks),
+        launches=max((one.launches for one in performance(each)), default=1),
+        tolerance=TOLERANCE,
+    )
+
+
+def _figure(one: Summary) -> tuple[Any, ...]:
+    return _name(one), _identity(one), one.median, one.unit, one.better == "lower", _share(one)
+
+
+def _name(one: Summary) -> str:
+    """Return a name that ReFrame's reports and options take."""
+    return re.sub(r"\W+", "_", f"{one.label} {one.metric}").strip("_")
+
+
+def _identity(one: Summary) -> str:
+    """Return what the check finds the same figure by: the keys of `scope export jsonl`."""
+    where = [one.ranks, one.transport, str(one.placement), one.metric]
+    return json.dumps([one.benchmark, one.parameters, *where], sort_keys=True)
+
+
+def _share(one: Summary) -> float:
+    """Return by which share another median may be worse: differences have the root of the sum of squares."""
+    worse = one.ci_high if one.better == "lower" else one.ci_low
+    return 0.0 if worse is None or not one.median else round(math.sqrt(2) * abs(worse / one.median - 1), 4)
+
+
+def _python(value: object) -> str:
+    return pprint.pformat(value, width=110, sort_dicts=False)

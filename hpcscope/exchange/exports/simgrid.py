@@ -1,0 +1,43 @@
+"""A platform for SimGrid and SMPI: hosts, links and groups with their measured figures.
+
+Latencies and rates are those that processes saw: SimGrid's own factors, which account for protocols, are set to 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hpcscope.exchange.exports import only
+from hpcscope.findings.results import Run
+from hpcscope.simulation import description
+from hpcscope.simulation.platform import Platform, PlatformFigure, platform
+from hpcscope.statistics.estimate import in_unit
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the platform of one run; UsageError names what the run did not measure."""
+    each = only(runs, "simgrid")
+    made = platform(each.measurements, each.topology)
+    from_file = each.topology is not None and made.topology is each.topology
+    return description.write(made, _origins(each, made, from_file))
+
+
+def _origins(each: Run, made: Platform, from_file: bool) -> list[str]:
+    """Return where every figure comes from."""
+    lines = [f"run {each.record.name!r}: {made.origin}; Scope {each.record.scope_version}"]
+    speeds = {one.flops_per_s: one.name for one in reversed(made.nodes)}
+    lines += [f"speed of {name} and hosts like it: {_told(figure)}" for figure, name in speeds.items()]
+    for where, exchange in (("inside a host", made.inside), ("between hosts", made.between)):
+        if exchange is not None:
+            lines.append(f"latency {where}: {_told(exchange.latency_s)}")
+            lines.append(f"rate {where}: {_told(exchange.bandwidth_bytes_per_s)}")
+    if made.inside is None:
+        lines.append("inside a host: not measured; SimGrid takes its own loopback")
+    if from_file and made.topology is not None:
+        lines.append(f"between hosts: topology.toml of the run ({made.topology.origin}), which has no intervals")
+    return lines
+
+
+def _told(figure: PlatformFigure) -> str:
+    ends = figure.estimate
+    return f"{in_unit(ends, figure.unit)}, {figure.case}"

@@ -1,0 +1,64 @@
+"""Caliper's split JSON, which Hatchet and Thicket read: cases in a tree, metrics as columns, the run as metadata.
+
+`Thicket.from_caliper` composes the files of several runs; equal cases of two runs are one node.
+Brink et al., Thicket: seeing the performance experiment forest for the individual run trees, HPDC 2023.
+https://software.llnl.gov/Caliper/OutputFormats.html#json-split
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from hpcscope.exchange.exports import hosts, only
+from hpcscope.findings.results import Run
+
+PATH = "path"
+ORDER = "Node order"
+"""Of the nodes; Hatchet expects the column, first, and a row for each node."""
+_ENDS = {"": "median", " low": "ci_low", " high": "ci_high"}
+
+
+def write(runs: Sequence[Run]) -> str:
+    """Return the tree of one run: level, benchmark, case; a metric has columns for its median and interval."""
+    each = only(runs, "thicket")
+    columns = [f"{name}{end}" for name in dict.fromkeys(one.metric for one in each.headlines) for end in _ENDS]
+    nodes: dict[tuple[str, ...], int] = {}
+    rows: dict[int, dict[str, float | None]] = {}
+    for one in each.headlines:
+        for path in accumulate(((part,) for part in (*_parts(one.benchmark), one.label)), tuple.__add__):
+            nodes.setdefault(path, len(nodes))
+        row = rows.setdefault(nodes[path], {})
+        row.update({f"{one.metric}{end}": getattr(one, name) for end, name in _ENDS.items()})
+    document = {
+        "data": [[node, *(rows.get(node, {}).get(name) for name in columns), node] for node in nodes.values()],
+        "columns": [ORDER, *columns, PATH],
+        "column_metadata": [{"is_value": name not in (ORDER, PATH)} for name in (ORDER, *columns, PATH)],
+        "nodes": [
+            {"label": path[-1], "column": PATH} | ({"parent": nodes[path[:-1]]} if path[:-1] else {})
+            for path in nodes
+        ],
+        **_about(each),
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _parts(benchmark: str) -> tuple[str, str]:
+    return benchmark.partition(".")[0], benchmark
+
+
+def _about(each: Run) -> dict[str, Any]:
+    """Return what tells runs apart: Thicket's metadata."""
+    build = each.machine.build
+    return {
+        "run": each.record.name,
+        "launchdate": int(each.record.started_unix_s),
+        "hosts": hosts(each),
+        "origin": " ".join(sorted({one.origin for one in each.headlines})),
+        "processor": " ".join(dict.fromkeys(host.processor.model for host in each.machine.hosts)),
+        "mpi": f"{build.mpi.name} {build.mpi.version}" if build else "",
+        "compiler": build.compiler if build else "",
+        "scope_version": each.record.scope_version,
+    }

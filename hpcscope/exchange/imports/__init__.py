@@ -1,0 +1,179 @@
+"""Outputs of other benchmarks that come in as runs: one format each, found by walking this package.
+
+Each module has
+
+TITLE   the name of the program: `OSU Micro-Benchmarks`
+claims  whether an output holds lines of this program, by its content
+read    the figures of an output, and the numbers of all lines that were understood
+
+An output is a file's lines without escape sequences of terminals and prefixes of launchers (`lines.py`). It may be
+cut, hold the noise of a batch system between the program's lines, and hold several runs of the program.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from hpcscope.catalog.benchmark import Benchmark, Definition, Metric, Parameter, Value
+from hpcscope.catalog.foreign import foreign
+from hpcscope.exchange.imports.lines import Line
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import Beside, Origin, Statistic
+
+_HELPERS = ("exported", "lines", "objects", "reader")
+
+
+@dataclass(frozen=True)
+class PrintedFigure:
+    """A figure of a case as it was printed, in the unit of its metric."""
+
+    benchmark: str
+    """A benchmark of Scope that measures the same, else one that the reading declares."""
+    parameters: dict[str, Value]
+    """Those that are known; of others the declared default is assumed."""
+    ranks: int | None
+    """None where the program does not print them: the user is asked."""
+    metric: str
+    values: tuple[float, ...]
+    """One, or all repetitions where the statistic is `each`."""
+    statistic: Statistic
+    line: int
+    definition: Definition | None = None
+    """Of the time behind the figure; None: the metric's own. `observed` metrics have none."""
+    repetitions: int | None = None
+    """Behind the statistic; None where they are not printed."""
+    beside: dict[Beside, float] = field(default_factory=dict)
+    """Further statistics of the same repetitions."""
+    failure: str = ""
+    """Why the program says that its result is wrong; empty where it does not."""
+    transport: str = "default"
+    placement: Placement = field(default_factory=Placement)
+    origin: Origin = "imported"
+    summary: dict[str, JsonValue] = field(default_factory=dict)
+    """Of an export of Scope: what it holds of `statistics.json`, with the same keys."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What an output says."""
+
+    program: str
+    """With its version where it is printed: `OSU Micro-Benchmarks 7.4`."""
+    figures: list[PrintedFigure]
+    understood: set[int]
+    """Numbers of the lines that were understood, those of figures included."""
+    missing: list[str] = field(default_factory=list)
+    """What the program does not print, as nouns: `the number of repetitions`."""
+    differences: list[str] = field(default_factory=list)
+    """What it does otherwise than Scope's benchmarks that its figures stand for, and columns that are left out, as
+    clauses: `sums are of MPI_CHAR, Scope's of MPI_DOUBLE`."""
+    benchmarks: list[Benchmark] = field(default_factory=list)
+    """Declarations of figures that Scope has no benchmark for."""
+    hosts: list[str] = field(default_factory=list)
+    """Names of the hosts, where they are printed."""
+    started_unix_s: float | None = None
+    """When the program began, where that is printed."""
+
+
+class Format(Protocol):
+    """A module of this package."""
+
+    TITLE: str
+
+    def claims(self, lines: Sequence[Line]) -> bool:
+        """Return whether an output holds lines of this program; UsageError where it is another file of its."""
+
+    def read(self, lines: Sequence[Line]) -> Reading:
+        """Return the figures of an output; a line that is not understood is left out of `understood`."""
+
+
+def names() -> list[str]:
+    """Return the names of the formats, as the command line has them."""
+    return [one.name.replace("_", "-") for one in pkgutil.iter_modules(__path__) if one.name not in _HELPERS]
+
+
+def format_of(name: str) -> Format:
+    """Return a format by its name."""
+    found: Format = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return found
+
+
+def declared(
+    name: str, title: str, summary: str, metrics: Sequence[Metric], parameters: Sequence[Parameter] = ()
+) -> Benchmark:
+    """Return the declaration of a foreign benchmark: its name begins with a level, as `mpi.osu_ibcast`."""
+    return foreign(name, title, summary, metrics, parameters, reason="a benchmark of another program")
+
+
+def setting(name: str, value: str, default: str = "unknown", bare: bool = False) -> Parameter:
+    """Return a parameter of a foreign benchmark that is a text; an output that lacks it has the default.
+
+    Labels say `window MPI_Win_create`, or with `bare` the value alone, and nothing of the default.
+    """
+    label = name.replace("_", " ")
+    one = parameter(name, label, [default, value or default], role="call")
+    words = ["" if choice == default else choice if bare else f"{label} {choice}" for choice in one.choices]
+    return one.model_copy(update={"words": words})
+
+
+def merged(benchmarks: Iterable[Benchmark]) -> list[Benchmark]:
+    """Return declarations with each name once: with all metrics, parameters and choices of those that share it."""
+    found: dict[str, Benchmark] = {}
+    for one in benchmarks:
+        known = found.setdefault(one.name, one)
+        if known is one:
+            continue
+        parameters = known.parameter
+        for each in one.parameters:
+            before = parameters.get(each.name, each)
+            words = dict(zip(each.choices, each.words, strict=False)) | dict(
+                zip(before.choices, before.words, strict=False)
+            )
+            choices = list(dict.fromkeys([*before.choices, *each.choices]))
+            parameters[each.name] = before.model_copy(
+                update={"choices": choices, "words": [words[one] for one in choices] if words else before.words}
+            )
+        update = {
+            "metrics": list({**one.metric, **known.metric}.values()),
+            "parameters": list(parameters.values()),
+        }
+        found[one.name] = known.model_copy(update=update)
+    return list(found.values())
+
+
+def metric(name: str, unit: str, label: str, better: str = "lower") -> Metric:
+    """Return a metric of a foreign benchmark, whose figures stand as they were printed."""
+    return Metric.model_validate(
+        {
+            "name": name,
+            "unit": unit,
+            "better": better,
+            "quantity": "observed",
+            "definition": "local",
+            "label": label,
+            "role": "result",
+        }
+    )
+
+
+def parameter(name: str, label: str, values: Sequence[Value], unit: str = "", role: str = "problem") -> Parameter:
+    """Return a parameter of a foreign benchmark: a number, or one of the texts that occur."""
+    number = all(isinstance(one, int) for one in values)
+    return Parameter.model_validate(
+        {
+            "name": name,
+            "type": "integer" if number else "choice",
+            "unit": unit,
+            "default": values[0],
+            "choices": [] if number else list(dict.fromkeys(map(str, values))),
+            "label": label,
+            "role": role,
+            "meaning": "",
+        }
+    )

@@ -1,0 +1,112 @@
+"""Comma-separated values that `scope export csv` wrote: a line for each metric of a case.
+
+It has the number of launches and not the median of each: all count as one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import Any
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.catalog.declared import declared as of_scope
+from hpcscope.exchange.imports import PrintedFigure, Reading
+from hpcscope.exchange.imports.exported import figure, undeclared
+from hpcscope.exchange.imports.lines import Line
+from hpcscope.plan.placement import Placement
+
+TITLE = "Scope"
+_FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
+_FIRST, _LAST = "metric", "samples"
+"""Columns that stand on both sides of the figures; parameters stand before."""
+_WORDS = {"metric", "unit", "better", "definition", "interval_basis"}
+_WHOLE = {"launches", "n"}
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a head is among the lines."""
+    return any(_is_head(_cells(line)) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all lines."""
+    found: list[tuple[PrintedFigure, str, str]] = []
+    hosts: dict[str, None] = {}
+    runs: dict[str, None] = {}
+    understood: set[int] = set()
+    head: list[str] = []
+    for line in lines:
+        cells = _cells(line)
+        if _is_head(cells):
+            head = cells
+            understood.add(line.number)
+        elif head and len(cells) == len(head) and line.ended:
+            held = _held(head, cells)
+            one = figure(held, line.number) if held is not None else None
+            if held is None or one is None:
+                continue
+            found.append((one, held["unit"], held["better"]))
+            runs[cells[0]] = None
+            hosts |= dict.fromkeys(cells[1].split())
+            understood.add(line.number)
+    return Reading(
+        program=f"{TITLE}, run {', '.join(runs)}" if runs else TITLE,
+        figures=[one for one, _, _ in found],
+        understood=understood,
+        benchmarks=undeclared(found),
+        hosts=list(hosts),
+        differences=["launches count as one, because their medians are not held"],
+    )
+
+
+def _cells(line: Line) -> list[str]:
+    try:
+        return next(csv.reader([line.text], strict=True), [])
+    except csv.Error:
+        return []
+
+
+def _is_head(cells: Sequence[str]) -> bool:
+    first = ["label" if name == "case" else name for name in cells[: len(_FACTS)]]  # its name before
+    return tuple(first) == _FACTS and _FIRST in cells and _LAST in cells
+
+
+def _held(head: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | None:
+    """Return the keys of a summary that a line holds; None where a cell is not what its column is."""
+    # A parameter may be called as a figure is: what it is follows from where it stands.
+    first = len(head) - 1 - list(reversed(head)).index(_FIRST)
+    facts = dict(zip(head[: len(_FACTS)], cells, strict=False))
+    given = dict(zip(head[len(_FACTS) : first], cells[len(_FACTS) : first], strict=True))
+    figures = dict(zip(head[first:], cells[first:], strict=True))
+    figures["n"] = figures.pop(_LAST)
+    try:
+        return {
+            **{name: facts[name] for name in ("origin", "benchmark", "transport")},
+            "ranks": int(facts["ranks"]),
+            "placement": str(Placement.parse(facts["placement"])),
+            "parameters": _parameters(facts["benchmark"], given),
+            **{name: _value(name, text) for name, text in figures.items()},
+        }
+    except ValueError:
+        return None
+
+
+def _parameters(benchmark: str, given: dict[str, str]) -> dict[str, Value]:
+    """Return the parameters that have a value: numbers where they are declared as such, or look so."""
+    declared = of_scope().get(benchmark)
+    found: dict[str, Value] = {}
+    for name, text in given.items():
+        if not text or (declared is not None and name not in declared.parameter):
+            continue
+        whole = declared.parameter[name].type == "integer" if declared is not None else text.isdigit()
+        found[name] = int(text) if whole else text
+    return found
+
+
+def _value(name: str, text: str) -> str | float | int | None:
+    if name in _WORDS:
+        return text
+    if not text:
+        return None
+    return int(text) if name in _WHOLE else float(text)

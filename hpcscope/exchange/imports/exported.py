@@ -1,0 +1,84 @@
+"""Figures of Scope's own exports, read again: medians with all that the format holds of their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.declared import declared as of_scope
+from hpcscope.exchange.imports import PrintedFigure, declared, metric, parameter
+from hpcscope.plan.case import Case
+from hpcscope.statistics.summary import Summary
+
+_CASE = {*Case.model_fields, "metric", "unit", "better", "definition", "primary", "origin", "valid", "reason"}
+KEPT = [name for name in Summary.model_fields if name not in _CASE and name != "printed"]
+"""Keys of a summary that do not say what it is of."""
+_ABSENT: dict[str, Any] = {
+    **{"label": "", "primary": True, "valid": True, "reason": "", "autocorrelated": False, "launch_medians": []},
+    "invalid_share": 0.0,
+}
+"""Of keys that a format does not hold, so that those are checked which it does."""
+
+
+def figure(held: Mapping[str, Any], line: int) -> PrintedFigure | None:
+    """Return the figure of a summary of which a format holds these keys; None where they are not those of one."""
+    try:
+        whole = Summary.model_validate({**_absent(held), **held})
+    except ValidationError:
+        return None
+    if whole.median is None or whole.ranks < 1:
+        return None
+    known = whole.model_dump(mode="json")
+    # Without the median of each, a number of launches says nothing: there is the one figure of all.
+    unknown = set() if "launch_medians" in held else {"launches"}
+    kept = {name: known[name] for name in KEPT if name in held and name not in unknown}
+    if "relative_interval" not in held and whole.ci_low is not None and whole.ci_high is not None and whole.median:
+        kept["relative_interval"] = (whole.ci_high - whole.ci_low) / 2 / whole.median
+    return PrintedFigure(
+        benchmark=whole.benchmark,
+        parameters=dict(whole.parameters),
+        ranks=whole.ranks,
+        metric=whole.metric,
+        values=(whole.median,),
+        statistic="median",
+        line=line,
+        definition=None if whole.definition == "observed" else whole.definition,
+        repetitions=whole.n or None,
+        transport=whole.transport,
+        placement=whole.placement,
+        origin="imported" if whole.origin == "measured" else whole.origin,
+        summary=kept,
+    )
+
+
+def _absent(held: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value for each key that a summary must have and the format does not hold."""
+    required = [name for name, field in Summary.model_fields.items() if field.is_required() and name not in held]
+    return {name: _ABSENT.get(name) for name in required}
+
+
+def undeclared(figures: Sequence[tuple[PrintedFigure, str, str]]) -> list[Benchmark]:
+    """Return declarations of benchmarks that this version does not have, of figures with unit and direction."""
+    known: Catalog = of_scope()
+    found = []
+    for name in dict.fromkeys(one.benchmark for one, _, _ in figures):
+        cases = [(one, unit, better) for one, unit, better in figures if one.benchmark == name]
+        if name in known and all(_fits(known[name], one) for one, _, _ in cases):
+            continue
+        metrics = {one.metric: metric(one.metric, unit, one.metric, better) for one, unit, better in cases}
+        values: dict[str, list[Any]] = {}
+        for one, _, _ in cases:
+            for key, value in one.parameters.items():
+                values.setdefault(key, []).append(value)
+        title = name.rpartition(".")[2].replace("_", " ")
+        parameters = [parameter(key, key.replace("_", " "), each) for key, each in values.items()]
+        found.append(declared(name, title, "", list(metrics.values()), parameters))
+    return found
+
+
+def _fits(benchmark: Benchmark, one: PrintedFigure) -> bool:
+    return one.metric in benchmark.metric and set(one.parameters) <= set(benchmark.parameter)

@@ -1,0 +1,267 @@
+"""fio: its JSON (`--output-format=json` or `json+`), versions 2.0 to 3.42.
+
+Of each job and direction: bytes over its run time, which has whole milliseconds, operations per second, and the
+latency of completed operations, whose median is of a histogram with steps below 1 %. Version 2 prints KiB/s and
+microseconds, version 3 bytes and nanoseconds (stat.c, `add_ddir_status_json`). Plain reads of files that fio has
+laid out are cases of `storage.read`: fio evicts them before. All others stand as `storage.fio_read` and the like:
+files that fio writes it allocates before, and what happens in a given time is no amount of data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.errors import UsageError
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.objects import Printed, mapping, objects
+from hpcscope.samples.records import Beside
+
+TITLE = "fio"
+DIRECTIONS = ("read", "write", "trim")
+SHORTEST_MS = 100
+"""Run times have whole milliseconds: shorter ones are known to less than 1 %."""
+_KIB = 1024
+_PERCENTILES: dict[str, Beside] = {"5.000000": "p05", "95.000000": "p95", "99.000000": "p99"}
+_PLAIN = {
+    *("name", "rw", "readwrite", "bs", "blocksize", "size", "filesize", "directory", "numjobs", "group_reporting"),
+    *("direct", "ioengine", "iodepth", "stonewall", "thread", "invalidate", "wait_for_previous"),
+}
+"""Options under which reading remains a case of Scope's."""
+_SIZE = re.compile(r"(\d+)(?:([kmgt])(?:i?b)?)?$", re.IGNORECASE)
+_VERSION_KEY = re.compile(r'\s*"fio version"\s*:')
+_OTHER_OUTPUT = re.compile(r"\S+: \(groupid=\d+, jobs=\d+\): err=|\d;fio-\d")
+_SAID = re.compile(
+    r"fio-\d+\.\d+\S*\s*$|\S+: \(g(?:roupid)?=\d+\)?|Starting \d+ (?:process|thread)|\S+: Laying out IO file"
+    # The text for people, which says the same with fewer digits.
+    r"|\s+(?:read|write|trim|READ|WRITE|TRIM)\s*: "
+    r"|\s+(?:[sc]?lat(?: percentiles)?|bw|iops)\s*\(\s*[a-zA-Z/]+\)\s*: "
+    r"|\s+\|\s+\d|\s+clat percentiles|\s+(?:cpu|IO depths|submit|complete|issued rwts|latency|iops)\s*: "
+    r"|Run status group|Disk stats|\s+\w+: ios="
+)
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether JSON of the program is among the lines.
+
+    Raises UsageError where no group of its jobs is whole, and for another output.
+    """
+    if any(_is_fio(one) for one in objects(lines)):
+        return True
+    if any(_VERSION_KEY.match(line.text) for line in lines):
+        raise UsageError(
+            "holds JSON of fio without its end; must have one whole group of jobs at least, and a job of the next"
+        )
+    if any(_OTHER_OUTPUT.match(line.text) for line in lines):
+        raise UsageError("is what fio prints for people or `--minimal`; must be of `--output-format=json`")
+    return False
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all jobs."""
+    versions: dict[str, None] = {}
+    figures: list[PrintedFigure] = []
+    understood = {line.number for line in lines if _SAID.match(line.text)}
+    moments: list[float] = []
+    for one in objects(lines):
+        if not _is_fio(one):
+            continue
+        understood |= _lines_read(one)
+        versions[str(one.value["fio version"]).removeprefix("fio-")] = None
+        if isinstance(moment := one.value.get("timestamp"), int) and moment > 0:
+            moments.append(float(moment))
+        figures += _jobs(one)
+    names = list(dict.fromkeys(one.benchmark for one in figures if one.benchmark.startswith("storage.fio_")))
+    return Reading(
+        program=f"{TITLE} {', '.join(versions)}".strip(),
+        figures=figures,
+        understood=understood,
+        started_unix_s=min(moments, default=None),
+        benchmarks=[_benchmark(name, figures) for name in names],
+        differences=["run times of fio have whole milliseconds and end before the files are closed"],
+    )
+
+
+def _is_fio(one: Printed) -> bool:
+    jobs = one.value.get("jobs")
+    if (
+        "fio version" not in one.value
+        or not isinstance(jobs, list)
+        or not all(isinstance(job, dict) for job in jobs)
+    ):
+        return False
+    return not one.cut or bool(_whole_groups(one))
+
+
+def _whole_groups(one: Printed) -> list[dict[str, Any]]:
+    """Return the jobs; where the output is cut, without those of the last group, which may have lost processes."""
+    jobs: list[dict[str, Any]] = one.value["jobs"]
+    return [job for job in jobs if job.get("groupid") != jobs[-1].get("groupid")] if one.cut else jobs
+
+
+def _lines_read(one: Printed) -> set[int]:
+    """Return the numbers of an object's lines before the first job that is left out."""
+    jobs, read = one.having("jobname"), len(_whole_groups(one))
+    end = jobs[read] if read < len(jobs) else one.lines[-1].number + 1
+    return {line.number for line in one.lines if line.number < end}
+
+
+def _jobs(one: Printed) -> Iterator[PrintedFigure]:
+    """Yield the figures of an object's jobs; several of one name are its processes."""
+    lines = one.having("jobname")
+    common = mapping(one.value, "global options")
+    seen: Counter[tuple[object, object]] = Counter()
+    jobs = _whole_groups(one)
+    groups = Counter(job.get("groupid") for job in jobs)
+    old = str(one.value["fio version"]).startswith(("fio-1", "fio-2"))
+    for place, job in enumerate(jobs):
+        line = lines[place] if place < len(lines) else one.lines[0].number
+        who = job.get("groupid"), job.get("jobname")
+        options = {**common, **mapping(job, "job options")}
+        alone = groups[job.get("groupid")] == 1
+        for direction in DIRECTIONS:
+            shown = mapping(job, direction)
+            # Before 2.2 no number of operations was printed.
+            moved = _number(shown, "total_ios") > 0 or _number(shown, "io_bytes") > 0
+            if moved and _number(shown, "runtime") > 0:
+                case = _own(options, direction, shown, alone) or _foreign(job, options, direction, seen[who])
+                yield from _figures(case, shown, old, line, _failure(job))
+        seen[who] += 1
+
+
+def _figures(
+    case: tuple[str, dict[str, Value], int], shown: Mapping[str, Any], old: bool, line: int, failure: str
+) -> Iterator[PrintedFigure]:
+    benchmark, parameters, ranks = case
+
+    def one(name: str, value: float, **further: Any) -> PrintedFigure:
+        return PrintedFigure(
+            benchmark,
+            parameters,
+            ranks,
+            name,
+            (value,),
+            further.pop("statistic", "each"),
+            line,
+            failure=failure,
+            **further,
+        )
+
+    rate = _number(shown, "bw_bytes") or _number(shown, "bw") * _KIB
+    yield one("bandwidth_bytes_per_s", rate)
+    yield one("time_s", _number(shown, "runtime") / 1000)
+    if not benchmark.startswith("storage.fio_"):
+        return
+    yield one("operations_per_s", _number(shown, "iops"))
+    latency, per_s = (mapping(shown, "clat"), 1e6) if old else (mapping(shown, "clat_ns"), 1e9)
+    percentiles = mapping(latency, "percentile")
+    if _number(latency, "mean") > 0 and (median := _number(percentiles, "50.000000")) > 0:
+        beside: dict[Beside, float] = {
+            "mean": _number(latency, "mean") / per_s,
+            "minimum": _number(latency, "min") / per_s,
+            "maximum": _number(latency, "max") / per_s,
+        }
+        beside |= {
+            name: _number(percentiles, key) / per_s for key, name in _PERCENTILES.items() if key in percentiles
+        }
+        count = int(_number(shown, "total_ios")) or None
+        yield replace(one("latency_s", median / per_s), statistic="median", repetitions=count, beside=beside)
+
+
+def _own(
+    options: Mapping[str, Any], direction: str, shown: Mapping[str, Any], alone: bool
+) -> tuple[str, dict[str, Value], int] | None:
+    """Return Scope's case of a plain read; None where it is none, or where that is not known."""
+    order = {"read": "sequential", "randread": "random"}.get(str(options.get("rw", options.get("readwrite", ""))))
+    size = _size(options.get("size", options.get("filesize")))
+    block = _size(options.get("bs", options.get("blocksize", "4k")))
+    processes = _size(options.get("numjobs", "1"))
+    if direction != "read" or order is None or not (size and block and processes) or not alone:
+        return None
+    plain = (
+        set(options) <= _PLAIN
+        and options.get("ioengine", "psync") in ("psync", "sync")
+        and options.get("iodepth", "1") == "1"
+        and options.get("invalidate", "1") == "1"
+        and size % block == 0
+        and _number(shown, "total_ios") * block == size * processes
+        and _number(shown, "runtime") >= SHORTEST_MS
+    )
+    if not plain:
+        return None
+    return (
+        "storage.read",
+        {
+            "interface": "posix",
+            "file": "per_process",
+            "layout": "segmented",
+            "order": order,
+            "file_bytes": size,
+            "transfer_bytes": block,
+            "buffer_bytes": block,
+            "cache": "direct" if options.get("direct", "0") == "1" else "dropped",
+        },
+        processes,
+    )
+
+
+def _foreign(
+    job: Mapping[str, Any], options: Mapping[str, Any], direction: str, process: int
+) -> tuple[str, dict[str, Value], int]:
+    said = " ".join(
+        f"{name}={value}" if value else name
+        for name, value in options.items()
+        if name
+        not in ("name", "directory", "filename", "bs", "blocksize", "numjobs", "group_reporting", "stonewall")
+    )
+    parameters: dict[str, Value] = {
+        "job": str(job.get("jobname", "")) or "unnamed",
+        "options": said or "not printed",
+        "transfer_bytes": _size(options.get("bs", options.get("blocksize"))) or 0,
+        "process": process,
+    }
+    return f"storage.fio_{direction}", parameters, _size(options.get("numjobs", "1")) or 1
+
+
+def _failure(job: Mapping[str, Any]) -> str:
+    code = job.get("error")
+    return f"the job ended with error {code}" if isinstance(code, int) and code != 0 else ""
+
+
+def _size(value: object) -> int | None:
+    """Return a number of bytes: `8m` are 2^23; None where it is not one."""
+    found = _SIZE.match(value) if isinstance(value, str) else None
+    return int(found[1]) * _KIB ** (" kmgt".index(found[2].lower()) if found[2] else 0) if found else None
+
+
+def _number(value: Mapping[str, Any], key: str) -> float:
+    found = value.get(key)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0.0
+
+
+def _benchmark(name: str, figures: Sequence[PrintedFigure]) -> Benchmark:
+    """Return the declaration of jobs that are no cases of Scope's."""
+    direction = name.rpartition("_")[2]
+    cases = [one.parameters for one in figures if one.benchmark == name]
+    return declared(
+        name,
+        f"fio {direction}",
+        f"a job of fio that does {direction} operations",
+        [
+            metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+            metric("operations_per_s", "1/s", "operations per second", "higher"),
+            metric("latency_s", "s", "latency"),
+            metric("time_s", "s", "run time"),
+        ],
+        [
+            parameter("job", "job", ["unnamed", *(one["job"] for one in cases)]),
+            parameter("options", "options", ["not printed", *(one["options"] for one in cases)]),
+            parameter("transfer_bytes", "transfer", [0], "B", "size"),
+            parameter("process", "process", [0]),
+        ],
+    )

@@ -1,0 +1,292 @@
+"""HPC Challenge: the summary at the end of hpccoutf.txt, versions 1.0 to 1.5.
+
+Gflops and GB/s are 10^9, GUPs 10^9 updates per second. Of what one process or all processes do at a time, `Single`
+is the figure of one of them and `Star` the mean over all; STREAM is the best of nine passes, PTRANS the worst of
+its repetitions; all others are of one execution (io.c, STREAM/stream.c, PTRANS/pdtransdriver.c). `Success=0` is
+printed where any test was wrong, without saying which.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, hpl, metric, parameter, stream
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.samples.records import Statistic
+
+TITLE = "HPC Challenge"
+_GIGA, _US = 9, -6
+_REPETITIONS = 9
+_ROUNDED = 1e-2
+"""Times have two digits behind the point."""
+
+_TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
+_ENTRY = re.compile(
+    r"((?:Version|LANG|Success|sizeof_|CommWorldProcs|MPI_Wtick|HPL|dweps|sweps|DGEMM|Star|Single|PTRANS|STREAM"
+    r"|FFT|MPIRandomAccess|MPIFFT|RandomAccess|(?:Max|Min|Avg)PingPong|(?:Randomly|Naturally)Ordered|M_OPENMP"
+    r"|omp_get|Mem(?:Proc|Spec|Val)|CPS_)\w*)=(\S*)\s*$"
+)
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)?(?:e[+-]\d\d)?$")
+_HOST = re.compile(r"Hostname: '(.*)'")
+_MOMENT = re.compile(r"Current time \((\d+)\) is ")
+_SAID = re.compile(
+    r"Produced by Jack Dongarra|Innovative Computing|University of Tennessee|See the source files|Compiled on "
+    r"|(?:Begin|End) of \w+ section\.|End of HPC Challenge tests"
+    # The sections, whose figures the summary has again.
+    r"|Running on \d|(?:Total |PE )?Main table size|Default number of up|Number of updates|(?:CPU|Real) time used"
+    r"|[\d.]+ Billion|Verification:|Found \d+ errors|Node\(s\) with error|Node selected|Scaled residual:"
+    r"|(?:Minimum|Average|Maximum|Single) \w|(?:[MNPQ]|[MN]B): |TIME\s+M|(?:WALL|CPU ) +\d|END OF TESTS"
+    r"|Number of nodes:|Vector size:|Generation time:|Tuning:|Computing:|Inverse FFT:|max\(\|x-x0|Gflop/s:"
+    r"|Latency-Bandwidth-B|Written by Rolf|Details - |Max\. MPI_Wtick|MPI_Wtime|wtick is|Message (?:Length|Size):"
+    r"|Latency   min|Bandwidth min|Use MPI_W|message size:|max (?:time|number of|client)|(?:latency|stride) for "
+    r"|estimation for|(?:Natural|Avg Random) Order|Execution time \(|\s- for (?:cross|ring)|(?:Major|Detailed) "
+    r"|(?:Max|Min) Ping Pong|(?:Randomly|Naturally)\s+Ordered|Ping Pong:|Ring:|On (?:naturally|randomly)"
+    r"|Benchmark cond| The (?:latency|bandwidth|ring|Ping)|\s+-\s+\d+ pairs| out of \d|\s\(1 MB/s"
+    r"|The SCALAR value|Each test is run \d+ times|VERBOSE: |(?:Copy|Scale|Add|Triad): +\d|Array size = \d+"
+    r"|This system uses|Solution Validates|\s+\d+ tests|Results Comparison:|\s+(?:Expected|Observed)  : "
+)
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """What a key of the summary says."""
+
+    benchmark: str
+    metric: str
+    exponent: int
+    """The power of ten from the printed unit to that of the metric."""
+    statistic: Statistic = "each"
+    parameters: dict[str, Value] = field(default_factory=dict)
+    size: tuple[str, str] = ("", "")
+    """A parameter, and the key that says it."""
+    serial: bool = False
+    """Whether one process does it while the others wait."""
+
+
+def _measures() -> dict[str, _Measure]:
+    found = {
+        "PTRANS_GBs": _Measure(
+            "algorithm.hpcc_ptrans", "bandwidth_bytes_per_s", _GIGA, "minimum", size=("n", "PTRANS_n")
+        ),
+        "MPIFFT_Gflops": _Measure("algorithm.hpcc_fft", "flops_per_s", _GIGA, size=("n", "MPIFFT_N")),
+        "SingleDGEMM_Gflops": _Measure(
+            "node.matrix_multiply", "flops_per_s", _GIGA, "each", {"precision": "double"}, ("n", "DGEMM_N"), True
+        ),
+        "StarDGEMM_Gflops": _Measure("node.hpcc_star_dgemm", "flops_per_s", _GIGA, size=("n", "DGEMM_N")),
+        "SingleFFT_Gflops": _Measure("node.hpcc_fft", "flops_per_s", _GIGA, size=("n", "FFT_N"), serial=True),
+        "StarFFT_Gflops": _Measure("node.hpcc_star_fft", "flops_per_s", _GIGA, size=("n", "FFT_N")),
+    }
+    for name in ("", "_LCG"):
+        way: dict[str, Value] = {"generator": "linear" if name else "polynomial"}
+        size = ("n", f"RandomAccess{name}_N")
+        found |= {
+            f"MPIRandomAccess{name}_GUPs": _Measure(
+                "algorithm.hpcc_random_access",
+                "updates_per_s",
+                _GIGA,
+                "each",
+                way,
+                ("n", f"MPIRandomAccess{name}_N"),
+            ),
+            f"StarRandomAccess{name}_GUPs": _Measure(
+                "node.hpcc_star_random_access", "updates_per_s", _GIGA, "each", way, size
+            ),
+            f"SingleRandomAccess{name}_GUPs": _Measure(
+                "node.hpcc_random_access", "updates_per_s", _GIGA, "each", way, size, True
+            ),
+        }
+    for printed, kernel in stream.KERNELS.items():
+        found[f"StarSTREAM_{printed}"] = _Measure(
+            "node.hpcc_star_stream", "bandwidth_bytes_per_s", _GIGA, "maximum", {"kernel": kernel}
+        )
+        found[f"SingleSTREAM_{printed}"] = _Measure(
+            stream.BENCHMARK, "bandwidth_bytes_per_s", _GIGA, "maximum", {"kernel": kernel}, serial=True
+        )
+    for which in ("Min", "Avg", "Max"):
+        way = {"pair": {"Min": "lowest", "Avg": "mean", "Max": "highest"}[which]}
+        found[f"{which}PingPongLatency_usec"] = _Measure("mpi.hpcc_ping_pong", "latency_s", _US, "each", way)
+        found[f"{which}PingPongBandwidth_GBytes"] = _Measure(
+            "mpi.hpcc_ping_pong", "bandwidth_bytes_per_s", _GIGA, "each", way
+        )
+    for order in ("Naturally", "Randomly"):
+        way = {"order": "natural" if order == "Naturally" else "random"}
+        found[f"{order}OrderedRingLatency_usec"] = _Measure("mpi.hpcc_ring", "latency_s", _US, "each", way)
+        found[f"{order}OrderedRingBandwidth_GBytes"] = _Measure(
+            "mpi.hpcc_ring", "bandwidth_bytes_per_s", _GIGA, "each", way
+        )
+    return found
+
+
+_MEASURES = _measures()
+
+
+@dataclass
+class _Summary:
+    """Values and lines of a summary's keys."""
+
+    entries: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def figures(self) -> Iterator[PrintedFigure]:
+        """Yield the figures of all tests that were made."""
+        ranks = self._whole("CommWorldProcs")
+        if not ranks:
+            return
+        success = self._text("Success")
+        failure = {"1": "", "0": "a test of the run failed: Success=0"}.get(success, "the summary says no success")
+        yield from (replace(one, failure=failure) for one in self._linpack())
+        for key, one in _MEASURES.items():
+            value = self._value(key, one.exponent)
+            parameters = self._parameters(one)
+            if value is not None and value > 0 and parameters is not None:
+                threads = self._whole("STREAM_Threads") or 1 if one.benchmark == stream.BENCHMARK else 1
+                yield PrintedFigure(
+                    benchmark=one.benchmark,
+                    parameters=parameters,
+                    ranks=threads if one.serial else ranks,
+                    metric=one.metric,
+                    values=(value,),
+                    statistic=one.statistic,
+                    line=self.entries[key][1],
+                    repetitions=_REPETITIONS if one.statistic == "maximum" else None,
+                    failure=failure,
+                )
+
+    def _parameters(self, one: _Measure) -> dict[str, Value] | None:
+        """Return the parameters of a measure; None where the summary does not say its size."""
+        name, key = one.size
+        if "STREAM" not in key and "kernel" not in one.parameters:
+            size = self._whole(key) if key else None
+            return None if key and size is None else one.parameters | ({name: size} if size is not None else {})
+        elements = self._whole("STREAM_VectorSize")
+        threads = self._whole("STREAM_Threads") or 1
+        return None if elements is None else {**one.parameters, "array_bytes": elements * 8 // threads}
+
+    def _linpack(self) -> Iterator[PrintedFigure]:
+        names = ("HPL_N", "HPL_NB", "HPL_nprow", "HPL_npcol", "HPL_depth", "HPL_ctop")
+        numbers = [self._whole(name) for name in names]
+        if None in numbers:
+            return
+        n, block, rows, columns, depth, broadcast = (one or 0 for one in numbers)
+        order = hpl.ORDERS.get(self._text("HPL_order"), "rows")
+        if not (n and rows and columns and broadcast < len(hpl.BROADCASTS)):
+            return
+        case = hpl.case(n, block, (rows, columns), (order, depth, broadcast), "")
+        for key, metric_, exponent in (("HPL_Tflops", "flops_per_s", 12), ("HPL_time", "time_s", 0)):
+            value = self._value(key, exponent)
+            if value is not None and value > 0:
+                yield replace(case, metric=metric_, values=(value,), line=self.entries[key][1])
+
+    def _text(self, key: str) -> str:
+        return self.entries.get(key, ("", 0))[0]
+
+    def _value(self, key: str, exponent: int) -> float | None:
+        text = self._text(key)
+        return number(text, exponent) if _NUMBER.match(text) else None
+
+    def _whole(self, key: str) -> int | None:
+        text = self._text(key)
+        return int(text) if text.isdigit() else None
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the suite's title or a key that only its summary has is among the lines."""
+    return any(_TITLE.match(line.text) or line.text.startswith("CommWorldProcs=") for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all summaries; of the sections above them, which say the same, nothing."""
+    summaries: list[_Summary] = []
+    versions: dict[str, None] = {}
+    hosts: dict[str, None] = {}
+    understood: set[int] = set()
+    moments: list[float] = []
+    for line in lines:
+        if line.ended and (entry := _ENTRY.match(line.text)):
+            if not summaries or entry[1] in summaries[-1].entries:
+                summaries.append(_Summary())
+            summaries[-1].entries[entry[1]] = entry[2], line.number
+        elif title := _TITLE.match(line.text):
+            versions[title[1]] = None
+        elif host := _HOST.match(line.text):
+            hosts[host[1]] = None
+        elif moment := _MOMENT.match(line.text):
+            moments.append(float(moment[1]))
+        elif not (_SAID.match(line.text) or hpl.said(line.text) or stream.said(line.text)):
+            continue
+        understood.add(line.number)
+    figures = [one for each in summaries for one in each.figures()]
+    # HPL may have solved several problems, of which the summary has one; without a summary they are HPL's.
+    solved = hpl.read_all(lines).figures if summaries else []
+    if summaries and not any(one.benchmark in (hpl.BENCHMARK, hpl.OTHER) for one in figures):
+        solved = [replace(one, failure="the summary of all tests is cut") for one in solved]
+    figures += _beside_summaries(solved, figures)
+    return Reading(
+        program=f"{TITLE} {', '.join(versions)}".strip(),
+        figures=figures,
+        understood=understood,
+        missing=["the check of each test"],
+        benchmarks=_benchmarks(),
+        hosts=list(hosts),
+        started_unix_s=min(moments, default=None),
+    )
+
+
+def _beside_summaries(solved: Sequence[PrintedFigure], figures: Sequence[PrintedFigure]) -> list[PrintedFigure]:
+    """Return rates and times of HPL that no summary has: its figures say those of one problem with more digits."""
+    left = [one for one in solved if one.metric != "residual"]
+    for each in figures:
+        same = [one for one in left if _problem(one) == _problem(each)]
+        near = [one for one in same if math.isclose(each.values[0], one.values[0], rel_tol=_ROUNDED)]
+        if near:
+            left.remove(min(near, key=lambda one: abs(one.values[0] - each.values[0])))
+    return left
+
+
+def _problem(one: PrintedFigure) -> tuple[object, ...]:
+    return one.metric, *(one.parameters.get(size) for size in ("n", "block", "grid_rows", "grid_columns"))
+
+
+def _benchmarks() -> list[Benchmark]:
+    """Return the declarations of what Scope does not measure."""
+    rates = {
+        "flops_per_s": metric("flops_per_s", "flop/s", "floating point rate", "higher"),
+        "bandwidth_bytes_per_s": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+        "updates_per_s": metric("updates_per_s", "1/s", "updates per second", "higher"),
+        "latency_s": metric("latency_s", "s", "latency"),
+    }
+    parameters = {
+        "n": parameter("n", "elements", [0], role="size"),
+        "array_bytes": parameter("array_bytes", "array size", [0], "B", "size"),
+        "kernel": parameter("kernel", "kernel", list(stream.KERNELS.values())),
+        "generator": parameter("generator", "random numbers", ["polynomial", "linear"]),
+        "pair": parameter("pair", "of all pairs", ["lowest", "mean", "highest"]),
+        "order": parameter("order", "order of processes", ["natural", "random"]),
+    }
+    declarations = [
+        ("algorithm.hpcc_ptrans", "HPCC PTRANS", "transposition of a distributed matrix", "n"),
+        ("algorithm.hpcc_fft", "HPCC MPIFFT", "one-dimensional Fourier transform of all processes", "n"),
+        ("algorithm.hpcc_random_access", "HPCC RandomAccess", "updates of a distributed table", "n generator"),
+        ("node.hpcc_star_dgemm", "HPCC StarDGEMM", "matrix product, mean over all processes", "n"),
+        ("node.hpcc_fft", "HPCC SingleFFT", "Fourier transform of one process", "n"),
+        ("node.hpcc_star_fft", "HPCC StarFFT", "Fourier transform, mean over all processes", "n"),
+        ("node.hpcc_random_access", "HPCC SingleRandomAccess", "updates of a table, one process", "n generator"),
+        (
+            "node.hpcc_star_random_access",
+            "HPCC StarRandomAccess",
+            "the same, mean over all processes",
+            "n generator",
+        ),
+        ("node.hpcc_star_stream", "HPCC StarSTREAM", "STREAM, mean over all processes", "array_bytes kernel"),
+        ("mpi.hpcc_ping_pong", "HPCC ping-pong", "ping-pong of 8 B and 2 MB over pairs of processes", "pair"),
+        ("mpi.hpcc_ring", "HPCC ring", "exchange of 8 B and 2 MB with both neighbors", "order"),
+    ]
+    found = [hpl.benchmark()]
+    for name, title, summary, words in declarations:
+        metrics = dict.fromkeys(one.metric for one in _MEASURES.values() if one.benchmark == name)
+        given = [parameters[one] for one in words.split()]
+        found.append(declared(name, title, summary, [rates[one] for one in metrics], given))
+    return found

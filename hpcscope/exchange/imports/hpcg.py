@@ -1,0 +1,184 @@
+"""HPCG: the result files of versions 2.4 to 3.1, `name: value` by indentation or `section::name=value`.
+
+GFLOP/s are 10^9 operations over the time of all sets of iterations, GB/s 10^9 bytes; the rating counts the
+overhead of setting up and optimising the problem (ReportResults.cpp). Scope has no benchmark of the same work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports.lines import Line, number
+
+TITLE = "HPCG"
+BENCHMARK = "application.hpcg"
+OFFICIAL_S = 1800
+"""What an official result takes."""
+LONGEST = 500
+"""Characters of a line."""
+_GIGA = 9
+
+_TITLE = re.compile(r"HPCG-Benchmark(?: version: (\S+))?\s*$")
+_VERSION = re.compile(r"(?:version=)?(\d+\.\d+)$")
+_KEYED = re.compile(r"(?P<section>[^=:]+|[^=]+?)(?:::(?P<path>[^=]+))?=(?P<value>.*)$")
+_INDENTED = re.compile(r"(?P<indent> *)(?P<name>\S.*?): (?P<value>.*)$")
+_VALID = re.compile(r"HPCG result is VALID with a GFLOP/s rating of$")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e[+-]\d\d)?$")
+_FIGURES = {
+    ("Benchmark Time Summary", "Total"): ("time_s", 0),
+    ("GFLOP/s Summary", "Raw DDOT"): ("ddot_flops_per_s", _GIGA),
+    ("GFLOP/s Summary", "Raw WAXPBY"): ("waxpby_flops_per_s", _GIGA),
+    ("GFLOP/s Summary", "Raw SpMV"): ("product_flops_per_s", _GIGA),
+    ("GFLOP/s Summary", "Raw MG"): ("multigrid_flops_per_s", _GIGA),
+    ("GFLOP/s Summary", "Raw Total"): ("raw_flops_per_s", _GIGA),
+    ("GB/s Summary", "Raw Total B/W"): ("bandwidth_bytes_per_s", _GIGA),
+}
+_NUMBERS = {
+    "Distributed Processes": "ranks",
+    "Threads per processes": "threads",
+    **{name: name for name in ("nx", "ny", "nz")},
+    "Optimized CG iterations per set": "per_set",
+    "Total number of optimized iterations": "iterations",
+}
+_SECTION = re.compile(
+    r"[#*_]+ .* [#*_]+$|Release date|HPCG Benchmark|(?:Machine|Benchmark Time|GB/s|GFLOP/s|Final) Summary$"
+    r"|(?:Global Problem|Processor|Local Domain) Dimensions$|Spectral Convergence Tests$|Departure from Symmetry"
+    r"|(?:Setup|Linear System|Multigrid|Memory Use|Iteration Count|Reproducibility) Information$"
+    r"|Floating Point Operations Summary$|User Optimization Overheads$|DDOT Timing Variations$"
+)
+_NAME = re.compile(
+    r"Distributed Proc|Threads per|Global n[xyz]$|np[xyz]$|n[xyz]$|(?:Lower|Upper) ipz|Setup Time|Number of "
+    r"|Coarse Grids|Grid Level|Total memory used|Memory used|Bytes per equation|Result$|Unpreconditioned$"
+    r"|Preconditioned$|(?:Maximum|Expected) iteration count|Departure for |Reference (?:CG|version)|Optimized CG"
+    r"|Total |Total$|Scaled resid|Optimization phase|DDOT$|WAXPBY$|SpMV$|MG$|Raw |(?:Min|Max|Avg) DDOT"
+    r"|HPCG result is|\s*HPCG 2\.4 [Rr]ating|Results are valid but|Official results execution"
+    r"|\s*You have selected the QuickPath|\s*After confirmation please|Please (?:review|upload)|You have"
+)
+
+
+@dataclass
+class _Run:
+    """What one result file says."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    printed: list[tuple[str, float, int]] = field(default_factory=list)
+    """Metric, value and line."""
+    failure: str = "the output ends before its final summary"
+
+    def figures(self) -> Iterator[PrintedFigure]:
+        """Yield the figures, once the processes and their grids are known."""
+        if not {"ranks", "nx", "ny", "nz"} <= self.numbers.keys():
+            return
+        sets = self.numbers.get("iterations", 0) // (self.numbers.get("per_set") or 1)
+        names = ("nx", "ny", "nz", "threads")
+        for metric_, value, line in self.printed:
+            yield PrintedFigure(
+                benchmark=BENCHMARK,
+                parameters={name: self.numbers[name] for name in names if name in self.numbers},
+                ranks=self.numbers["ranks"],
+                metric=metric_,
+                values=(value,),
+                statistic="each" if metric_ == "time_s" else "mean",
+                line=line,
+                repetitions=None if metric_ == "time_s" else sets or None,
+                failure=self.failure,
+            )
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the head of a result file is among the lines."""
+    return any(_TITLE.match(line.text) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all result files."""
+    runs: list[_Run] = []
+    versions: dict[str, None] = {}
+    understood: set[int] = set()
+    section = ""
+    for line in lines:
+        if title := _TITLE.match(line.text):
+            runs.append(_Run())
+            section = ""
+            versions |= {title[1]: None} if title[1] else {}
+        elif runs and not section and (version := _VERSION.match(line.text)):
+            versions[version[1]] = None
+        elif runs and line.ended and (found := _entry(line.text, section)):
+            section, name, value = found
+            _note(runs[-1], section, name, value, line.number)
+        else:
+            continue
+        understood.add(line.number)
+    return Reading(
+        program=f"{TITLE} {', '.join(versions)}".strip(),
+        figures=[one for run in runs for one in run.figures()],
+        understood=understood,
+        missing=[f"{OFFICIAL_S:,} s of iterations, which an official result has"] if _is_short(runs) else [],
+        benchmarks=[_benchmark()],
+    )
+
+
+def _is_short(runs: Sequence[_Run]) -> bool:
+    times = [value for run in runs for name, value, _ in run.printed if name == "time_s"]
+    return any(time_s < OFFICIAL_S for time_s in times)
+
+
+def _entry(text: str, section: str) -> tuple[str, str, str] | None:
+    """Return section, name and value of a line; None where it is none of a result file."""
+    if len(text) > LONGEST:
+        return None
+    if (keyed := _KEYED.match(text)) and _SECTION.match(keyed["section"]):
+        path = keyed["path"]
+        if path is None:
+            return keyed["section"], "", keyed["value"]
+        name = path.rpartition("::")[2]
+        return (keyed["section"], name, keyed["value"]) if _NAME.match(name) else None
+    if indented := _INDENTED.match(text):
+        name = indented["name"]
+        if not indented["indent"]:
+            return (name, "", indented["value"]) if _SECTION.match(name) else None
+        return (section, name, indented["value"]) if section and _NAME.match(name) else None
+    return None
+
+
+def _note(run: _Run, section: str, name: str, value: str, line: int) -> None:
+    """Keep what a line says, where it is asked for; of the grid only that of a process, not those of multigrid."""
+    if name in _NUMBERS and value.isdigit():
+        run.numbers.setdefault(_NUMBERS[name], int(value))
+    elif _VALID.match(name) and _NUMBER.match(value):
+        run.printed.append(("flops_per_s", number(value, _GIGA), line))
+        run.failure = ""
+    elif name.startswith("HPCG result is"):
+        run.failure = f"{name} {value}"
+    elif (section, name) in _FIGURES and _NUMBER.match(value):
+        metric_, exponent = _FIGURES[section, name]
+        run.printed.append((metric_, number(value, exponent), line))
+
+
+def _benchmark() -> Benchmark:
+    rates = {
+        "flops_per_s": "rating",
+        "raw_flops_per_s": "floating point rate without overhead",
+        "ddot_flops_per_s": "rate of dot products",
+        "waxpby_flops_per_s": "rate of vector sums",
+        "product_flops_per_s": "rate of sparse products",
+        "multigrid_flops_per_s": "rate of multigrid",
+    }
+    return declared(
+        BENCHMARK,
+        "HPCG",
+        "conjugate gradients with multigrid on a sparse system",
+        [
+            *(metric(name, "flop/s", label, "higher") for name, label in rates.items()),
+            metric("bandwidth_bytes_per_s", "B/s", "memory bandwidth", "higher"),
+            metric("time_s", "s", "time"),
+        ],
+        [
+            *(parameter(name, name, [0], role="size") for name in ("nx", "ny", "nz")),
+            parameter("threads", "threads", [1], role="parallel"),
+        ],
+    )

@@ -1,0 +1,181 @@
+"""HPL: the results that it prints, versions 1.0 to 2.3, and those of programs that print them alike.
+
+A line `WR11C2R4  N NB P Q time Gflops` for each problem, then its residual with PASSED or FAILED (HPL_pdtest.c).
+Gflops are 10^9 operations per second, 2/3 n^3 + 3/2 n^2 over the time of one solution. The variant's letters are:
+the numbering of processes (none in 1.0: along columns), look-ahead, broadcast, and how panels are factored, where
+Scope has one way. What `algorithm.linpack` cannot do stands as `algorithm.hpl`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.errors import UsageError
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.plan import hpl
+
+TITLE = "HPL"
+BENCHMARK = hpl.BENCHMARK
+OTHER = "algorithm.hpl"
+BROADCASTS = ("ring", "ring_modified", "two_rings", "two_rings_modified", "long", "long_modified")
+"""By HPL's number."""
+SHORTEST_S = 1.0
+"""Shorter times are rounded to one or two digits; the rate says them better."""
+ORDERS = {"R": "rows", "C": "columns", "": "columns"}
+
+_INPUT = "HPLinpack benchmark input file"
+_TITLE = re.compile(r"HPLinpack (\S+)\s+--")
+_RESULT = r"\s+(\d+[.,]\d\d)\s+(\d+[.,]\d+e[+-]\d\d)(?:\s+\(.*\))?\s*$"
+_ROW = re.compile(r"(W\w+)" + r"\s+(\d+)" * 4 + _RESULT)
+_VARIANT = re.compile(r"W([RC]?)(\d+)([0-5])[LCR]\d+[LCR]\d+$")
+_SWAP = re.compile(r"SWAP\s+: (Mix|Binary-exchange|Spread-roll)")
+_SWAPS = {"Mix": "long", "Binary-exchange": "binomial", "Spread-roll": "long"}
+_RESIDUAL = re.compile(r"\|\|Ax-b\|\|_oo\s*/\s*\(.*\)\s*=\s*(\d+[.,]\d+(?:e[+-]\d\d)?)\s\.+ (PASSED|FAILED)\s*$")
+_NORMWISE = re.compile(r"\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|\|_oo\)\*N\)")
+_SAID = re.compile(
+    r"Written by A\. Petitet|Modified by |An explanation of the input|T/V\s|(?:N|NB|P|Q|Time|Gflops)\s*: "
+    r"|The following parameter values|(?:PMAP|[PR]FACT|NBMIN|NDIV|BCAST|DEPTH|L1|U|EQUIL|ALIGN)\s*: "
+    r"|\s{9}(?:\s+\w+)+\s*$|- The matrix A is|- The following scaled|\s+(?:\d\) )?\|\|Ax-b\|\|_oo / \("
+    r"|- The relative machine"
+    r"|- Computational tests pass|HPL_pdgesv\(\) (?:start|end)|\|\|(?:Ax-b|A|x|b)\|\|_(?:oo|1)[ .]+="
+    r"|Finished\s+\d+ tests|\s+\d+ tests (?:completed|skipped)|End of Tests|Column=\d+ Fraction="
+)
+_BEGIN = re.compile(r"This is the DARPA/DOE HPC Challenge|Begin of HPL section\.")
+_END = re.compile(r"End of HPL section\.")
+_SUMMARY = re.compile(r"Begin of Summary section\.")
+
+
+@dataclass
+class _Problem:
+    """A result, and what was printed of its residual."""
+
+    figures: list[PrintedFigure]
+    residuals: list[PrintedFigure] = field(default_factory=list)
+    failure: str = "no check of its residual was printed"
+
+    def checked(self) -> Iterator[PrintedFigure]:
+        """Yield its figures with the outcome of the check."""
+        return (replace(one, failure=self.failure) for one in [*self.figures, *self.residuals])
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a title or a result is among the lines; UsageError where they are an input of HPL."""
+    if lines and lines[0].text.startswith(_INPUT):
+        raise UsageError("is what HPL reads, and has no results; `scope run FILE` measures what it asks for")
+    return any(_TITLE.match(line.text) or _ROW.match(line.text) for line in _own(lines))
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all problems."""
+    return read_all(_own(lines))
+
+
+def read_all(lines: Iterable[Line]) -> Reading:
+    """Return the figures of all problems, those of HPCC included."""
+    problems: list[_Problem] = []
+    versions: dict[str, None] = {}
+    understood: set[int] = set()
+    missing: dict[str, None] = {}
+    swap = ""
+    for line in lines:
+        if title := _TITLE.match(line.text):
+            versions[title[1]] = None
+            swap = ""
+        elif found := _SWAP.match(line.text):
+            swap = _SWAPS[found[1]]
+        elif row := _ROW.match(line.text):
+            problems.append(_Problem(list(_figures(row, swap, line.number))))
+            if number(row[6]) < SHORTEST_S:
+                missing["times of less than 1 s with enough digits"] = None
+            if not _VARIANT.match(row[1]):
+                missing[f"what {row[1]} stands for"] = None
+        elif problems and (residual := _RESIDUAL.match(line.text)):
+            _check(problems[-1], residual, line)
+        elif not _SAID.match(line.text):
+            continue
+        understood.add(line.number)
+    return Reading(
+        program=f"{TITLE} {', '.join(versions)}".strip(),
+        figures=[one for each in problems for one in each.checked()],
+        understood=understood,
+        missing=[*missing],
+        benchmarks=[benchmark()],
+    )
+
+
+def said(text: str) -> bool:
+    """Return whether a line is one of the program."""
+    return any(one.match(text) for one in (_TITLE, _SWAP, _ROW, _RESIDUAL, _SAID))
+
+
+def case(n: int, block: int, grid: tuple[int, int], variant: tuple[str, int, int], swap: str) -> PrintedFigure:
+    """Return a figure without value of a problem; `variant`: numbering of processes, look-ahead, broadcast."""
+    order, depth, broadcast = variant
+    rows, columns = grid
+    plain = (order == "rows" or min(grid) == 1) and depth in (0, 1) and broadcast in hpl.BROADCASTS
+    problem: dict[str, Value] = {"n": n, "block": block, "grid_rows": rows, "grid_columns": columns}
+    way: dict[str, Value]
+    if plain:
+        way = {"look_ahead": depth, "broadcast": hpl.BROADCASTS[broadcast]}
+        way |= {"swap": swap} if swap else {}
+    else:
+        way = {"look_ahead": depth, "broadcast": BROADCASTS[broadcast], "order": order}
+    return PrintedFigure(
+        BENCHMARK if plain else OTHER, {**problem, **way}, rows * columns, "", (0.0,), "each", line=1
+    )
+
+
+def benchmark() -> Benchmark:
+    """Return the declaration of what `algorithm.linpack` cannot do."""
+    numbers = ("n", "equations"), ("block", "block"), ("grid_rows", "grid rows"), ("grid_columns", "grid columns")
+    return declared(
+        OTHER,
+        "HPL",
+        "LINPACK in variants of HPL that Scope does not have",
+        [
+            metric("flops_per_s", "flop/s", "floating point rate", "higher"),
+            metric("time_s", "s", "time"),
+            metric("residual", "1", "residual"),
+        ],
+        [
+            *(parameter(name, label, [0], role="size" if name == "n" else "problem") for name, label in numbers),
+            parameter("look_ahead", "look-ahead", [0], role="method"),
+            parameter("broadcast", "broadcast", BROADCASTS, role="method"),
+            parameter("order", "processes along", ["rows", "columns"], role="method"),
+        ],
+    )
+
+
+def _own(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines outside HPCC's output, whose summary says the same with more digits."""
+    summarised = any(_SUMMARY.match(line.text) for line in lines)
+    inside = False
+    for line in lines:
+        inside = summarised and (inside or _BEGIN.match(line.text) is not None) and not _END.match(line.text)
+        if not inside:
+            yield line
+
+
+def _figures(row: re.Match[str], swap: str, line: int) -> Iterator[PrintedFigure]:
+    variant = _VARIANT.match(row[1])
+    order, depth, broadcast = variant.groups() if variant else ("R", "1", "1")
+    n, block, rows, columns = (int(row[place]) for place in (2, 3, 4, 5))
+    figure = case(n, block, (rows, columns), (ORDERS[order], int(depth), int(broadcast)), swap)
+    yield replace(figure, metric="flops_per_s", values=(number(row[7], 9),), line=line)
+    if number(row[6]) >= SHORTEST_S:
+        yield replace(figure, metric="time_s", values=(number(row[6]),), line=line)
+
+
+def _check(problem: _Problem, residual: re.Match[str], line: Line) -> None:
+    """Note the outcome of a check; of three that 1.0 makes, all must pass."""
+    if residual[2] == "FAILED":
+        problem.failure = f"residual {residual[1]}: FAILED"
+    elif not problem.failure.startswith("residual"):
+        problem.failure = ""
+    if _NORMWISE.match(line.text):
+        value = number(residual[1])
+        problem.residuals.append(replace(problem.figures[0], metric="residual", values=(value,), line=line.number))

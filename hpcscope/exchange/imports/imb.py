@@ -1,0 +1,279 @@
+"""Intel MPI Benchmarks, all programs but IMB-MT, versions 3 to 2021.
+
+A section begins with `# Benchmarking PingPong` and `# #processes = 2`; a head of columns and a line for each size
+follow. Times are microseconds: PingPong's is half a round trip, those of others are the minimum, the maximum and
+the mean over ranks of each rank's mean over the repetitions. From version 2017 a barrier separates the
+repetitions of a collective and the root stays; before, they followed one another and the root moved on
+(IMB_bcast.c of 4.0 and 2018). MB are 2^20 bytes up to version 4 and 10^6 bytes from 2018 (IMB_output.c).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hpcscope.catalog.benchmark import Benchmark, Definition, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+
+TITLE = "Intel MPI Benchmarks"
+_TITLE = re.compile(
+    r"#\s+(?:Intel|Pallas) ?(?:\(R\) )?MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?), (.+?) part(?:n#-+)?\s*$"
+)
+"""IMB-IO 2021 prints an `n` for the end of the line."""
+_SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)(?: \((\d+(?: x \d+)*)\))?\s*$")
+_PROCESSES = re.compile(r"# #processes = (\d+)(?:; rank order .*)?\s*$")
+_ANY_SECTION = re.compile(r"# Benchmarking |# !! Benchmark ")
+_GROUPS = re.compile(r"# \( (\d+) groups of (\d+) processes each running simultaneous \)\s*$")
+_MODE = re.compile(r"#\s+MODE: ((?:NON-)?AGGREGATE)\s*$")
+_HEAD = re.compile(r"\s*(Group\s+)?(#bytes\s+)?#repetitions\s")
+_SUMMED = re.compile(r"# MPI_Datatype for reductions\s*:\s*(\w+)")
+_DATE = re.compile(r"# Date\s*: (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
+_OPTIONS = re.compile(r"-(off_cache|root_shift|sync)\s+(\S+)")
+_DECIMAL = re.compile(r"\d+[.,]\d\d$")
+_SAID = re.compile(r"#(?! !!)|!!!!\s+ALL BENCHMARKS SUCCESSFUL")
+
+_COLUMNS = {
+    "t[usec]": metric("time_s", "s", "time"),
+    "t_avg[usec]": metric("time_s", "s", "time, mean over ranks"),
+    "t_min[usec]": metric("fastest_rank_s", "s", "time of the fastest rank"),
+    "t_max[usec]": metric("slowest_rank_s", "s", "time of the slowest rank"),
+    "t_ovrl[usec]": metric("overlapped_s", "s", "time with computation"),
+    "t_pure[usec]": metric("time_s", "s", "time without computation"),
+    "t_cpu[usec]": metric("computation_s", "s", "computation"),
+    "overlap[%]": metric("overlap_share", "1", "overlap", "higher"),
+    "mbytes/sec": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+    "msg/sec": metric("message_rate_per_s", "1/s", "message rate", "higher"),
+}
+_COLLECTIVES = {
+    "Allgather": "mpi.allgather",
+    "Allgatherv": "mpi.allgatherv",
+    "Allreduce": "mpi.allreduce",
+    "Alltoall": "mpi.alltoall",
+    "Alltoallv": "mpi.alltoallv",
+    "Barrier": "mpi.barrier",
+    "Bcast": "mpi.broadcast",
+    "Gather": "mpi.gather",
+    "Gatherv": "mpi.gatherv",
+    "Reduce": "mpi.reduce",
+    "Scatter": "mpi.scatter",
+    "Scatterv": "mpi.scatterv",
+}
+"""Whose sizes are those of Scope."""
+_ROOTED = ("Bcast", "Gather", "Gatherv", "Reduce", "Scatter", "Scatterv")
+_SUMS = ("Allreduce", "Reduce")
+_WINDOW = 64
+_SIZE = "message_bytes"
+_WHOLE = ("#bytes", "#repetitions", "group", "msg/sec")
+_OFF = ("0", "off", "no", "disable")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column of a section is as a case."""
+
+    benchmark: str
+    metric: str
+    parameters: dict[str, Value] = field(default_factory=dict)
+    definition: Definition | None = None
+
+
+@dataclass
+class Section:
+    """What is known of the section that is being read."""
+
+    name: str
+    version: str
+    part: str
+    options: dict[str, str]
+    groups: int = 1
+    ranks: int | None = None
+    mode: str = ""
+    grid: str = ""
+    """Of the processes of a stencil: `2 x 2`."""
+    columns: list[str] = field(default_factory=list)
+    meanings: dict[str, Meaning] = field(default_factory=dict)
+    """Of the columns."""
+
+    @property
+    def since_2017(self) -> bool:
+        """Whether a barrier separates repetitions and the root stays, by default."""
+        leading = re.match(r"\d+", self.version)
+        return leading is not None and int(leading[0]) >= 2017
+
+    @property
+    def megabyte(self) -> int | None:
+        """The bytes of a MB; None where they are not known."""
+        leading = re.match(r"\d+", self.version)
+        if leading is None or leading[0] == "2017":
+            return None
+        return 10**6 if self.since_2017 else 2**20
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a title of the suite is among the lines, or a section and the head of its columns."""
+    if any(_TITLE.match(line.text) for line in lines):
+        return True
+    return any(_SECTION.match(line.text) for line in lines) and any(_HEAD.match(line.text) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all sections."""
+    return _ImbReader().read(lines)
+
+
+class _ImbReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self._version = self._part = ""
+        self._summed = "MPI_FLOAT"
+        self._options: dict[str, str] = {}
+        self._section: Section | None = None
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if title := _TITLE.match(text):
+            self._version, self._part = title[1], title[2]
+            self._options, self._section = {}, None
+            self.versions[title[1]] = None
+        elif section := _SECTION.match(text):
+            name = f"{section[1] or ''}{section[2]}"
+            self._section = Section(name, self._version, self._part, self._options, grid=section[3] or "")
+        elif _ANY_SECTION.match(text):
+            self._section = None
+            return False
+        elif self._section is not None and (processes := _PROCESSES.match(text)):
+            self._section.ranks = int(processes[1]) or None
+        elif self._section is not None and (groups := _GROUPS.match(text)):
+            self._section.groups, self._section.ranks = int(groups[1]), int(groups[1]) * int(groups[2]) or None
+        elif self._section is not None and (mode := _MODE.match(text)):
+            self._section.mode = mode[1].lower()
+        elif self._section is not None and _HEAD.match(text):
+            self._section.columns, self._section.meanings = text.lower().split(), {}
+        elif self._section is not None and self._section.columns and text.split()[0].isdigit():
+            return self._row(self._section, line)
+        elif summed := _SUMMED.match(text):
+            self._summed = summed[1]
+        elif date := _DATE.match(text):
+            self.dated(date[1])
+        else:
+            self._options.update(_OPTIONS.findall(text) if self._section is None else [])
+            return _SAID.match(text) is not None
+        return True
+
+    def _row(self, section: Section, line: Line) -> bool:
+        """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
+        cells = line.text.split()
+        if len(cells) != len(section.columns) or section.ranks is None:
+            return False
+        row = dict(zip(section.columns, cells, strict=True))
+        if not all(cell.isdigit() if one in _WHOLE else _DECIMAL.match(cell) for one, cell in row.items()):
+            return False
+        # The bandwidth is the size over the time, with fewer digits.
+        timed = any(one.startswith("t") for one in row)
+        columns = [one for one in row if one in _COLUMNS and not (timed and one in ("mbytes/sec", "msg/sec"))]
+        defects = number(row.get("defects", "0"))
+        for column in columns:
+            meaning = section.meanings.get(column) or self._meaning(section, column)
+            section.meanings[column] = meaning
+            value = _value(section, column, row[column])
+            if value is None:
+                self.differences[f"{TITLE} {section.version}: bandwidths are left out: of 10^6 or 2^20 bytes"] = (
+                    None
+                )
+                continue
+            parameters = dict(meaning.parameters)
+            if "#bytes" in row:
+                parameters[_SIZE] = int(row["#bytes"])
+            if "group" in row:
+                parameters["group"] = int(row["group"])
+            self.figures.append(
+                PrintedFigure(
+                    benchmark=meaning.benchmark,
+                    parameters=parameters,
+                    ranks=section.ranks,
+                    metric=meaning.metric,
+                    values=(value,),
+                    statistic="mean",
+                    line=line.number,
+                    definition=meaning.definition,
+                    repetitions=int(row["#repetitions"]) or None,
+                    failure=f"{defects:g} defects" if defects else "",
+                )
+            )
+        return True
+
+    def _meaning(self, section: Section, column: str) -> Meaning:
+        known = _of_scope(section, column)
+        if known is None:
+            known, benchmark = _foreign(section, column)
+            self.benchmarks.append(benchmark)
+        elif section.name == "Exchange":
+            self.differences[f"{TITLE}: Exchange receives with MPI_Recv, Scope with MPI_Irecv"] = None
+        elif section.name in _SUMS and self._summed != "MPI_DOUBLE":
+            self.differences[f"{TITLE}: sums are of {self._summed}, Scope's of MPI_DOUBLE"] = None
+        return known
+
+
+def _value(section: Section, column: str, cell: str) -> float | None:
+    """Return a cell in the unit of its metric; None where the unit of the cell is not known."""
+    if column == "mbytes/sec":
+        return number(cell) * section.megabyte if section.megabyte else None
+    if column == "overlap[%]":
+        return number(cell, -2)
+    return number(cell, 0 if column == "msg/sec" else -6)
+
+
+def _of_scope(section: Section, column: str) -> Meaning | None:
+    """Return what a column is as a case of Scope; None where it has none."""
+    if section.part != "MPI-1" or section.groups > 1 or "off_cache" in section.options:
+        return None
+    name = section.name
+    if ("#bytes" in section.columns) == (name == "Barrier"):
+        return None
+    if name == "PingPong" and column == "t[usec]":
+        return Meaning("mpi.latency", "latency_s")
+    if name == "Sendrecv" and column == "t_max[usec]":
+        return Meaning("mpi.shift", "time_s", {"shift": 1, "call": "sendrecv"}, "max_rank")
+    if name == "Exchange" and column == "t_max[usec]":
+        return Meaning("mpi.neighbor_exchange", "time_s", {"dimensions": 1, "call": "nonblocking"}, "streaming")
+    if name == "Uniband" and column in ("mbytes/sec", "msg/sec"):
+        wanted: dict[str, Value] = {"window": _WINDOW}
+        benchmark = "mpi.bandwidth" if section.ranks == 2 else "mpi.message_rate"
+        return Meaning(benchmark, _COLUMNS[column].name, wanted)
+    if name not in _COLLECTIVES:
+        return None
+    if name == "Barrier" or not section.since_2017:
+        # Repetitions follow one another; the root moves on.
+        streaming = name not in _ROOTED and column == "t_max[usec]" and "sync" not in section.options
+        return Meaning(_COLLECTIVES[name], "time_s", {}, "streaming") if streaming else None
+    if column != "t_avg[usec]" or section.options.get("sync", "1") in _OFF:
+        return None
+    if name in _ROOTED and section.options.get("root_shift", "0") not in _OFF:
+        return None
+    return Meaning(_COLLECTIVES[name], "time_s", {}, "mean_rank")
+
+
+def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
+    """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
+    part = section.part.removeprefix("MPI-").removeprefix("IMB-").lower()
+    part = {"": "", "1": "", "2": "ext_"}.get(part, f"{part}_")
+    level = "storage" if part == "io_" else "mpi"
+    slug = re.sub(r"[^a-z0-9]+", "_", section.name.lower()).strip("_")
+    name = f"{level}.imb_{part}{slug}"
+    said = {"mode": section.mode, "grid": section.grid}
+    settings: dict[str, Value] = {key: value for key, value in said.items() if value}
+    parameters = [setting(key, str(value)) for key, value in settings.items()]
+    if "#bytes" in section.columns:
+        parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))
+    if section.groups > 1:
+        settings["groups"] = section.groups
+        parameters.append(parameter("groups", "groups", [1], role="parallel"))
+    if "group" in section.columns:
+        parameters.append(parameter("group", "group", [0]))
+    title = f"IMB {section.name.replace('_', ' ')}"
+    of = _COLUMNS[column]
+    return Meaning(name, of.name, settings), declared(name, title, f"{section.name} of {TITLE}", [of], parameters)

@@ -1,0 +1,387 @@
+"""IOR: what it prints as text, versions 2.10 to 4.1, and as JSON, versions 3.2 to 4.1.
+
+A repetition's bandwidth is the data of all processes over the time from the first open to the last close, in MiB/s
+of 2^20 bytes (`ReduceIterResults` of ior.c; 2.10 prints means only). A test is a case of `storage.write` or
+`storage.read` where its command line says all that decides: every transfer then passes through one buffer. Others
+stand as `storage.ior_write` and `storage.ior_read`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.errors import UsageError
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.objects import Printed, mapping, objects
+from hpcscope.samples.records import Beside
+
+TITLE = "IOR"
+MIB = 2**20
+ACCESSES = ("write", "read")
+_PLAIN = set("wrFCezcBWRkqv")
+"""Options without a value under which a test remains one of Scope's."""
+_VALUED = set("abtsioNdGXQO")
+"""The same with a value."""
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+_TITLE = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
+_COMMAND = re.compile(r"Command line(?: used)?\s*: (.*)$")
+_JSON_TEST = re.compile(r'\s*"Command line"\s*: ".*ior\b')
+_BEGIN = re.compile(r"(?:Options|Summary):\s*$")
+_OPTION = re.compile(
+    r"\s*(api|apiVersion|test filename|access|type|pattern|segments|ordering in a file|ordering inter file"
+    r"|nodes|tasks|clients|clients per node|repetitions|xfersize|blocksize|aggregate filesize|task offset|verbose"
+    r"|reorder random seed|Using stonewalling|stonewallingTime|stoneWallingWearOut|memoryBuffer|dataAccess"
+    r"|GPUDirect"
+    r"|Lustre stripe size|stripe count|dryRun)\s*[:=]\s*(.*?)\s*$"
+)
+_SIZE = re.compile(r"(\d+) (bytes|KiB|MiB|GiB|TiB)$")
+_CLIENTS = re.compile(r"(\d+) \((\d+) per node\)")
+_NUMBER = r"\d+(?:[.,]\d+)?"
+_ROW = re.compile(rf"(write|read)\s+({_NUMBER})((?:\s+(?:{_NUMBER}|NA)){{6,8}})\s+(\d+)\s*$")
+_HEAD = re.compile(r"Operation\s+Max ?\(MiB\)")
+_SUMMED = re.compile(r"(write|read)\s+(\d+[.,]\d\d)\s+(\d+[.,]\d\d)\s+(\d+[.,]\d\d)\s+(\d+[.,]\d\d)\s+(.*\D.*)$")
+_NO_SYNC = re.compile(r"(?:ior )?WARNING: fsync\(\) (?:only available|not supported)")
+_WRONG = re.compile(r"(?:ior )?(?:WARNING: )?([Ii]ncorrect data on .*)")
+_SAID = re.compile(
+    r"(?:Run )?(?:Began|began|Finished|finished)\s*: |Machine\s*: |Test(?:ID| \d+ started)\s*: |StartTime\s*: "
+    r"|Path\s*: |FS\s*: |Results:|access\s+bw\(MiB/s\)|remove\s+-|Max (?:Write|Read): |Summary of all tests:"
+    r"|Participating tasks|Start time skew|Using reorderTasks|Commencing |Verifying contents|Re-reading the file"
+    r"|\w{3} \w{3}\s+\d+ \d\d:\d\d:\d\d \d{4}\s*$|Using Time Stamp|Nodemap|write\s+-|read\s+-"
+)
+
+
+@dataclass
+class _Test:
+    """What is printed of one test."""
+
+    command: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    rates: dict[str, list[float]] = field(default_factory=dict)
+    times_s: dict[str, list[float]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    summed: dict[str, PrintedFigure] = field(default_factory=dict)
+    """Of each access mean and extremes, where single repetitions are not printed."""
+    exact: dict[str, int] = field(default_factory=dict)
+    """Segments and sizes, which stand in the summary at the end."""
+    sync: bool = True
+    """Whether an fsync that was asked for is done."""
+    failure: str = ""
+
+    def figures(self) -> Iterator[PrintedFigure]:
+        """Yield the figures, once the processes and sizes are known."""
+        for access in ACCESSES:
+            case = self._case(access)
+            if case is None:
+                continue
+            case = replace(case, failure=self.failure, line=self.lines.get(access, 1))
+            if rates := self.rates.get(access):
+                yield replace(case, metric="bandwidth_bytes_per_s", values=tuple(rates))
+                if times_s := self.times_s.get(access):
+                    yield replace(case, metric="time_s", values=tuple(times_s))
+            elif mean := self.summed.get(access):
+                yield replace(
+                    case,
+                    metric=mean.metric,
+                    values=mean.values,
+                    statistic="mean",
+                    repetitions=self._whole("repetitions"),
+                    line=mean.line,
+                    beside=mean.beside,
+                )
+
+    def _case(self, access: str) -> PrintedFigure | None:
+        tasks = self._whole("tasks") or self._clients[0]
+        transfer, block = self._size("xfersize"), self._size("blocksize")
+        segments = self._whole("segments") or self.exact.get("segcnt") or self._segments(tasks, block)
+        if not (tasks and transfer and block and segments):
+            return None
+        own = self._own(access, segments)
+        if own is None:
+            return PrintedFigure(
+                f"storage.ior_{access}", self._foreign(transfer, block, segments), tasks, "", (), "each", 1
+            )
+        sizes: dict[str, Value] = {
+            "file_bytes": block * segments,
+            "transfer_bytes": transfer,
+            "buffer_bytes": transfer,
+        }
+        strided: dict[str, Value] = (
+            {"layout": "strided", "block_bytes": block} if own["layout"] == "strided" else {}
+        )
+        return PrintedFigure(f"storage.{access}", {**own, **sizes, **strided}, tasks, "", (), "each", 1)
+
+    def _own(self, access: str, segments: int) -> dict[str, Value] | None:
+        """Return what Scope's benchmark calls the same; None where it has no such case."""
+        given = _given(self.command)
+        interface = {"POSIX": "posix", "MPIIO": "mpiio"}.get(self.options.get("api", "").partition(" ")[0])
+        if given is None or interface is None:
+            return None
+        single = "F" not in given
+        direct = "B" in given or "useO_DIRECT=1" in given
+        found: dict[str, Value] = {
+            "interface": interface,
+            "file": "shared" if single else "per_process",
+            "layout": "strided" if single and segments > 1 else "segmented",
+            "order": "random" if "z" in given else "sequential",
+        }
+        if interface == "mpiio":
+            found["access"] = "collective" if "c" in given else "independent"
+        if access == "write":
+            sync = "fsync" if "e" in given and self.sync else "none"
+            return found | {"sync": sync, "cache": "direct" if direct else "cached"}
+        written = "w" in given or "r" not in given
+        if not (written or direct):
+            return None  # what is in the caches depends on who wrote the file, and when
+        if "C" in given and not direct:
+            return found | {"cache": "other_rank"} if self._nodes > 1 else None
+        return found | {"cache": "direct" if direct else "cached"}
+
+    def _foreign(self, transfer: int, block: int, segments: int) -> dict[str, Value]:
+        return {
+            "api": self.options.get("api", "").partition(" ")[0] or "unknown",
+            "file": "per_process" if self.options.get("access", "").startswith("file-per-process") else "shared",
+            "order": "random" if self.options.get("ordering in a file", "").startswith("random") else "sequential",
+            "tasks": self.options.get("ordering inter file", "") or "no tasks offsets",
+            "options": _others(self.command) or "none",
+            "transfer_bytes": transfer,
+            "block_bytes": block,
+            "segments": segments,
+        }
+
+    @property
+    def _nodes(self) -> int:
+        tasks, of_a_node = self._clients
+        return self._whole("nodes") or -(-tasks // of_a_node if of_a_node else 1)
+
+    @property
+    def _clients(self) -> tuple[int, int]:
+        """Of all nodes and of one, as versions before 3.2 print them; else zeros."""
+        found = _CLIENTS.match(self.options.get("clients", ""))
+        if found:
+            return int(found[1]), int(found[2])
+        return self._whole("tasks") or 0, self._whole("clients per node") or 0
+
+    def _segments(self, tasks: int | None, block: int | None) -> int | None:
+        total = self._size("aggregate filesize")
+        return total // (tasks * block) if total and tasks and block and total % (tasks * block) == 0 else None
+
+    def _whole(self, name: str) -> int | None:
+        text = self.options.get(name, "")
+        return int(text) if text.isdigit() else None
+
+    def _size(self, name: str) -> int | None:
+        exact = {"xfersize": "xsize", "blocksize": "blksiz"}.get(name, "")
+        if exact in self.exact:
+            return self.exact[exact]
+        found = _SIZE.match(self.options.get(name, ""))
+        return int(found[1]) * _UNITS[found[2]] if found else None
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the program's title, or JSON of it, is among the lines; UsageError where no test is whole."""
+    if any(_TITLE.match(line.text) for line in lines) or any(_is_ior(one) for one in objects(lines)):
+        return True
+    if any(_JSON_TEST.match(line.text) for line in lines):
+        raise UsageError("holds JSON of IOR without its end; must have one whole test at least")
+    return False
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tests."""
+    versions: dict[str, None] = {}
+    understood: set[int] = set()
+    tests: list[_Test] = []
+    for one in objects(lines):
+        if _is_ior(one):
+            understood |= {line.number for line in one.lines}
+            versions |= {str(one.value["Version"]): None} if "Version" in one.value else {}
+            tests += _json(one)
+    tests += _text([line for line in lines if line.number not in understood], versions, understood)
+    figures = [figure for test in tests for figure in test.figures()]
+    return Reading(
+        program=f"{TITLE} {', '.join(versions)}".strip(),
+        figures=figures,
+        understood=understood,
+        benchmarks=_benchmarks(figures),
+        differences=["the phases open, transfer and close, from the first process to the last one, are left out"],
+    )
+
+
+def _text(lines: Sequence[Line], versions: dict[str, None], understood: set[int]) -> list[_Test]:
+    """Return the tests in text; note versions and the lines that say something."""
+    tests: list[_Test] = []
+    command, heads, sync = "", list[str](), True
+    for line in lines:
+        text = line.text
+        if title := _TITLE.match(text):
+            versions[title[1]] = None
+            command = ""
+        elif _NO_SYNC.match(text):
+            sync = False
+        elif found := _COMMAND.match(text):
+            command = found[1]
+        elif _BEGIN.match(text):
+            tests.append(_Test(command, sync=sync))
+            sync = True
+        elif tests and (option := _OPTION.match(text)):
+            tests[-1].options[option[1]] = option[2]
+        elif _HEAD.match(text):
+            heads = text.replace(" (", "(").replace("Std Dev", "StdDev").replace("Op grep", "").split()
+        elif tests and line.ended and (row := _ROW.match(text)):
+            _row(tests[-1], row, line.number)
+        elif tests and line.ended and (summed := _SUMMED.match(text)):
+            _sum(tests, summed, heads, line.number)
+        elif tests and (wrong := _WRONG.match(text)):
+            tests[-1].failure = wrong[1]
+        elif not _SAID.match(text):
+            continue
+        understood.add(line.number)
+    return tests
+
+
+def _row(test: _Test, row: re.Match[str], line: int) -> None:
+    """Keep a repetition: its rate, and its time, which is the last column but the repetition's number."""
+    access, rate, others, _ = row.groups()
+    test.rates.setdefault(access, []).append(number(rate) * MIB)
+    test.times_s.setdefault(access, []).append(number(others.split()[-1]))
+    test.lines.setdefault(access, line)
+
+
+def _sum(tests: Sequence[_Test], summed: re.Match[str], heads: Sequence[str], line: int) -> None:
+    """Keep what a test's summary has: exact sizes, and the mean with the extremes."""
+    columns = dict(zip(heads, summed[0].split(), strict=False))
+    place = columns.get("Test#", "")
+    test = tests[int(place)] if place.isdigit() and int(place) < len(tests) else tests[-1]
+    numbers = {name: columns.get(name, "") for name in ("segcnt", "blksiz", "xsize")}
+    test.exact |= {name: int(text) for name, text in numbers.items() if text.isdigit()}
+    most, least, mean = (number(summed[place]) * MIB for place in (2, 3, 4))
+    beside: dict[Beside, float] = {"mean": mean, "minimum": least, "maximum": most}
+    figure = PrintedFigure("", {}, None, "bandwidth_bytes_per_s", (mean,), "mean", line, beside=beside)
+    test.summed.setdefault(summed[1], figure)
+
+
+def _is_ior(one: Printed) -> bool:
+    tests = one.value.get("tests")
+    return (
+        isinstance(tests, list) and "Command line" in one.value and all(isinstance(each, dict) for each in tests)
+    )
+
+
+def _json(one: Printed) -> list[_Test]:
+    """Return the tests of an object; its times, of four digits behind the point, say less than the rates."""
+    lines = iter(one.having("bwMiB"))
+    found = []
+    for each in one.value["tests"]:
+        test = _Test(str(one.value["Command line"]))
+        options, parameters = mapping(each, "Options"), mapping(each, "Parameters")
+        test.options = {name: str(value) for name, value in options.items()}
+        names = {"segcnt": "segmentCount", "blksiz": "blockSize", "xsize": "transferSize"}
+        test.exact = {name: parameters[key] for name, key in names.items() if isinstance(parameters.get(key), int)}
+        for result in _results(each.get("Results")):
+            access, rate = result.get("access"), result.get("bwMiB")
+            line = next(lines, one.lines[0].number) if "bwMiB" in result else 0
+            if access in ACCESSES and isinstance(rate, float | int) and rate > 0:
+                test.rates.setdefault(access, []).append(rate * MIB)
+                test.lines.setdefault(access, line)
+        found.append(test)
+    return found
+
+
+def _results(value: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the results of all repetitions; 3.2 has lists of lists."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _results(each)
+    elif isinstance(value, dict):
+        yield value
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _others(command: str) -> str:
+    """Return the options that the other parameters do not say."""
+    words = iter(_words(command)[1:])
+    found = []
+    for word in words:
+        if word in ("-o", "-a", "-b", "-t", "-s", "-i"):
+            next(words, "")
+        elif word == "-O" and (value := next(words, "")).startswith("summaryFormat="):
+            continue
+        elif word == "-O":
+            found += [word, value]
+        elif word not in ("-w", "-r", "-v", "-F", "-z"):
+            found.append(word)
+    return " ".join(found)
+
+
+def _given(command: str) -> set[str] | None:
+    """Return the options of a command line; None where one of them makes another test of it than Scope's."""
+    words = iter(_words(command)[1:])
+    found: set[str] = set()
+    for word in words:
+        if word == "--posix.odirect":
+            found.add("B")
+        elif re.fullmatch(r"-[A-Za-z]", word) and word[1] in _VALUED:
+            value = next(words, "")
+            if word == "-O" and value not in ("useO_DIRECT=1",) and not value.startswith("summaryFormat="):
+                return None
+            found |= {word[1], value} if word == "-O" else {word[1]}
+        elif re.fullmatch(r"-[A-Za-z]+", word) and set(word[1:]) <= _PLAIN:
+            found |= set(word[1:])
+        elif re.fullmatch(r"-[a-z]=?\d+[kmgt]?", word) and word[1] in _VALUED:
+            found.add(word[1])
+        else:
+            return None
+    return found or None
+
+
+def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
+    """Return the declarations of tests that Scope does not have."""
+    found = []
+    for access in ACCESSES:
+        name = f"storage.ior_{access}"
+        cases = [one.parameters for one in figures if one.benchmark == name]
+        plain = {
+            "api": "POSIX",
+            "file": "shared",
+            "order": "sequential",
+            "tasks": "no tasks offsets",
+            "options": "none",
+        }
+        sizes = {"transfer_bytes": "transfers of {} B", "block_bytes": "blocks of {} B"}
+        if cases:
+            found.append(
+                declared(
+                    name,
+                    f"IOR {access}",
+                    "a test of IOR that Scope does not have",
+                    [
+                        metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+                        metric("time_s", "s", "time"),
+                    ],
+                    [
+                        *(
+                            parameter(word, word, [usual, *(one[word] for one in cases)])
+                            for word, usual in plain.items()
+                        ),
+                        *(
+                            parameter(name, name, [0], "B", "size").model_copy(update={"words": [phrase]})
+                            for name, phrase in sizes.items()
+                        ),
+                        parameter("segments", "segments", [1]),
+                    ],
+                )
+            )
+    return found

@@ -1,0 +1,181 @@
+"""IPM 2 and 0.98: the banner that it prints when a program ends, and its XML file.
+
+The banner has the program's times and, in full, each routine's time over all processes in seconds with two
+decimals and its calls. The XML has a task for each process, with every routine's calls, bytes and seconds; here
+they are summed over the tasks, and what the least and the most of them took stands beside. A `wallclock` is that
+of the slowest process.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+
+TITLE = "IPM"
+_NAME = "application.ipm"
+_NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
+_BANNER = re.compile(r"##IPMv(\S+?)#+\s*$")
+_TASKS = re.compile(rf"# mpi_tasks : (\d+) on \d+ nodes\s+%comm\s+: ({_NUMBER})\s*$")
+_STOP = re.compile(rf"# stop\s+: .*?\s+wallclock : ({_NUMBER})\s*$")
+_START = re.compile(r"# start\s+: (\w{3} \w{3} +\d+ [\d:]+ \d{4})\s+host\s+: (\S+)\s*$")
+_HOST_AND_TASKS = re.compile(r"# host\s+: ([^\s/]+)\S*\s+mpi_tasks : (\d+) on \d+ nodes\s*$")
+_START_AND_WALL = re.compile(rf"# start\s+: (\d\d/\d\d/\d\d/[\d:]+)\s+wallclock : ({_NUMBER}) sec\s*$")
+_STOP_AND_SHARE = re.compile(rf"# stop\s+: \S+\s+%comm\s+: ({_NUMBER})\s*$")
+"""Of 0.98."""
+_ROUTINE = re.compile(rf"# (MPI_\w+)\s+({_NUMBER})\s+(\d+)\s+{_NUMBER}(?:\s+{_NUMBER})?\s*$")
+_REGION = re.compile(r"# region\s+:\s*(?:'(.*)'|(\S*)\s*\[ntasks\])")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_TASK = re.compile(r"<task ipm_version=")
+_HOST = re.compile(r"<host [^>]*>([^<]+)</host>")
+_FUNCTION = re.compile(r"<func ([^>]*)>\s*([\d.e+-]+)\s*</func>")
+_TAG = re.compile(
+    r"</?(\?xml|ipm_job_profile|calltable|section|entry|task|taskcopy|job|host|perf|modules|module|switch|cmdline|regions?"
+    r"|func|internal|env|ptrtable|ptr|hash|hent|hpm|counter|ru_\w+|call_mask|iodata|ldmap)\b"
+)
+_WHOLE = "whole program"
+_METRICS = {
+    "time_s": metric("time_s", "s", "time, all processes"),
+    "calls": metric("calls", "1", "calls, all processes"),
+    "sent_bytes": metric("sent_bytes", "B", "bytes, all processes"),
+    "wall_s": metric("wall_s", "s", "time of the slowest process"),
+    "mpi_share": metric("mpi_share", "1", "share of time in MPI"),
+    "least_s": metric("least_s", "s", "time of the process that took least"),
+    "most_s": metric("most_s", "s", "time of the process that took most"),
+}
+
+
+@dataclass
+class Task:
+    """A process of the XML, to the end of its element or of the file."""
+
+    size: int
+    line: int
+    wall_s: float = 0.0
+    mpi_s: float = 0.0
+    whole: bool = False
+    routines: dict[str, tuple[float, int, float, int]] = field(default_factory=dict)
+    """Time, calls, bytes and line."""
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a banner or a task of the program is among the lines."""
+    return any(_BANNER.match(line.text) or _TASK.match(line.text.strip()) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a banner, or of the tasks."""
+    return _IpmReader().read(lines)
+
+
+class _IpmReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self._banner = False
+        self._region = _WHOLE
+        self._ranks: int | None = None
+        self._wall: tuple[float, int] | None = None
+        self._tasks: list[Task] = []
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text.strip()
+        if banner := _BANNER.match(text):
+            self._banner, self._region = True, _WHOLE
+            self.versions[banner[1]] = None
+        elif self._banner and text.startswith("#"):
+            self._of_banner(text, line.number)
+        elif _TASK.match(text):
+            self._task(dict(_ATTRIBUTE.findall(text)), line.number)
+        elif self._tasks and (host := _HOST.match(text)):
+            self.hosts[host[1]] = None
+        elif self._tasks and text.startswith("<perf "):
+            said = dict(_ATTRIBUTE.findall(text))
+            with suppress(KeyError, ValueError):
+                self._tasks[-1].wall_s, self._tasks[-1].mpi_s = float(said["wtime"]), float(said["mtime"])
+        elif self._tasks and (function := _FUNCTION.match(text)):
+            return self._function(function, line.number)
+        elif text == "</task>" and self._tasks:
+            self._tasks[-1].whole = True
+        else:
+            return _TAG.match(text) is not None
+        return True
+
+    def _of_banner(self, text: str, line: int) -> None:
+        if start := _START.match(text):
+            self.hosts[start[2]] = None
+            self.dated(start[1])
+        elif stop := _STOP.match(text):
+            self._wall = number(stop[1]), line
+        elif tasks := _TASKS.match(text):
+            self._ranks = int(tasks[1])
+            self._add("program", "mpi_share", number(tasks[2], -2), line)
+            if self._wall is not None:
+                self._add("program", "wall_s", *self._wall)
+        elif host := _HOST_AND_TASKS.match(text):
+            self.hosts[host[1]] = None
+            self._ranks = int(host[2])
+        elif began := _START_AND_WALL.match(text):
+            self.dated(began[1], "%m/%d/%y/%H:%M:%S")
+            self._add("program", "wall_s", number(began[2]), line)
+        elif ended := _STOP_AND_SHARE.match(text):
+            self._add("program", "mpi_share", number(ended[1], -2), line)
+        elif region := _REGION.match(text):
+            self._region = region[1] or region[2] or _WHOLE
+        elif routine := _ROUTINE.match(text):
+            self._add(routine[1], "time_s", number(routine[2]), line)
+            self._add(routine[1], "calls", float(routine[3]), line)
+
+    def _task(self, said: dict[str, str], line: int) -> None:
+        with suppress(KeyError, ValueError):
+            self.versions[said["ipm_version"]] = None
+            began, size = float(said["stamp_init"]), int(said["mpi_size"])
+            self._tasks.append(Task(size, line))
+            self.started_unix_s = min(began, self.started_unix_s or began)
+
+    def _function(self, found: re.Match[str], line: int) -> bool:
+        said = dict(_ATTRIBUTE.findall(found[1]))
+        try:
+            seconds, calls, sent = float(found[2]), int(said["count"]), float(said.get("bytes", "0"))
+        except (KeyError, ValueError):
+            return False
+        if not said.get("name") or not (math.isfinite(seconds) and math.isfinite(sent)):
+            return False
+        routines = self._tasks[-1].routines
+        before = routines.get(said.get("name", ""), (0.0, 0, 0.0, line))
+        # A routine stands in each region of the program.
+        routines[said.get("name", "")] = (before[0] + seconds, before[1] + calls, before[2] + sent, before[3])
+        return True
+
+    def close(self) -> None:
+        """End the tasks; of those that were cut nothing is known."""
+        whole = [one for one in self._tasks if one.whole]
+        if len(whole) < len(self._tasks) or (whole and len(whole) < whole[0].size):
+            self.differences[f"{TITLE}: the file has {len(whole)} of {self._tasks[0].size} processes"] = None
+        if not whole:
+            return
+        self._ranks = whole[0].size
+        self._add("program", "wall_s", max(one.wall_s for one in whole), whole[0].line)
+        wall_s = sum(one.wall_s for one in whole)
+        if wall_s > 0:
+            self._add("program", "mpi_share", sum(one.mpi_s for one in whole) / wall_s, whole[0].line)
+        for name in dict.fromkeys(name for one in whole for name in one.routines):
+            of = [one.routines[name] for one in whole if name in one.routines]
+            self._add(name, "time_s", sum(one[0] for one in of), of[0][3])
+            self._add(name, "calls", float(sum(one[1] for one in of)), of[0][3])
+            self._add(name, "sent_bytes", sum(one[2] for one in of), of[0][3])
+            self._add(name, "least_s", min(one[0] for one in of), of[0][3])
+            self._add(name, "most_s", max(one[0] for one in of), of[0][3])
+
+    def _add(self, routine: str, name: str, value: float, line: int) -> None:
+        where = [setting("routine", routine, bare=True), setting("region", self._region, _WHOLE)]
+        self.benchmarks.append(declared(_NAME, TITLE, f"a program as {TITLE} saw it", [_METRICS[name]], where))
+        of: dict[str, Value] = {"routine": routine, "region": self._region}
+        self.figures.append(PrintedFigure(_NAME, of, self._ranks, name, (value,), "each", line))

@@ -1,0 +1,54 @@
+"""JSON Lines that `scope export jsonl` wrote: summaries with all their keys, the name of the run and its hosts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from hpcscope.exchange.imports import PrintedFigure, Reading
+from hpcscope.exchange.imports.exported import figure, undeclared
+from hpcscope.exchange.imports.lines import Line
+
+TITLE = "Scope"
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a summary is among the lines."""
+    return any(_held(line) is not None for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all summaries."""
+    found: list[tuple[PrintedFigure, str, str]] = []
+    hosts: dict[str, None] = {}
+    runs: dict[str, None] = {}
+    for line in lines:
+        held = _held(line)
+        if held is None:
+            continue
+        run, names = held.pop("run"), held.pop("hosts")
+        one = figure(held, line.number)
+        if one is not None:
+            found.append((one, held["unit"], held["better"]))
+            runs[str(run)] = None
+            hosts |= dict.fromkeys(map(str, names if isinstance(names, list) else []))
+    return Reading(
+        program=f"{TITLE}, run {', '.join(runs)}" if runs else TITLE,
+        figures=[one for one, _, _ in found],
+        understood={one.line for one, _, _ in found},
+        benchmarks=undeclared(found),
+        hosts=list(hosts),
+    )
+
+
+def _held(line: Line) -> dict[str, Any] | None:
+    """Return the keys of a summary; None where a line is none."""
+    if not line.text.startswith("{"):
+        return None
+    try:
+        held = json.loads(line.text)
+    except (ValueError, RecursionError):
+        return None
+    keys = {"run", "hosts", "benchmark", "metric", "unit", "better", "median"}
+    return held if isinstance(held, dict) and keys <= held.keys() else None

@@ -1,0 +1,107 @@
+"""Lines of an output as the program wrote them: without what terminals, launchers and other systems put in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from hpcscope.errors import UsageError
+
+_ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
+_TAGGED = re.compile(
+    r"(?:\[?\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4}\]?)?"
+    r"(?P<who>\[[^\s\]]*\d\])?(?:\[[^\s\]]*\])?<std(?:out|err)>:\s?"
+)
+"""`mpirun --tag-output --timestamp-output`, and `--output` of Open MPI 5."""
+_STAMPED = re.compile(
+    r"(?P<who>)(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?:?"
+    r"(?: std(?:out|err) [FP])?|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)(?:\s|$)"
+)
+"""Logs of containers and of continuous integration, and `ts`."""
+_LABELLED = re.compile(r"(?P<who>\[\d+\]:? ?|(?! *\d+: +\d+ \w+ +\d+ times) *\d+: ?)")
+"""`srun --label`, `mpiexec -l`; not the rows that NetPIPE numbers."""
+_NAMED = re.compile(r"(?P<who>(?!nprocs: )[A-Za-z][\w.-]*(?=: |:$| +\|)|\[\d+@[\w.-]+\])(?:: ?| +\| ?)?")
+"""`pdsh`, `clush`, `docker compose`, and `mpiexec -prepend-pattern`; not the line of osu_init."""
+_PREFIXES = ((_TAGGED, 0.0), (_STAMPED, 0.5), (_NAMED, 0.9), (_LABELLED, 0.5))
+"""Each with the share of the lines that must have it: what is ambiguous must stand before nearly all."""
+_FEWEST = 3
+"""Lines that show what is ambiguous."""
+_BRACKETED = re.compile(r"\[\d+\] ")
+"""`mpiexec -l` of MPICH: also within a line, where the program wrote the line in pieces."""
+_BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+
+
+class Line(NamedTuple):
+    """A line of a file."""
+
+    number: int
+    """From 1."""
+    text: str
+    ended: bool = True
+    """Whether the file has an end of this line: the last one may be cut."""
+
+
+def decoded(file: str, content: bytes) -> str:
+    """Return the text of a file; UsageError where it is none. What is not UTF-8 is read as ISO 8859-1."""
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    if (end := text.find("\0")) >= 0:
+        raise UsageError(
+            f"{file}: character {end} is U+0000: is no text; must be the output of a benchmark (of a Darshan log:"
+            " what darshan-parser prints)"
+        )
+    return text
+
+
+def lines(text: str) -> list[Line]:
+    """Return the lines that are not blank, each with its number; those of several processes follow one another."""
+    found = list(_plain(text))
+    for prefix, share in _PREFIXES:
+        found = _without(found, prefix, share)
+    found = [line for line in found if line.text.strip()]
+    margin = min((len(line.text) - len(line.text.lstrip(" ")) for line in found), default=0)
+    return [line._replace(text=line.text[margin:]) for line in found] if margin else found
+
+
+def number(text: str, exponent: int = 0) -> float:
+    """Return a number as a program printed it: with a point or, where it follows the locale, a comma.
+
+    `exponent`: the power of ten from its unit to the basic one; no digit changes, as in a product it might.
+    """
+    plain = text.replace(",", ".")
+    value = float(plain)
+    return float(Decimal(plain).scaleb(exponent)) if exponent else value
+
+
+def _without(found: list[Line], prefix: re.Pattern[str], share: float) -> list[Line]:
+    """Return lines without a prefix that more than a share of them has; what stands in it is told by its lines."""
+    matches = [prefix.match(line.text) for line in found]
+    labels = [match["who"] for match in matches if match]
+    # Labels repeat; what counts up is the program's own numbering.
+    few = len(labels) <= share * len(found) or (share > 0 and len(labels) < _FEWEST)
+    if few or (share > 0 and len(set(labels)) > max(1, len(labels) / 2)):
+        return found
+    places: dict[str, int] = {}
+    place, result = 0, []
+    for line, match in zip(found, matches, strict=True):
+        if match:
+            place = places.setdefault(match["who"], len(places))
+            line = line._replace(text=line.text[match.end() :])
+        result.append((place, line))
+    if prefix is _LABELLED:
+        result = [(place, line._replace(text=_BRACKETED.sub("", line.text))) for place, line in result]
+    return [line for _, line in sorted(result, key=lambda one: one[0])]
+
+
+def _plain(text: str) -> Iterator[Line]:
+    parts = text.split("\n")
+    for number, raw in enumerate(parts, 1):
+        # A progress bar returns to the start of its line: what is written last stands there.
+        line = _ESCAPE.sub("", raw).rstrip("\r").rpartition("\r")[2]
+        if line.strip():
+            yield Line(number, line, number < len(parts))

@@ -1,0 +1,228 @@
+"""lmbench 3: what its programs print, alone and together in a file of `results`.
+
+`Simple syscall: 0.1562 microseconds` names what it measures; pairs of numbers stand below a heading, often with a
+leading quotation mark: sizes in MB of 10^6 bytes with MB/s of 10^6 bytes, for `"stride=` MiB with nanoseconds,
+for `"size=` numbers of processes with microseconds (lib_timing.c, lat_mem_rd.c, lat_ctx.c). Every number is the
+median of the trials. Sizes from 1 MB on have two decimals: where one power of two is printed so, it is meant.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from hpcscope.catalog.benchmark import Parameter, Value
+from hpcscope.errors import UsageError
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Statistic
+
+TITLE = "lmbench"
+_NUMBER = r"\d+(?:[.,]\d+)?"
+_NOTE = re.compile(r"\[(.*)\]\s*$")
+_VERSION = re.compile(r"\[LMBENCH VERSION: (\S+)\]")
+_HOST = re.compile(r"\[HOSTNAME: (\S+)\]")
+_DATE = re.compile(r"\[(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d) (?:UTC|GMT) (\d{4})\]")
+_TIME = re.compile(rf"(?P<what>[^:]+): (?P<value>{_NUMBER}) (?P<unit>micro|nano)seconds\s*$")
+_RATE = re.compile(rf"(?P<what>.+) bandwidth: (?P<value>{_NUMBER}) (?P<unit>[MK])B/sec\s*$")
+_PARALLELISM = re.compile(rf"(?P<what>.+) parallelism: (?P<value>{_NUMBER})\s*$")
+_TRANSFER = re.compile(rf"Avg xfer: .*, (?P<value>{_NUMBER}) MB/sec\s*$")
+_STRIDE = re.compile(r'"stride=(\d+)\s*$')
+_CONTEXT = re.compile(rf'"size=(\d+)k ovr={_NUMBER}\s*$')
+_FILES = re.compile(r'"File system latency')
+_FILE_ROW = re.compile(r"(\d+)k\t(\d+)\t(\d+)\t(\d+)\s*$")
+_LOADS = re.compile(r"(Memory|Random) load latency\s*$")
+_HEADING = re.compile(
+    r'"?(mappings|(?:Memory|Socket|Mmap|read|libc|unrolled)\b.*(?:bandwidth|aligned|parallelism|using .*))\s*$'
+)
+_PAIR = re.compile(rf"(?P<size>{_NUMBER}) (?P<value>{_NUMBER})(?: MB/sec)?\s*$")
+_CLOCK = re.compile(rf"\d+ MHz, {_NUMBER} nanosec clock\s*$")
+_OWN = re.compile(
+    r"\[lmbench\d|\[LMBENCH VERSION|Simple (syscall|read|write|stat|fstat|open/close): \d"
+    r"|Select on \d+ (tcp )?fd's: \d"
+    r"|Signal handler |Process fork\+|AF_UNIX sock stream (latency|bandwidth): "
+    r"|Pipe (latency|bandwidth): \d"
+    r"|(TCP|UDP|RPC/\w+) latency using |TCP/IP connection cost to |Pagefaults on |Protection fault: "
+    r"|STREAM2? \w+ (latency|bandwidth): |(integer|int64|float|double) \w+( parallelism)?: "
+)
+_TABLE = re.compile(r"\s*L M B E N C H\s+\d")
+_LIMIT = 2**40
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether lines are as only programs of the suite print them; UsageError for its scripts' table."""
+    if any(_OWN.match(one.text) or _STRIDE.match(one.text) or _CONTEXT.match(one.text) for one in lines):
+        return True
+    if any(_TABLE.match(one.text) for one in lines):
+        raise UsageError("is the table that lmbench's `make see` makes; must be a file of its folder results")
+    return False
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all lines."""
+    return _LmbenchReader().read(lines)
+
+
+class _LmbenchReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self.missing["the number of trials"] = None
+        self._heading = ""
+        """Of the pairs that follow; `stride`, `context` and `files` for those with units of their own."""
+        self._stride = self._kib = 0
+        self._order = "unknown"
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if _NOTE.match(text):
+            self._note(text)
+        elif loads := _LOADS.match(text):
+            self._order = "strided" if loads[1] == "Memory" else "random"
+        elif stride := _STRIDE.match(text):
+            self._heading, self._stride = "stride", int(stride[1])
+        elif context := _CONTEXT.match(text):
+            self._heading, self._kib = "context", int(context[1])
+        elif _FILES.match(text):
+            self._heading = "files"
+        elif heading := _HEADING.match(text):
+            self._heading = heading[1]
+        elif pair := _PAIR.match(text):
+            return self._pair(pair, line.number)
+        elif self._heading == "files" and (row := _FILE_ROW.match(text)):
+            self._file_row(row, line.number)
+        elif found := _TIME.match(text):
+            exponent = -6 if found["unit"] == "micro" else -9
+            self._named(
+                "node.lmbench_time", "time_s", found["what"], number(found["value"], exponent), line.number
+            )
+        elif found := _RATE.match(text):
+            value = number(found["value"], 6 if found["unit"] == "M" else 3)
+            self._named("node.lmbench_bandwidth", "bandwidth_bytes_per_s", found["what"], value, line.number)
+        elif found := _PARALLELISM.match(text):
+            self._named(
+                "node.lmbench_parallelism", "parallelism", found["what"], number(found["value"]), line.number
+            )
+        elif found := _TRANSFER.match(text):
+            value = number(found["value"], 6)
+            self._named("node.lmbench_bandwidth", "bandwidth_bytes_per_s", "HTTP", value, line.number)
+        else:
+            return _CLOCK.match(text) is not None
+        return True
+
+    def _note(self, text: str) -> None:
+        if version := _VERSION.match(text):
+            self.versions[version[1]] = None
+        elif host := _HOST.match(text):
+            self.hosts[host[1]] = None
+        elif self.started_unix_s is None and (date := _DATE.match(text)):
+            with suppress(ValueError, OverflowError):
+                began = time.strptime(f"{date[1]} {date[2]}", "%a %b %d %H:%M:%S %Y")
+                self.started_unix_s = float(calendar.timegm(began))
+
+    def _pair(self, pair: re.Match[str], line: int) -> bool:
+        value = number(pair["value"])
+        if self._heading == "stride":
+            array = round(number(pair["size"]) * 2**20 / 512) * 512
+            where = [_bytes("array_bytes", "array"), _bytes("stride_bytes", "stride", "problem")]
+            where.append(setting("order", self._order))
+            of: dict[str, Value] = {"array_bytes": array, "stride_bytes": self._stride, "order": self._order}
+            self._add(
+                "node.lmbench_memory_load",
+                "access_s",
+                "dependent loads",
+                number(pair["value"], -9),
+                of,
+                where,
+                line,
+            )
+        elif self._heading == "context":
+            where = [
+                parameter("processes", "processes", [2], role="size"),
+                _bytes("work_bytes", "work", "problem"),
+            ]
+            of = {"processes": int(number(pair["size"])), "work_bytes": self._kib * 1024}
+            self._add(
+                "node.lmbench_context_switch",
+                "time_s",
+                "context switch",
+                number(pair["value"], -6),
+                of,
+                where,
+                line,
+            )
+        elif self._heading == "mappings":
+            self._named("node.lmbench_time", "time_s", "mmap", value * 1e-6, line, _size(pair["size"]))
+        elif self._heading.endswith("parallelism"):
+            size = _size(pair["size"])
+            self._named("node.lmbench_parallelism", "parallelism", self._heading, value, line, size)
+        elif self._heading and self._heading != "files":
+            size, rate = _size(pair["size"]), number(pair["value"], 6)
+            self._named("node.lmbench_bandwidth", "bandwidth_bytes_per_s", self._heading, rate, line, size)
+        else:
+            return False
+        return True
+
+    def _file_row(self, row: re.Match[str], line: int) -> None:
+        where = [_bytes("file_bytes", "file")]
+        of: dict[str, Value] = {"file_bytes": int(row[1]) * 1024}
+        for name, cell in (("create_per_s", row[3]), ("remove_per_s", row[4])):
+            self._add("storage.lmbench_files", name, "files", float(cell), of, where, line)
+
+    def _named(
+        self, benchmark: str, metric_name: str, what: str, value: float, line: int, size: int | None = None
+    ) -> None:
+        where = [setting("operation", what, bare=True)]
+        of: dict[str, Value] = {"operation": what}
+        title = benchmark.partition("_")[2]
+        if size is not None:
+            benchmark, title = f"{benchmark}_by_size", f"{title} by size"
+            where.append(_bytes("size_bytes", "size"))
+            of["size_bytes"] = size
+        self._add(benchmark, metric_name, title, value, of, where, line)
+
+    def _add(
+        self,
+        benchmark: str,
+        metric_name: str,
+        title: str,
+        value: float,
+        of: dict[str, Value],
+        where: Sequence[Parameter],
+        line: int,
+    ) -> None:
+        unit, label, better = _METRICS[metric_name]
+        measured = metric(metric_name, unit, label, better)
+        self.benchmarks.append(declared(benchmark, f"{TITLE} {title}", f"{title} by {TITLE}", [measured], where))
+        # lat_mem_rd.c keeps the least of the trials, lib_timing.c their median.
+        statistic: Statistic = "minimum" if metric_name == "access_s" else "median"
+        self.figures.append(PrintedFigure(benchmark, of, 1, metric_name, (value,), statistic, line))
+
+
+_METRICS = {
+    "time_s": ("s", "time", "lower"),
+    "access_s": ("s", "time of a load", "lower"),
+    "bandwidth_bytes_per_s": ("B/s", "bandwidth", "higher"),
+    "parallelism": ("1", "parallelism", "higher"),
+    "create_per_s": ("1/s", "files created", "higher"),
+    "remove_per_s": ("1/s", "files removed", "higher"),
+}
+
+
+def _bytes(name: str, label: str, role: str = "size") -> Parameter:
+    return parameter(name, label, [0], "B", role=role)
+
+
+def _size(text: str) -> int:
+    """Return a size in MB as bytes: the power of two that is printed so, else what is printed."""
+    printed = number(text)
+    exponent = 2
+    while 2**exponent < _LIMIT:
+        if printed >= 1 and f"{2**exponent / 1e6:.2f}" == f"{printed:.2f}":
+            return int(2**exponent)
+        exponent += 1
+    return round(printed * 1e6)

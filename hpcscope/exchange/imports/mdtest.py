@@ -1,0 +1,182 @@
+"""mdtest: the summary of its rates, versions 1.8 to 4.1.
+
+Of all repetitions the highest, lowest and mean rate are printed, in operations of all processes per second between
+two barriers (`summarize_results` of mdtest.c). Rates of files are those of `storage.metadata` where the command
+line says that it was the plain sequence in one folder or one for each process; others stand as `storage.mdtest`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports.lines import Line, number
+
+TITLE = "mdtest"
+BENCHMARK = "storage.metadata"
+OTHER = "storage.mdtest"
+_OPERATIONS = {
+    "Directory creation": ("directory_create_per_s", ""),
+    "Directory stat": ("directory_stat_per_s", ""),
+    "Directory rename": ("directory_rename_per_s", ""),
+    "Directory removal": ("directory_remove_per_s", ""),
+    "File creation": ("create_per_s", "create_per_s"),
+    "File stat": ("stat_per_s", "stat_per_s"),
+    "File read": ("read_per_s", "open_per_s"),
+    "File rename": ("rename_per_s", "rename_per_s"),
+    "File removal": ("remove_per_s", "remove_per_s"),
+    "Tree creation": ("tree_create_per_s", ""),
+    "Tree removal": ("tree_remove_per_s", ""),
+}
+"""Metric of mdtest's own benchmark, and of Scope's where it has the operation."""
+_SHOWN = re.compile(r"-[vF]+|-u|--?(?:dir|n|i|d|w|e|N)")
+"""Options that leave it a case of Scope's."""
+
+_TITLE = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) nodes?")
+_COMMAND = re.compile(r"Command line used: (.*)$")
+_SUMMARY = re.compile(r"SUMMARY( rate| time)?(?: \(in [^)]*\))?: \(of (\d+) iterations?\)")
+_NUMBER = r"\d+[.,]\d{3}"
+_ROW = re.compile(
+    rf"\s+({'|'.join(_OPERATIONS)})\s*:?\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+(?:{_NUMBER}|-?nan)\s*$"
+)
+_SAID = re.compile(
+    r"-- (?:started|finished) at |Path\s*: |FS\s*: |\d+ tasks, \d+ |\s+Operation\s+Max|\s+-+ +-|Nodemap: "
+    r"|Random seed:|WARNING: Read bytes is 0|V-\d: |Shifting ranks by"
+)
+
+
+@dataclass
+class _Run:
+    """What one run of the program has printed so far."""
+
+    ranks: int
+    nodes: int
+    command: str = ""
+    iterations: int = 0
+    rows: list[tuple[str, tuple[float, float, float], int]] = field(default_factory=list)
+    """Operation; highest, lowest and mean rate; line."""
+
+    def figures(self) -> Iterator[PrintedFigure]:
+        """Yield the rates of the operations that were done."""
+        options = _options(self.command)
+        for operation, (most, least, mean), line in self.rows:
+            if mean <= 0:
+                continue
+            own = self._own(options, operation)
+            other, metric_ = _OPERATIONS[operation]
+            single = self.iterations == 1
+            yield PrintedFigure(
+                benchmark=BENCHMARK if own is not None else OTHER,
+                parameters=own if own is not None else _foreign(options),
+                ranks=self.ranks,
+                metric=metric_ if own is not None else other,
+                values=(mean,),
+                statistic="each" if single else "mean",
+                line=line,
+                repetitions=None if single else self.iterations or None,
+                beside={} if single else {"mean": mean, "minimum": least, "maximum": most},
+            )
+
+    def _own(self, options: dict[str, str], operation: str) -> dict[str, Value] | None:
+        """Return the parameters of Scope's case; None where it has none."""
+        files, written, read = (options.get(name, "0") for name in ("-n", "-w", "-e"))
+        shift = options.get("-N", "0")
+        plain = all(_SHOWN.fullmatch(one) for one in options) and all(
+            map(str.isdigit, (files, written, read, shift))
+        )
+        if not plain or files == "0" or not _OPERATIONS[operation][1]:
+            return None
+        if operation == "File read" and read != written:
+            return None
+        if shift != "0" and self.nodes > 1 and int(shift) * self.nodes != self.ranks:
+            return None  # the files of another process on the same node
+        return {
+            "files": int(files),
+            "folder": "own" if "-u" in options else "shared",
+            "file_bytes": int(written),
+            "cache": "other_rank" if shift != "0" else "cached",
+        }
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the program's title is among the lines."""
+    return any(_TITLE.match(line.text) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all runs."""
+    runs: list[_Run] = []
+    versions: dict[str, None] = {}
+    understood: set[int] = set()
+    rates = False
+    for line in lines:
+        if title := _TITLE.match(line.text):
+            versions[title[1]] = None
+            runs.append(_Run(int(title[2]), int(title[3])))
+        elif runs and (command := _COMMAND.match(line.text)):
+            runs[-1].command = command[1]
+        elif runs and (summary := _SUMMARY.match(line.text)):
+            rates = summary[1] != " time"
+            runs[-1].iterations = int(summary[2])
+        elif runs and (row := _ROW.match(line.text)):
+            if rates:
+                most, least, mean = (number(row[place]) for place in (2, 3, 4))
+                runs[-1].rows.append((row[1], (most, least, mean), line.number))
+        elif not _SAID.match(line.text):
+            continue
+        understood.add(line.number)
+    figures = [one for run in runs for one in run.figures()]
+    return Reading(
+        program=f"{TITLE} {', '.join(versions)}".strip(),
+        figures=figures,
+        understood=understood,
+        benchmarks=_benchmarks(figures),
+    )
+
+
+def _options(command: str) -> dict[str, str]:
+    """Return the options of a command line with their values; one without a value has an empty one."""
+    try:
+        words = shlex.split(command)[1:]
+    except ValueError:
+        words = command.split()[1:]
+    found: dict[str, str] = {}
+    last = ""
+    for word in words:
+        if word.startswith("-") and not word[1:].isdigit():
+            last, _, value = word.partition("=")
+            found[last] = value
+        elif last:
+            found[last] = word
+            last = ""
+    return found
+
+
+def _foreign(options: dict[str, str]) -> dict[str, Value]:
+    others = (f"{name} {value}".strip() for name, value in options.items() if name not in ("-n", "-i", "-d", "-v"))
+    files = options.get("-n", "0")
+    return {"files": int(files) if files.isdigit() else 0, "options": " ".join(others) or "none"}
+
+
+def _benchmarks(figures: Sequence[PrintedFigure]) -> list[Benchmark]:
+    """Return the declaration of what Scope does not measure."""
+    cases = [one.parameters for one in figures if one.benchmark == OTHER]
+    if not cases:
+        return []
+    metrics = {name: operation.lower() for operation, (name, _) in _OPERATIONS.items()}
+    return [
+        declared(
+            OTHER,
+            "mdtest",
+            "rates of operations on directories and files that Scope does not measure",
+            [metric(name, "1/s", label, "higher") for name, label in metrics.items()],
+            [
+                parameter("files", "files", [0], role="size"),
+                parameter("options", "options", ["none", *(one["options"] for one in cases)]),
+            ],
+        )
+    ]

@@ -1,0 +1,242 @@
+"""nccl-tests: its table, versions 2.9 to 2.19, and its JSON (`-J`).
+
+A line for each size holds the time in microseconds, the algorithm's bandwidth (size over time) and the bus
+bandwidth (that by the factor of the operation, doc/PERFORMANCE.md) in 10^9 bytes per second, first out of place,
+then in place. The time is the mean over the iterations, and over the ranks unless `-a` says otherwise. What the
+operation is, only newer versions print.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Beside
+
+TITLE = "nccl-tests"
+_VERSION = re.compile(r"# nccl-tests version (\S+)")
+_TEST = re.compile(r"# Collective test (starting|concluded): (\S+)")
+_SETTINGS = re.compile(r"# nThreads? \d+ nGpus \d+ minBytes .* warmup iters: \d+ iters: (\d+) ")
+_RANK = re.compile(r"#\s+Rank +\d+ (?:Group +\d+ )?Pid +\d+ on +(\S+) device ")
+_HEAD = re.compile(r"# +size +count +type\b")
+_SAID = re.compile(
+    r"#\s*($|Using devices|\(B\)|out-of-place|Out of bounds values|Avg bus bandwidth|Blocking |Parallel Init"
+    r"|Per-Iteration Report)"
+)
+_ROW = re.compile(r"\s*\d+\s+\d+\s+\w+\s")
+_SIDES = ("out_of_place", "in_place")
+_MEASURES = ("time", "cputime", "algbw", "busbw", "#wrong", "error", "i_min", "i_max", "i_p99", "i_cv%")
+_METRICS = {
+    "time_s": metric("time_s", "s", "time"),
+    "iteration_s": metric("iteration_s", "s", "time of an iteration"),
+    "algorithm_bytes_per_s": metric("algorithm_bytes_per_s", "B/s", "algorithm's bandwidth", "higher"),
+    "bus_bytes_per_s": metric("bus_bytes_per_s", "B/s", "bus bandwidth", "higher"),
+}
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?$")
+_BESIDE: dict[str, Beside] = {"i_min": "minimum", "i_max": "maximum", "i_p99": "p99"}
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the head of the table, or a document as `-J` writes it, is among the lines."""
+    if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
+        return True
+    return bool(lines) and lines[0].text.startswith("{") and '"nccl_version"' in lines[0].text
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a table, or of a document."""
+    if lines and lines[0].text.startswith("{"):
+        return _document(lines)
+    return _NcclReader().read(lines)
+
+
+_UNKNOWN = "unknown"
+
+
+class _NcclReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self.test = _UNKNOWN
+        self._ranks = 0
+        self._iterations: int | None = None
+        self._columns: list[str] = []
+
+    def close(self) -> None:
+        """Say that no line named the operation."""
+        if self.test == _UNKNOWN:
+            self.missing["the operation"] = None
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if version := _VERSION.match(text):
+            self.versions[version[1]] = None
+        elif test := _TEST.match(text):
+            self.test = test[2].removesuffix("_perf")
+        elif settings := _SETTINGS.match(text):
+            self._ranks, self._iterations = 0, int(settings[1])
+        elif rank := _RANK.match(text):
+            self._ranks += 1
+            self.hosts[rank[1]] = None
+        elif _HEAD.match(text):
+            columns = text.lstrip("# ").split()
+            heads = [one for one in columns if one in _MEASURES]
+            twice = heads[: len(heads) // 2] == heads[len(heads) // 2 :]
+            known = {"algbw", "busbw"} <= set(heads) and ("time" in heads or "cputime" in heads)
+            self._columns = columns if columns[0] == "size" and twice and known else []
+        elif self._columns and _ROW.match(text):
+            return self._row(line)
+        else:
+            return _SAID.match(text) is not None
+        return True
+
+    def _row(self, line: Line) -> bool:
+        """Return whether the cells of a row are what the heads say: a line that was cut has fewer."""
+        cells = line.text.split()
+        timed = self._columns[-1] == "timestamp"
+        if len(cells) != len(self._columns) + timed:
+            return False
+        named = [one for one in self._columns if one not in (*_MEASURES, "timestamp")]
+        of = dict(zip(named, cells, strict=False))
+        heads = [one for one in self._columns if one in _MEASURES]
+        half = len(heads) // 2
+        measured = cells[len(named) : len(named) + 2 * half]
+        whole = all(_NUMBER.match(one) or one == "N/A" for one in measured)
+        if not whole or measured[0] == "N/A" or not cells[0].isdigit():
+            return False
+        for side, start in zip(_SIDES, (0, half), strict=True):
+            row = dict(zip(heads[start : start + half], measured[start : start + half], strict=True))
+            beside = {name: _printed(row[key], 1e-6) for key, name in _BESIDE.items() if key in row}
+            wrong = row.get("#wrong", "N/A")
+            values = {
+                "time_s": _printed(row.get("time") or row["cputime"], 1e-6),
+                "algorithm_bytes_per_s": _printed(row["algbw"], 1e9),
+                "bus_bytes_per_s": _printed(row["busbw"], 1e9),
+            }
+            made = _figures(
+                self.test,
+                {**{key: of[key] for key in ("type", "redop", "root") if key in of}, "buffers": side},
+                int(of["size"]),
+                self._ranks or None,
+                {key: (value,) for key, value in values.items()},
+                line.number,
+                self._iterations,
+                beside,
+                "" if wrong in ("0", "N/A") else f"{wrong} wrong elements",
+            )
+            self.figures += made[0]
+            self.benchmarks += made[1]
+        return True
+
+
+def _figures(
+    test: str,
+    settings: Mapping[str, str],
+    size: int,
+    ranks: int | None,
+    values: Mapping[str, Sequence[float]],
+    line: int,
+    iterations: int | None,
+    beside: dict[Beside, float],
+    failure: str,
+) -> tuple[list[PrintedFigure], list[Benchmark]]:
+    """Return the figures of one side of a size, and the declaration of the test."""
+    name = f"network.nccl_{test}"
+    where = [setting(key, value) for key, value in settings.items()]
+    where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
+    title = f"NCCL {test.replace('_', ' ')}"
+    benchmark = declared(name, title, f"{test} of {TITLE}", [_METRICS[one] for one in values], where)
+    parameters: dict[str, Value] = {**settings, "message_bytes": size}
+    figures = [
+        PrintedFigure(
+            benchmark=name,
+            parameters=parameters,
+            ranks=ranks,
+            metric=one,
+            values=tuple(of),
+            statistic="each" if one == "iteration_s" else "mean",
+            line=line,
+            repetitions=None if one == "iteration_s" else iterations,
+            beside=beside if one == "time_s" else {},
+            failure=failure,
+        )
+        for one, of in values.items()
+    ]
+    return figures, [benchmark]
+
+
+def _document(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a document of `-J`; none where it was cut."""
+    figures: list[PrintedFigure] = []
+    benchmarks: list[Benchmark] = []
+    hosts: list[str] = []
+    understood: set[int] = set()
+    try:
+        whole = json.loads("\n".join(line.text for line in lines))
+        made = list(_rows(whole, lines[0].number))
+        figures = [one for each, _ in made for one in each]
+        benchmarks = [one for _, each in made for one in each]
+        hosts = list(dict.fromkeys(str(one["hostname"]) for one in whole["config"]["devices"]))
+        understood = {line.number for line in lines}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        pass
+    return Reading(
+        program=TITLE,
+        figures=figures,
+        understood=understood,
+        missing=["the version"],
+        benchmarks=merged(benchmarks),
+        hosts=hosts,
+    )
+
+
+def _rows(whole: Mapping[str, Any], line: int) -> Iterable[tuple[list[PrintedFigure], list[Benchmark]]]:
+    config = whole["config"]
+    # Of each process the document has the first device.
+    ranks = len(config["devices"]) * int(config["nthreads"]) * int(config["ngpus"])
+    test = str(whole["args"][0]).rpartition("/")[2].removesuffix("_perf")
+    for row in whole["results"]:
+        for side in _SIDES:
+            of = row.get(side)
+            if of is None:
+                continue
+            values: dict[str, tuple[float, ...]] = {
+                "time_s": (_seconds(of.get("time", of.get("cpu_time"))),),
+                "algorithm_bytes_per_s": (float(of["alg_bw"]) * 1e9,),
+                "bus_bytes_per_s": (float(of["bus_bw"]) * 1e9,),
+            }
+            if single := row.get(f"{side}_per_iter"):
+                values["iteration_s"] = tuple(_seconds(one) for one in single["times_us"])
+            yield _figures(
+                test,
+                {
+                    "type": str(row["type"]),
+                    "redop": str(row["redop"]),
+                    "root": str(row["root"]).strip(),
+                    "buffers": side,
+                },
+                int(row["size"]),
+                ranks,
+                values,
+                line,
+                int(row["actual_iterations"]),
+                {},
+                f"{of['nwrong']:g} wrong elements" if of["nwrong"] else "",
+            )
+
+
+def _printed(cell: str, unit: float) -> float:
+    """Return a cell in basic units; what is too long for its column has an exponent."""
+    return number(cell) * unit if "e" in cell else number(cell, round(math.log10(unit)))
+
+
+def _seconds(microseconds: float) -> float:
+    """Return a time with the digits that it was written with."""
+    return number(f"{microseconds:.6f}", -6)

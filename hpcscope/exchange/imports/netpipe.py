@@ -1,0 +1,199 @@
+"""NetPIPE 3 and 5: what it prints, and the files `np.out` that it writes.
+
+Version 3 prints `12: 512 bytes 20 times --> 850.12 Mbps in 4.59 usec` and writes size, rate and seconds; the time
+is the best of its trials, a Mbit 2^20 bits (netpipe.c). Version 5 prints `512 B 20 times --> 850.123 Mbps in
+4.823 usecs` and writes size, mean, worst and best rate, and microseconds; the time is the mean of its trials, a
+Mbit 10^6 bits. In both, the time is half a round trip, or that of one message where it streams or sends both ways
+at once. `np.out` has neither version nor mode; its columns agree with one another in one of the two versions
+only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hpcscope.catalog.benchmark import Benchmark, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.samples.records import Statistic
+
+TITLE = "NetPIPE"
+_SIZE = "message_bytes"
+_NUMBER = r"\d+[.,]\d+"
+_PRINTED_3 = re.compile(
+    rf"\s*(?:\d+:)?\s+(?P<size>\d+) bytes\s+(?P<n>\d+) times -->\s+(?P<rate>{_NUMBER}) (?P<unit>Mbps|MBps) in"
+    rf"\s+(?P<time>\d+[.,]\d\d) usec\s*$"
+)
+_PRINTED_5 = re.compile(
+    rf"\s*(?:\d+:)?\s+(?P<size>{_NUMBER}|\d+)\s+(?P<prefix>[KMG]?)B\s+(?P<n>\d+) times -->\s+(?P<rate>{_NUMBER})"
+    rf" (?P<unit>[KMG]?)bps\s+in\s+(?P<time>{_NUMBER}) (?P<second>n|u|m|)secs\s*$"
+)
+_WRITTEN_3 = re.compile(r"\s*(?P<size>\d+) (?P<rate>\d+[.,]\d{6})\s+(?P<time>\d+[.,]\d{8})\s*$")
+_WRITTEN_5 = re.compile(
+    r"\s*(?P<size>\d+)\s+(?P<rate>\d+[.,]\d{3})(?:\s+\d+[.,]\d{3}){2}\s+(?P<time>\d+[.,]\d\d)\s*$"
+)
+_MODES = {
+    "Streaming ": "stream",
+    "Passing data in both directions": "both_ways",
+    "Bidirectional mode": "both_ways",
+    "Preposting asynchronous receives": "preposted",
+    "Using MPI_SSend": "synchronous",
+    "Using synchronous sends": "synchronous",
+}
+_TRANSPORTS = {
+    "Send and receive buffers are": "tcp",
+    "Testing memory": "memory",
+}
+_SAID = re.compile(
+    r"Sending output to|Saving output to|Now starting the main loop|\(A bug in Linux|Start testing with"
+    r"|Completed with|Using a (constant|perturbation)|NOTE: Be |\s*Clock resolution|Output is for the combined"
+    r"|The output shows the combined|\s*Streaming does not|measurement of the latency|\s*of the latency since"
+    r"|messages may get|MPI implementations do not|You may need to run using|Setting --async"
+)
+_PROCESS = re.compile(r"\d+: \S+$")
+"""The host of a process, which only the MPI program of version 3 prints."""
+_PREFIXES = {"": 0, "K": 3, "M": 6, "G": 9}
+_SECONDS = {"": 0, "m": -3, "u": -6, "n": -9}
+
+
+@dataclass
+class Preamble:
+    """What is said before the figures."""
+
+    said: bool = False
+    mode: str = "ping_pong"
+    transport: str = "unknown"
+    differences: dict[str, None] = field(default_factory=dict)
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether lines are as NetPIPE prints them, or most of them are as it writes them."""
+    if any(_PRINTED_3.match(line.text) or _PRINTED_5.match(line.text) for line in lines):
+        return True
+    written = sum(_written(line.text) is not None for line in lines)
+    return written > len(lines) / 2
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all lines."""
+    figures: list[PrintedFigure] = []
+    understood: set[int] = set()
+    benchmarks: list[Benchmark] = []
+    versions: dict[str, None] = {}
+    hosts: dict[str, None] = {}
+    settings = Preamble()
+    for line in lines:
+        if found := _row(line.text):
+            version, row = found
+            versions[version] = None
+            one, benchmark = _figure(settings, version, row, line.number)
+            figures += one
+            benchmarks += benchmark
+        elif mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):
+            settings.mode, settings.said = mode, True
+        elif transport := next((one for words, one in _TRANSPORTS.items() if line.text.startswith(words)), ""):
+            settings.transport, settings.said = transport, True
+        elif _PROCESS.match(line.text):
+            settings.transport, settings.said = "mpi", True
+            hosts[line.text.partition(": ")[2]] = None
+        elif _SAID.match(line.text):
+            settings.said = True
+        else:
+            continue
+        understood.add(line.number)
+    return Reading(
+        program=" ".join([TITLE, *versions]),
+        figures=figures,
+        understood=understood,
+        missing=[] if settings.said else ["the transport and the mode: np.out has none"],
+        differences=list(settings.differences),
+        benchmarks=merged(benchmarks),
+        hosts=list(hosts),
+    )
+
+
+def _row(text: str) -> tuple[str, re.Match[str]] | None:
+    """Return a version and a line's cells; None where it is no row."""
+    if row := _PRINTED_3.match(text):
+        return "3", row
+    if row := _PRINTED_5.match(text):
+        return "5", row
+    return _written(text)
+
+
+def _written(text: str) -> tuple[str, re.Match[str]] | None:
+    """Return the version whose `np.out` a line is from, and its cells, which have to agree with one another."""
+    if (row := _WRITTEN_3.match(text)) and _agree(row, 2**20 / 8, 1e-6, 1.0, 1e-8):
+        return "3", row
+    if (row := _WRITTEN_5.match(text)) and _agree(row, 1e9 / 8, 1e-3, 1e-6, 1e-2):
+        return "5", row
+    return None
+
+
+def _agree(row: re.Match[str], unit: float, rate_step: float, second: float, time_step: float) -> bool:
+    """Return whether the size is the rate by the time, as far as their last digits say."""
+    size, rate, time = int(row["size"]), number(row["rate"]), number(row["time"])
+    least = (rate - rate_step) * (time - time_step)
+    most = (rate + rate_step) * (time + time_step)
+    return least * unit * second <= size <= most * unit * second
+
+
+def _figure(
+    settings: Preamble, version: str, row: re.Match[str], line: int
+) -> tuple[list[PrintedFigure], list[Benchmark]]:
+    """Return the time and the rate of a row."""
+    cells = row.groupdict()
+    if version == "5" and "prefix" in cells:
+        size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
+        if cells["prefix"] in ("M", "G"):
+            settings.differences[f"{TITLE} 5: sizes from 1 MB on are printed with three decimals"] = None
+        seconds = number(cells["time"], _SECONDS[cells["second"]])
+        rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
+    elif version == "5":
+        size, seconds, rate = int(cells["size"]), number(cells["time"], -6), number(cells["rate"], 9) / 8
+    else:
+        size = int(cells["size"])
+        seconds = number(cells["time"], -6 if "unit" in cells else 0)
+        rate = number(cells["rate"]) * (2**20 if cells.get("unit") == "MBps" else 2**17)
+    best = version == "3"
+    name, parameters, benchmarks = _named(settings)
+    if best:
+        settings.differences[f"{TITLE} 3: the time is that of the best trial"] = None
+    of_time = "time_s" if benchmarks else "latency_s"
+    values: dict[str, tuple[float, Statistic]] = {
+        of_time: (seconds, "minimum" if best else "mean"),
+        "bandwidth_bytes_per_s": (rate, "maximum" if best else "mean"),
+    }
+    figures = [
+        PrintedFigure(
+            benchmark=name,
+            parameters={**parameters, _SIZE: size},
+            ranks=1 if settings.transport == "memory" else 2,
+            metric=one,
+            values=(value,),
+            statistic=statistic,
+            line=line,
+        )
+        for one, (value, statistic) in values.items()
+    ]
+    return figures, benchmarks
+
+
+def _named(settings: Preamble) -> tuple[str, dict[str, Value], list[Benchmark]]:
+    """Return a benchmark of Scope with its parameters, else the declaration of the program's own."""
+    if settings.mode == "ping_pong" and settings.transport == "mpi":
+        return "mpi.latency", {}, []
+    if settings.mode == "ping_pong" and settings.transport == "tcp":
+        # The program sets TCP_NODELAY, and its reads wait in the kernel.
+        return "network.latency", {"protocol": "tcp", "wait": "blocking", "nodelay": "on"}, []
+    settings_ = {"transport": settings.transport, "mode": settings.mode if settings.said else "unknown"}
+    of = [
+        metric("time_s", "s", "time of a message"),
+        metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+    ]
+    parameters = [parameter(_SIZE, "message size", [1], "B", role="size")]
+    parameters += [setting(key, value) for key, value in settings_.items()]
+    name = "network.netpipe"
+    return name, dict(settings_), [declared(name, TITLE, f"the exchange of messages of {TITLE}", of, parameters)]

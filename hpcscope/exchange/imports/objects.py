@@ -1,0 +1,105 @@
+"""JSON objects that a program printed over many lines, with the lines of other programs between them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hpcscope.exchange.imports.lines import Line
+
+_BEGIN = re.compile(r"\{\s*$")
+_INSIDE = re.compile(r"\s*(?:[{}\]\",]|\[\s*(?:$|[\[{\]\"])|-?\d[\d.eE+-]*\s*,?\s*$)")
+_CONTINUES = re.compile(r".*[\[,:]\s*$")
+"""What may stand before an object inside another."""
+RESTARTS = 20
+"""Objects without an end in one output."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+class Printed(NamedTuple):
+    """An object and the lines that it stands on."""
+
+    value: dict[str, Any]
+    lines: list[Line]
+    cut: bool = False
+    """Whether its end is missing."""
+
+    def having(self, key: str) -> list[int]:
+        """Return the numbers of the lines that begin with a key."""
+        return [line.number for line in self.lines if line.text.lstrip(" \t{,").startswith(f'"{key}"')]
+
+
+def objects(lines: Sequence[Line]) -> Iterator[Printed]:
+    """Yield the objects that begin at the beginning of a line.
+
+    Of one that is cut, the whole elements of its last list are kept, and the lines of those alone.
+    """
+    rest = lines
+    for _ in range(RESTARTS):
+        cut = yield from _objects(rest)
+        if not cut:
+            return
+        if (kept := _whole_elements(cut)) is not None:
+            yield kept
+        # What looked like a part of an object that has no end may be the next one.
+        rest = rest[rest.index(cut[0]) + 1 :]
+
+
+def mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object of a key; an empty one where there is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _objects(lines: Sequence[Line]) -> Generator[Printed, None, list[Line]]:
+    """Yield the objects; return the lines of the last one if it has no end."""
+    begun: list[Line] = []
+    depth = 0
+    for line in lines:
+        if _BEGIN.match(line.text) and not (begun and _CONTINUES.match(begun[-1].text)):
+            begun, depth = [line], 1
+        elif begun and _INSIDE.match(line.text):
+            begun.append(line)
+            plain = _STRING.sub("", line.text)
+            depth += plain.count("{") - plain.count("}")
+            if depth <= 0:
+                if (value := _parsed(begun)) is not None:
+                    yield Printed(value, begun)
+                begun = []
+    return begun
+
+
+def _whole_elements(lines: Sequence[Line]) -> Printed | None:
+    """Return an object without its end up to the last whole element of a list in it; None where there is none."""
+    open_ones = ""
+    end = 0
+    for place, line in enumerate(lines):
+        if place and line.text.startswith("{"):
+            break  # another object
+        before = open_ones
+        for letter in _STRING.sub("", line.text):
+            if letter in "{[":
+                open_ones += letter
+            elif letter in "}]":
+                open_ones = open_ones[:-1]
+        if line.ended and open_ones == "{[" and len(before) > len(open_ones):
+            end = place + 1
+    texts = [line.text for line in lines[:end]]
+    if not texts:
+        return None
+    texts[-1] = texts[-1].rstrip().removesuffix(",")
+    try:
+        value = json.loads("\n".join([*texts, "]}"]))
+    except (ValueError, RecursionError):
+        return None
+    return Printed(value, list(lines[:end]), cut=True) if isinstance(value, dict) else None
+
+
+def _parsed(lines: Sequence[Line]) -> dict[str, Any] | None:
+    try:
+        value = json.loads("\n".join(line.text for line in lines))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,382 @@
+"""OSU Micro-Benchmarks: the tables that its MPI programs print, versions 3 to 7.
+
+A title, `# OSU MPI Latency Test v7.4`, then heads of columns, `# Size Avg Latency(us)`, then a line for each
+size. Times are microseconds, MB are 10^6 bytes, and every number is the mean over all repetitions (osu_latency.c,
+osu_bw.c, osu_util_mpi.c of 7.4). Where the head is `Avg Latency`, a barrier separates the repetitions of a
+collective, and the time is the mean over ranks; before, it was that of a loop on rank 0. Neither the number of
+processes nor, without `-f`, that of repetitions is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hpcscope.catalog.benchmark import Benchmark, Definition, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Beside
+
+TITLE = "OSU Micro-Benchmarks"
+_TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$")
+_HEAD = re.compile(r"# *Size|#? *(?:Overall|Avg Latency) *\(")
+_PROFILE = re.compile(r"# (Uni-directional Bandwidth \(MB/sec\)|Message Rate Profile)\s*$")
+_WINDOWS = re.compile(r"#((?: +\d+)+)\s*$")
+"""Heads of tables over window sizes (`osu_mbw_mr -V`)."""
+_ROW = re.compile(r"\s*\d+([.,]\d+)?(\s|$)")
+_CELL = re.compile(r"\d+[.,]\d\d$")
+_PAIRS = re.compile(r"# \[ pairs: (\d+) \] \[ window size: (\d+|varied) \]")
+_INIT = re.compile(r"nprocs: (\d+), min: (\d+)(?: ms)?, max: (\d+)(?: ms)?, avg: (\d+)(?: ms)?\s*$")
+_FAILED = re.compile(r"DATA VALIDATION ERROR: ")
+_SETTING = re.compile(r"# (Window(?: creation)?|Synchronization|Datatype): (\S+?)\.?\s*$")
+_WORKERS = re.compile(
+    r"# Number of (?:(Sender|Receiver) (threads)|forked (processes) in (sender|receiver)): (\d+)\s*$"
+)
+_SAID = re.compile(
+    r"# (Overall = Coll\. Init|Pairs: )"
+    r"|This is a test with \d+ processes|Dimensions size = |Time took to create topology graph"
+)
+_ON_DEVICE = re.compile(r"# Send Buffer on (?!HOST \(H\) and Receive Buffer on HOST)")
+
+_TWO_RANKS = re.compile(
+    r"(latency|bandwidth|bi-directional bandwidth|multi-(threaded|process) latency)( persistent)?$"
+    r"|(put|get|accumulate|get_accumulate|compare_and_swap|fetch_and_op) (?!multi)"
+)
+_US, _MB = -6, 6
+_COLLECTIVES = {
+    "broadcast": "mpi.broadcast",
+    "allgather": "mpi.allgather",
+    "allgatherv": "mpi.allgatherv",
+    "allreduce": "mpi.allreduce",
+    "all-to-all personalized exchange": "mpi.alltoall",
+    "all-to-allv personalized exchange": "mpi.alltoallv",
+    "all-to-all": "mpi.alltoall",
+    "barrier": "mpi.barrier",
+    "gather": "mpi.gather",
+    "gatherv": "mpi.gatherv",
+    "reduce": "mpi.reduce",
+    "scatter": "mpi.scatter",
+    "scatterv": "mpi.scatterv",
+}
+"""Whose sizes are those of Scope: a reduce-scatter's is the sum of all blocks, whose number is not printed."""
+_REDUCTIONS = ("mpi.allreduce", "mpi.reduce")
+_SIZE = "message_bytes"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds, as a metric of a benchmark of this suite."""
+
+    metric: str
+    unit: str
+    label: str
+    exponent: int = 0
+    """Of ten, from the printed unit to the basic one."""
+    better: str = "lower"
+
+
+_COLUMNS = {
+    "latency": Column("time_s", "s", "time", _US),
+    "avg latency": Column("time_s", "s", "time, mean over ranks", _US),
+    "min latency": Column("fastest_rank_s", "s", "time of the fastest rank", _US),
+    "max latency": Column("slowest_rank_s", "s", "time of the slowest rank", _US),
+    "bandwidth": Column("bandwidth_bytes_per_s", "B/s", "bandwidth", _MB, "higher"),
+    "bi-bandwidth": Column("bandwidth_bytes_per_s", "B/s", "bandwidth", _MB, "higher"),
+    "mb/s": Column("bandwidth_bytes_per_s", "B/s", "bandwidth", _MB, "higher"),
+    "messages/s": Column("message_rate_per_s", "1/s", "message rate", 0, "higher"),
+    "overall": Column("overall_s", "s", "time with computation", _US),
+    "compute": Column("computation_s", "s", "computation", _US),
+    "coll. init": Column("start_s", "s", "starting call", _US),
+    "mpi_test": Column("test_s", "s", "MPI_Test", _US),
+    "mpi_wait": Column("wait_s", "s", "MPI_Wait", _US),
+    "pure comm.": Column("time_s", "s", "time without computation, mean over ranks", _US),
+    "min comm.": Column("fastest_rank_s", "s", "time of the fastest rank", _US),
+    "max comm.": Column("slowest_rank_s", "s", "time of the slowest rank", _US),
+    "overlap": Column("overlap_share", "1", "overlap", -2, "higher"),
+}
+_STARTUP = {
+    "fastest_rank_s": "time of the fastest rank",
+    "slowest_rank_s": "time of the slowest rank",
+    "time_s": "time, mean over ranks",
+}
+_BESIDE: dict[str, Beside] = {"5": "p05", "25": "p25", "75": "p75", "95": "p95", "99": "p99"}
+_PERCENTILE = re.compile(r"p(\d+) tail (?:lat|bw)$")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column of a table is as a case of Scope."""
+
+    benchmark: str
+    metric: str
+    parameters: dict[str, Value] = field(default_factory=dict)
+    ranks: int | None = None
+    definition: Definition | None = None
+
+
+@dataclass
+class Table:
+    """What is known of the table that is being read."""
+
+    title: str
+    version: str
+    pairs: int | None = None
+    window: int | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    on_device: bool = False
+    columns: list[str] = field(default_factory=list)
+    windows: list[int] = field(default_factory=list)
+    """One for each column after the size, where the window varies."""
+    profile: str = ""
+    """What the columns of a table over window sizes hold."""
+    meanings: dict[str, Meaning] = field(default_factory=dict)
+    """Of the columns."""
+
+    @property
+    def operation(self) -> str:
+        """The title without what all titles have: `non-blocking broadcast latency`, `put latency`."""
+        plain = re.sub(
+            r"^One Sided |^MPI(?:-[A-Z ]+?)? (?:One Sided )?|(?<=[a-z])-[A-Z][A-Z ]+(?= )", "", self.title
+        )
+        return plain.removeprefix("MPI_").lower()
+
+    @property
+    def plain(self) -> bool:
+        """Whether messages are contiguous and in the memory of the host."""
+        return not (
+            self.on_device or "-CUDA" in self.title or "-ROCM" in self.title or "-OPENACC" in self.title
+        ) and ("transmit size" not in self.columns)
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a title of the suite, or the line of its older `osu_init`, is among the lines."""
+    return any(_TITLE.match(line.text) or _INIT.match(line.text) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tables."""
+    return _OsuReader().read(lines)
+
+
+class _OsuReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self._table: Table | None = None
+        self._workers: dict[str, str] = {}
+        """Of each process; they are printed before the title."""
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if title := _TITLE.match(text):
+            again = self._table is not None and (title[1], title[2]) == (self._table.title, self._table.version)
+            if not again or self._table is None or self._table.columns:
+                self._table = Table(title[1], title[2], settings=self._workers)
+                self._workers = {}
+            self.versions[title[2]] = None
+            return True
+        if startup := _INIT.match(text):
+            self._startup(startup, line)
+            return True
+        if workers := _WORKERS.match(text):
+            side = (workers[1] or workers[4]).lower()
+            self._workers[f"{side}_{workers[2] or workers[3]}"] = workers[5]
+            return True
+        if _SAID.match(text) or text.startswith("# Send Buffer on HOST"):
+            return True
+        if self._table is None:
+            return False
+        if pairs := _PAIRS.match(text):
+            self._table.pairs = int(pairs[1])
+            self._table.window = int(pairs[2]) if pairs[2].isdigit() else None
+        elif profile := _PROFILE.match(text):
+            self._table.profile = "messages/s" if profile[1].startswith("Message") else "mb/s"
+            self._table.columns, self._table.windows = [], []
+        elif self._table.profile and (windows := _WINDOWS.match(text)):
+            self._table.windows = [int(one) for one in windows[1].split()]
+        elif setting := _SETTING.match(text):
+            self._table.settings[setting[1].partition(" ")[0].lower()] = setting[2]
+        elif _HEAD.match(text):
+            self._table.columns, self._table.meanings = _columns(text), {}
+        elif _ON_DEVICE.match(text):
+            self._table.on_device = True
+        elif _FAILED.match(text):
+            self._fail(text.strip())
+        elif _ROW.match(text) and self._table.columns:
+            return self._row(self._table, line)
+        elif _ROW.match(text) and self._table.windows:
+            return self._row_of_windows(self._table, line)
+        else:
+            return False
+        return True
+
+    def _fail(self, reason: str) -> None:
+        if self.figures and not self.figures[-1].failure:
+            self.figures[-1] = replace(self.figures[-1], failure=reason)
+
+    def _row(self, table: Table, line: Line) -> bool:
+        """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
+        cells = line.text.split()
+        # osu_multi_lat 7.4 has the heads of percentiles, but not the percentiles.
+        plain = [one for one in table.columns if not _PERCENTILE.match(one)]
+        if len(cells) not in (len(table.columns), len(plain)):
+            return False
+        row = dict(zip(table.columns, cells, strict=False))
+        whole = ("size", "iterations", "transmit size")
+        if not all(row[one].isdigit() for one in whole if one in row):
+            return False
+        measured = {one: row[one] for one in row if one not in (*whole, "validation")}
+        if not all(_CELL.match(one) for one in measured.values()):
+            return False
+        if row.get("validation", "Pass") not in ("Pass", "Fail"):
+            return False
+        beside: dict[Beside, float] = {}
+        for column in [one for one in measured if _PERCENTILE.match(one)]:
+            self._percentile(column, measured.pop(column), table, beside)
+        size: dict[str, Value] = {_SIZE: int(row["size"])} if "size" in row else {}
+        repetitions = int(row["iterations"]) if "iterations" in row else None
+        if repetitions is None:
+            self.missing["the number of repetitions"] = None
+        failure = "validation failed" if row.get("validation") == "Fail" else ""
+        for column, cell in measured.items():
+            if column not in _COLUMNS:
+                return False
+            meaning = table.meanings.get(column) or self._meaning(table, column)
+            table.meanings[column] = meaning
+            self.figures.append(
+                PrintedFigure(
+                    benchmark=meaning.benchmark,
+                    parameters={**meaning.parameters, **size},
+                    ranks=meaning.ranks,
+                    metric=meaning.metric,
+                    values=(number(cell, _COLUMNS[column].exponent),),
+                    statistic="mean",
+                    line=line.number,
+                    definition=meaning.definition,
+                    repetitions=repetitions or None,
+                    beside=beside if meaning.metric == "latency_s" else {},
+                    failure=failure,
+                )
+            )
+        return True
+
+    def _row_of_windows(self, table: Table, line: Line) -> bool:
+        """Return whether the cells of a row are a size and a value for each window."""
+        size, *cells = line.text.split()
+        whole = len(cells) == len(table.windows) and size.isdigit() and all(map(_CELL.match, cells))
+        if not whole or not table.pairs:
+            return False
+        self.missing["the number of repetitions"] = None
+        of = _COLUMNS[table.profile]
+        for window, cell in zip(table.windows, cells, strict=True):
+            self.figures.append(
+                PrintedFigure(
+                    benchmark="mpi.message_rate",
+                    parameters={"window": window, _SIZE: int(size)},
+                    ranks=2 * table.pairs,
+                    metric=of.metric,
+                    values=(number(cell, of.exponent),),
+                    statistic="mean",
+                    line=line.number,
+                    definition="mean_rank",
+                )
+            )
+        return True
+
+    def _percentile(self, column: str, cell: str, table: Table, beside: dict[Beside, float]) -> None:
+        match = _PERCENTILE.match(column)
+        if match and match[1] in _BESIDE and table.operation == "latency":
+            beside[_BESIDE[match[1]]] = number(cell, _US)
+        else:
+            self.differences[f"{TITLE}: {column.capitalize()} is left out"] = None
+
+    def _meaning(self, table: Table, column: str) -> Meaning:
+        known = _point_to_point(table, column) or _collective(table, column)
+        if known is None:
+            known, benchmark = _foreign(table, column)
+            self.benchmarks.append(benchmark)
+        if known.benchmark in _REDUCTIONS:
+            of = table.settings.get("datatype", "MPI_FLOAT")
+            self.differences[f"{TITLE}: sums are of {of}, Scope's of MPI_DOUBLE"] = None
+        if known.benchmark == "mpi.bandwidth":
+            self.missing["the window of osu_bw: its default, 64, is assumed"] = None
+        return known
+
+    def _startup(self, found: re.Match[str], line: Line) -> None:
+        name = "mpi.osu_init"
+        metrics = [metric(one, "s", label) for one, label in _STARTUP.items()]
+        self.benchmarks.append(declared(name, "OSU MPI_Init", "the time of MPI_Init", metrics))
+        for one, cell in zip(_STARTUP, (found[2], found[3], found[4]), strict=True):
+            self.figures.append(
+                PrintedFigure(
+                    name, {}, int(found[1]), one, (number(cell, -3),), "mean", line.number, repetitions=1
+                )
+            )
+
+
+def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
+    """Return what a column that Scope has no benchmark for is, and the declaration of the suite's own."""
+    name = "mpi.osu_" + re.sub(r"[^a-z0-9]+", "_", table.operation).strip("_")
+    settings = {key: value for key, value in table.settings.items() if key != "datatype"}
+    if table.window is not None:
+        settings["window"] = str(table.window)
+    if not table.plain:
+        settings["buffers"] = "device" if "transmit size" not in table.columns else "derived_datatype"
+    of = _COLUMNS[column]
+    parameters = [
+        setting(key, value, "host" if key == "buffers" else "unknown") for key, value in settings.items()
+    ]
+    if "size" in table.columns:
+        parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))
+    title = f"OSU {table.title}"
+    metrics = [metric(of.metric, of.unit, of.label, of.better)]
+    ranks = 2 if _TWO_RANKS.match(table.operation) else None
+    meaning = Meaning(name, of.metric, dict(settings), 2 * table.pairs if table.pairs else ranks)
+    return meaning, declared(name, title, f"{title} of {TITLE}", metrics, parameters)
+
+
+def _point_to_point(table: Table, column: str) -> Meaning | None:
+    """Return what a column of a program for pairs of ranks is as a case of Scope; None where it has none."""
+    if not table.plain or "size" not in table.columns:
+        return None
+    operation = table.operation
+    if operation == "latency" and column in ("latency", "avg latency"):
+        return Meaning("mpi.latency", "latency_s", ranks=2)
+    if operation == "latency persistent" and column in ("latency", "avg latency"):
+        return Meaning("mpi.persistent", "latency_s", ranks=2)
+    if operation == "bandwidth" and column == "bandwidth":
+        return Meaning("mpi.bandwidth", "bandwidth_bytes_per_s", {"window": 64}, 2)
+    if operation == "multiple bandwidth / message rate" and column in ("mb/s", "messages/s"):
+        if not table.pairs or not table.window:
+            return None
+        # The time is the mean over the senders (calc_bw of osu_mbw_mr.c), not that of the slowest.
+        wanted = {"window": table.window}
+        return Meaning("mpi.message_rate", _COLUMNS[column].metric, {**wanted}, 2 * table.pairs, "mean_rank")
+    return None
+
+
+def _collective(table: Table, column: str) -> Meaning | None:
+    """Return what a column of a collective is as a case of Scope; None where it has none."""
+    call = "blocking"
+    operation = table.operation.removesuffix(" latency")
+    if operation.startswith("non-blocking "):
+        call, operation = "nonblocking", operation.removeprefix("non-blocking ")
+    elif operation.endswith(" persistent"):
+        call, operation = "persistent", operation.removesuffix(" persistent")
+    benchmark = _COLLECTIVES.get(operation)
+    of = "pure comm." if call == "nonblocking" else "avg latency"
+    if benchmark is None or column != of or not table.plain:
+        return None
+    if ("size" in table.columns) == (operation == "barrier"):
+        return None
+    # Barriers follow one another: but for the first and the last, every rank has the time of the slowest.
+    definition: Definition = "streaming" if operation == "barrier" and call == "blocking" else "mean_rank"
+    return Meaning(benchmark, "time_s", {"call": call}, definition=definition)
+
+
+def _columns(head: str) -> list[str]:
+    """Return the heads of the columns, without their units and in small letters."""
+    plain = re.sub(r"\((us|MB/s|%)\)| (?=P\d+ Tail)", "  ", head.lstrip("# "), flags=re.IGNORECASE)
+    return [one.strip().lower() for one in re.split(r"\s{2,}", plain) if one.strip()]

@@ -1,0 +1,185 @@
+"""perftest (`ib_write_bw`, `ib_send_lat`, ...): its tables, and its JSON (`--out_json`).
+
+A title, `RDMA_Write BW Test`, settings, a head of columns and a line for each size. MB are MiB, whatever the head
+of older versions says, and Gb 10^9 bits; the average is that of all iterations, the peak that of the best
+stretch. Latencies are microseconds, half a round trip, for reads and atomics a whole one; `t_typical` is their
+median (perftest_parameters.c). The JSON has no unit: the message rate says which one it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Beside, Statistic
+
+TITLE = "perftest"
+_NAME = "network.perftest"
+_TEST = re.compile(
+    r"\s*(?:\"test\": \")?((?:RDMA_|Atomic|Send|Raw|WriteImm|Write)[\w -]*?)[ _](BW|Latency)[ _]Test(?:\",)?\s*$"
+)
+_SETTING = re.compile(r"\s*([A-Z][\w .*-]*?)\s*: (\S+)")
+_JSON = re.compile(r'\s*"([\w%.]+(?: [\w ]+)?)": "?([^",]*)"?,?\s*$')
+_SAID = re.compile(
+    r"\s*(local|remote) address: |\s*GID: |\s*(\"test_info\"|\"results\"): \{|[{}],?\s*$| ethernet_read_keys"
+)
+_HEAD = re.compile(r"\s*#bytes\s")
+_COLUMNS = re.compile(
+    r"#bytes|#sl|#iterations|BW \w+\[\w+/sec\]|MsgRate \w+\[Mpps\]|MsgRate\[Mpps\]|t_\w+\[usec\]"
+    r"|99(?:\.9)?% percentile\[usec\]|tps average|CPU_Util\[%+\]"
+)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?$")
+_MIB, _GBIT = 2**20, 10**9 / 8
+_UNITS = {"MB": _MIB, "MiB": _MIB, "Gb": _GBIT}
+_WANTED = {
+    "Connection type": "connection",
+    "Connection_type": "connection",
+    "Number of qps": "queue_pairs",
+    "Number_of_qps": "queue_pairs",
+    "Link type": "link",
+    "Link_type": "link",
+}
+_METRICS = {
+    "bandwidth_bytes_per_s": metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher"),
+    "peak_bytes_per_s": metric("peak_bytes_per_s", "B/s", "peak bandwidth", "higher"),
+    "message_rate_per_s": metric("message_rate_per_s", "1/s", "message rate", "higher"),
+    "time_s": metric("time_s", "s", "latency"),
+}
+_BESIDE: dict[str, Beside] = {
+    "t_min": "minimum",
+    "t_max": "maximum",
+    "t_avg": "mean",
+    "99% percentile": "p99",
+    "percentile_99": "p99",
+}
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a test's title and the head of its columns, or its JSON, are among the lines."""
+    titled = any(_TEST.match(line.text) for line in lines)
+    return titled and any(_HEAD.match(line.text) or '"MsgSize":' in line.text for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tests."""
+    return _PerftestReader().read(lines)
+
+
+class _PerftestReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self.missing["the version"] = None
+        self._settings: dict[str, str] = {}
+        self._columns: list[str] = []
+        self._unit: float | None = None
+        self._results: dict[str, str] = {}
+        """Of a JSON object, until it ends."""
+        self._line = 0
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if test := _TEST.match(text):
+            self.close()
+            self._settings = {"test": f"{test[1].replace('_', ' ')} {test[2]}"}
+            self._columns = []
+        elif _HEAD.match(text):
+            columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
+            self._columns = columns if {"#bytes", "#iterations"} <= set(columns) else []
+            unit = re.search(r"BW average\[(\w+)/sec\]", text)
+            self._unit = _UNITS.get(unit[1]) if unit else None
+        elif self._columns and text.split()[0].isdigit():
+            cells = text.split()
+            if len(cells) != len(self._columns) or not all(_NUMBER.match(one) for one in cells):
+                return False
+            row = dict(zip(self._columns, cells, strict=True))
+            if not (row["#bytes"].isdigit() and row["#iterations"].isdigit()):
+                return False
+            self._row(row, line.number)
+        elif one := _JSON.match(text):
+            self._json(one[1], one[2], line.number)
+        elif self._settings and not self._columns and (found := _SETTING.findall(text)):
+            self._settings |= {_WANTED[key]: value for key, value in found if key in _WANTED}
+        else:
+            return _SAID.match(text) is not None
+        return True
+
+    def close(self) -> None:
+        """End the JSON object that was read."""
+        row, self._results = self._results, {}
+        if all(row.get(one, "").isdigit() for one in ("MsgSize", "n_iterations")):
+            size, rate = int(row["MsgSize"]), row.get("MsgRate")
+            self._unit = _unit(size, rate, row.get("BW_average"))
+            names = {"MsgSize": "#bytes", "n_iterations": "#iterations", "BW_peak": "BW peak"}
+            names["BW_average"] = "BW average"
+            self._row({names.get(key, key): cell for key, cell in row.items()}, self._line)
+
+    def _json(self, key: str, value: str, line: int) -> None:
+        if key in _WANTED and value:
+            self._settings[_WANTED[key]] = value
+        elif key in ("MsgSize", "n_iterations", "BW_peak", "BW_average", "MsgRate", "t_typical", *_BESIDE):
+            if key == "MsgSize":
+                self.close()
+                self._line = line
+            if _NUMBER.match(value):
+                self._results[key] = value
+
+    def _row(self, row: dict[str, str], line: int) -> None:
+        size, repetitions = int(row["#bytes"]), int(row["#iterations"])
+        if "BW average" in row:
+            if self._unit is None:
+                self.differences[f"{TITLE}: bandwidths whose unit is not known are left out"] = None
+            else:
+                self._add("bandwidth_bytes_per_s", number(row["BW average"]) * self._unit, size, repetitions, line)
+                if "BW peak" in row:
+                    self._add("peak_bytes_per_s", number(row["BW peak"]) * self._unit, size, repetitions, line)
+        if "MsgRate" in row:
+            self._add("message_rate_per_s", number(row["MsgRate"], 6), size, repetitions, line)
+        beside = {name: number(row[key], -6) for key, name in _BESIDE.items() if key in row}
+        if "t_typical" in row:
+            self._add("time_s", number(row["t_typical"], -6), size, repetitions, line, "median", beside)
+        elif "mean" in beside:
+            self._add("time_s", beside["mean"], size, repetitions, line)
+
+    def _add(
+        self,
+        name: str,
+        value: float,
+        size: int,
+        repetitions: int,
+        line: int,
+        statistic: Statistic = "mean",
+        beside: dict[Beside, float] | None = None,
+    ) -> None:
+        settings: dict[str, Value] = dict(self._settings)
+        where = [setting(key, str(one), bare=key == "test") for key, one in settings.items()]
+        where.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
+        self.benchmarks.append(declared(_NAME, TITLE, f"an operation of RDMA by {TITLE}", [_METRICS[name]], where))
+        self.figures.append(
+            PrintedFigure(
+                benchmark=_NAME,
+                parameters={**settings, "message_bytes": size},
+                ranks=2,
+                metric=name,
+                values=(value,),
+                statistic=statistic,
+                line=line,
+                repetitions=repetitions or None,
+                beside=beside or {},
+            )
+        )
+
+
+def _unit(size: int, rate: str | None, bandwidth: str | None) -> float | None:
+    """Return the unit of a bandwidth that agrees with the message rate; None where both or none do."""
+    if rate is None or bandwidth is None or number(bandwidth) == 0:
+        return None
+    bytes_per_s = size * number(rate, 6)
+    fitting = [unit for unit in (_MIB, _GBIT) if abs(bytes_per_s - number(bandwidth) * unit) <= 0.01 * unit]
+    near = [unit for unit in (_MIB, _GBIT) if abs(bytes_per_s / (number(bandwidth) * unit) - 1) < 0.05]
+    chosen = fitting or near
+    return chosen[0] if len(chosen) == 1 else None

@@ -1,0 +1,61 @@
+"""What readers that go through an output line by line have in common."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
+
+from hpcscope.catalog.benchmark import Benchmark
+from hpcscope.exchange.imports import PrintedFigure, Reading, merged
+from hpcscope.exchange.imports.lines import Line
+
+ZONE = "the time zone: this machine's is assumed"
+"""Missing where a program prints a time without one."""
+
+
+class LineReader(ABC):
+    """Reads an output of one program; a format says in `takes` what its lines mean.
+
+    Dictionaries without values keep each entry once, in their order.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.figures: list[PrintedFigure] = []
+        self.versions: dict[str, None] = {}
+        self.hosts: dict[str, None] = {}
+        self.missing: dict[str, None] = {}
+        self.differences: dict[str, None] = {}
+        self.benchmarks: list[Benchmark] = []
+        self.started_unix_s: float | None = None
+
+    @abstractmethod
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+
+    def close(self) -> None:  # noqa: B027  # most formats have nothing to end
+        """Take what only the end of the output shows."""
+
+    def dated(self, date: str, form: str = "%a %b %d %H:%M:%S %Y") -> None:
+        """Take a date, by default as C's `ctime` prints it; the earliest counts."""
+        with suppress(ValueError, OverflowError):
+            began_s = time.mktime(time.strptime(date, form))
+            self.started_unix_s = min(began_s, self.started_unix_s or began_s)
+            self.missing[ZONE] = None
+
+    def read(self, lines: Sequence[Line]) -> Reading:
+        """Return what the lines say."""
+        understood = {line.number for line in lines if self.takes(line)}
+        self.close()
+        return Reading(
+            program=" ".join([self.title, *self.versions]),
+            figures=self.figures,
+            understood=understood,
+            missing=list(self.missing),
+            differences=list(self.differences),
+            benchmarks=merged(self.benchmarks),
+            hosts=list(self.hosts),
+            started_unix_s=self.started_unix_s,
+        )

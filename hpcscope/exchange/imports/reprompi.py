@@ -1,0 +1,224 @@
+"""ReproMPI's `mpibenchmark`: single repetitions, their summaries, or the clocks of every process (`-v`).
+
+Lines `#@key=value` say how it was measured, a head and rows in columns follow. Times are seconds. With
+`runtime_type=local` a repetition's time is that of the slowest process on its own clock, with `global` the time
+from the first entry to the last exit on the synchronised one (runtimes_computation.c). Sizes are elements of the
+datatype.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Definition, Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Beside
+
+TITLE = "ReproMPI"
+_SETTING = re.compile(r"#@(\w+)=(.*?)\s*$")
+_NUMBERS = ("nprocs", "datatype_size_bytes")
+_COMMAND = re.compile(r"# ?Command-Line Arguments:")
+_HEAD = re.compile(r"\s*(process\s+)?test\s+(nrep\s+)?(count|msize)\s")
+_BEGAN = re.compile(r"# Benchmark started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
+_REVISION = re.compile(r"reproMPIcommitSHA1")
+_SAID = re.compile(r"#(\t| ?MPI calls:|Message sizes:| Execution time: )")
+_DIGITS = 10
+_TIME = re.compile(rf"\d+[.,]\d{{{_DIGITS}}}$")
+
+_COLLECTIVES = {
+    "MPI_Allgather": "mpi.allgather",
+    "MPI_Allreduce": "mpi.allreduce",
+    "MPI_Alltoall": "mpi.alltoall",
+    "MPI_Barrier": "mpi.barrier",
+    "MPI_Bcast": "mpi.broadcast",
+    "MPI_Exscan": "mpi.exscan",
+    "MPI_Gather": "mpi.gather",
+    "MPI_Reduce": "mpi.reduce",
+    "MPI_Scan": "mpi.scan",
+    "MPI_Scatter": "mpi.scatter",
+}
+_REDUCTIONS = ("MPI_Allreduce", "MPI_Exscan", "MPI_Reduce", "MPI_Scan")
+_ROOTED = ("MPI_Bcast", "MPI_Gather", "MPI_Reduce", "MPI_Scatter")
+_DEFINITIONS: dict[str, Definition] = {"local": "max_rank", "global": "global"}
+_BESIDE: dict[str, Beside] = {"mean_sec": "mean", "min_sec": "minimum", "max_sec": "maximum"}
+_SPREAD = ("var_sec", "stddev_sec")
+_TABLES = (
+    {"test", "nrep", "runtime_sec"},
+    {"test", "total_nrep", "valid_nrep"},
+    {"process", "test", "nrep", "loc_tstart_sec", "loc_tend_sec"},
+)
+"""Columns without which a table cannot be read."""
+_WHOLE = ("process", "nrep", "count", "msize", "errorcode", "total_nrep", "valid_nrep")
+
+
+@dataclass
+class Case:
+    """The repetitions of an operation and a size that follow one another."""
+
+    line: int
+    test: str
+    count: int
+    times: list[float] = field(default_factory=list)
+    clocks: dict[int, list[list[float]]] = field(default_factory=dict)
+    """Of each repetition and process: local start and end, global start and end."""
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether settings of the program and a head of its columns are among the lines."""
+    settings = {found[1] for line in lines if (found := _SETTING.match(line.text))}
+    return {"nprocs", "runtime_type"} <= settings or any("reproMPI" in one for one in settings)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of all tables."""
+    return _ReprompiReader().read(lines)
+
+
+class _ReprompiReader(LineReader):
+    def __init__(self) -> None:
+        super().__init__(TITLE)
+        self._settings: dict[str, str] = {}
+        self._columns: list[str] = []
+        self._case: Case | None = None
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        text = line.text
+        if _COMMAND.match(text):
+            self.close()
+            self._settings, self._columns = {}, []
+        elif one := _SETTING.match(text):
+            if one[1] in _NUMBERS and not one[2].isdigit():
+                return False
+            self._settings[one[1]] = one[2]
+            if _REVISION.match(one[1]) and one[2] != "unknown":
+                self.versions[one[2][:12]] = None
+        elif _SAID.match(text):
+            pass
+        elif _HEAD.match(text):
+            columns = text.split()
+            self._columns = columns if any(one <= set(columns) for one in _TABLES) else []
+        elif began := _BEGAN.match(text):
+            self.dated(began[1])
+        elif (
+            self._columns
+            and "nprocs" in self._settings
+            and text.split()[0].isdigit() == ("process" in self._columns)
+        ):
+            return self._row(line)
+        else:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the case whose repetitions were read."""
+        case, self._case = self._case, None
+        if case is None:
+            return
+        if case.times:
+            definition = _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
+            self._figure(case, case.times, definition)
+        ranks = int(self._settings["nprocs"])
+        whole = [np.array(of) for of in case.clocks.values() if len(of) == ranks]
+        if whole:
+            local = np.array([one[:, 1] - one[:, 0] for one in whole])
+            self._figure(case, local.max(axis=1).tolist(), "max_rank")
+            self._figure(case, local.mean(axis=1).tolist(), "mean_rank")
+            if whole[0].shape[1] == 4:
+                self._figure(case, [float(one[:, 3].max() - one[:, 2].min()) for one in whole], "global")
+
+    def _row(self, line: Line) -> bool:
+        """Return whether the cells of a row are what the heads say: a line that was cut has fewer or shorter."""
+        cells = line.text.split()
+        if len(cells) != len(self._columns):
+            return False
+        row = dict(zip(self._columns, cells, strict=True))
+        named = {one: cell for one, cell in row.items() if one != "test" and one not in _SPREAD}
+        if not all(cell.isdigit() if one in _WHOLE else _TIME.match(cell) for one, cell in named.items()):
+            return False
+        count = int(row.get("count") or row["msize"])
+        if "total_nrep" in row:
+            return self._summary(row, count, line.number)
+        if self._case is None or (self._case.test, self._case.count) != (row["test"], count):
+            self.close()
+            self._case = Case(line.number, row["test"], count)
+        if row.get("errorcode", "0") != "0":
+            self.differences[f"{TITLE}: repetitions that began late are left out"] = None
+        elif "process" in row:
+            clocks = [number(row[one]) for one in self._columns if one.endswith(("tstart_sec", "tend_sec"))]
+            self._case.clocks.setdefault(int(row["nrep"]), []).append(clocks)
+        else:
+            self._case.times.append(number(row["runtime_sec"]))
+        return True
+
+    def _summary(self, row: dict[str, str], count: int, line: int) -> bool:
+        self.close()
+        repetitions = int(row["valid_nrep"])
+        beside = {name: number(row[one]) for one, name in _BESIDE.items() if one in row}
+        if "median_sec" in row:
+            value, statistic = number(row["median_sec"]), "median"
+        elif "mean" in beside:
+            value, statistic = beside.pop("mean"), "mean"
+        else:
+            return False
+        definition = _DEFINITIONS.get(self._settings.get("runtime_type", ""), "max_rank")
+        benchmark, parameters = self._named(row["test"], count)
+        self.figures.append(
+            PrintedFigure(
+                benchmark=benchmark,
+                parameters=parameters,
+                ranks=int(self._settings["nprocs"]),
+                metric="time_s",
+                values=(value,),
+                statistic="median" if statistic == "median" else "mean",
+                line=line,
+                definition=definition,
+                repetitions=repetitions or None,
+                beside=beside,
+                failure="" if repetitions else "no repetition was valid",
+            )
+        )
+        return True
+
+    def _figure(self, case: Case, times: Iterable[float], definition: Definition) -> None:
+        values = tuple(round(one, _DIGITS) for one in times)
+        benchmark, parameters = self._named(case.test, case.count)
+        self.figures.append(
+            PrintedFigure(
+                benchmark=benchmark,
+                parameters=parameters,
+                ranks=int(self._settings["nprocs"]),
+                metric="time_s",
+                values=values,
+                statistic="each",
+                line=case.line,
+                definition=definition,
+            )
+        )
+
+    def _named(self, test: str, count: int) -> tuple[str, dict[str, Value]]:
+        """Return the benchmark and the parameters of an operation; what Scope has none for is declared."""
+        said = self._settings
+        message_bytes = count * int(said.get("datatype_size_bytes", "1"))
+        known = _COLLECTIVES.get(test)
+        moved = test in _ROOTED and said.get("root_proc", "0") != "0"
+        other = test in _REDUCTIONS and said.get("operation") != "MPI_SUM"
+        if known == "mpi.barrier":
+            return known, {}
+        if known is not None and not moved and not other:
+            if test in _REDUCTIONS and said.get("datatype") != "MPI_DOUBLE":
+                self.differences[f"{TITLE}: sums are of {said.get('datatype')}, Scope's of MPI_DOUBLE"] = None
+            return known, {"message_bytes": message_bytes}
+        name = "mpi.reprompi_" + re.sub(r"[^a-z0-9]+", "_", test.removeprefix("MPI_").lower()).strip("_")
+        settings: dict[str, Value] = {one: said[one] for one in ("operation", "root_proc") if one in said}
+        parameters = [setting(one, str(value)) for one, value in settings.items()]
+        parameters.insert(0, parameter("message_bytes", "message size", [1], "B", role="size"))
+        time_ = metric("time_s", "s", "time").model_copy(update={"quantity": "time", "definition": "max_rank"})
+        self.benchmarks.append(declared(name, f"ReproMPI {test}", f"{test} of {TITLE}", [time_], parameters))
+        return name, {**settings, "message_bytes": message_bytes}

@@ -1,0 +1,26 @@
+"""Monitored runs without a profile."""
+
+from __future__ import annotations
+
+from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.finding import Evidence, Finding
+
+
+def find(facts: CampaignFacts) -> list[Finding]:
+    """Find successful runs without a readable profile."""
+    analysis = facts.analysis
+    if not analysis.unprofiled:
+        return []
+    return [
+        Finding(
+            code="no-profile",
+            severity="warning",
+            title=f"{analysis.unprofiled} of {analysis.well} successful runs left no profile",
+            where={},
+            evidence=[Evidence(what="the first of them", value=analysis.unprofiled_reason)],
+            advice=(
+                "The program may not use MPI, be linked statically, or be started by another MPI than the study's"
+                " (`mpi`); with `monitored = false` only run times are recorded."
+            ),
+        )
+    ]

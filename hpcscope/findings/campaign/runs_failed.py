@@ -1,0 +1,41 @@
+"""Runs that failed."""
+
+from __future__ import annotations
+
+from hpcscope.findings.campaign.facts import CampaignFacts
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.programs.campaign.soak import exact_share
+from hpcscope.statistics.estimate import in_percent
+
+WORDS = {
+    "wrong": ("returned wrong results", "error"),
+    "failed": ("failed", "warning"),
+    "timeout": ("did not end in time", "warning"),
+}
+MOST_NAMED = 5
+
+
+def find(facts: CampaignFacts) -> list[Finding]:
+    """Find runs with wrong results, failures or time-outs; one finding per kind, with its share."""
+    found = []
+    for status, (words, severity) in WORDS.items():
+        runs = [each for each in facts.analysis.disturbances if each.status == status]
+        if not runs:
+            continue
+        share = exact_share(len(runs), facts.analysis.runs)
+        found.append(
+            Finding.model_validate(
+                {
+                    "code": f"runs-{status}",
+                    "severity": severity,
+                    "title": (f"{len(runs)} of {facts.analysis.runs} runs {words}, {in_percent(share)}"),
+                    "where": {"runs": ", ".join(str(each.number) for each in runs[:MOST_NAMED])},
+                    "evidence": [
+                        Evidence(what=f"run {each.number}", value=each.reason) for each in runs[:MOST_NAMED]
+                    ],
+                    "advice": "Their folders hold their output, and their profiles as far as they were written.",
+                    "lost": share.value,
+                }
+            )
+        )
+    return found

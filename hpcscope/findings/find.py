@@ -1,0 +1,62 @@
+"""The engine of findings: collects what all kinds in a package find, worst first."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from hpcscope.findings.finding import Finding
+
+Kind = Callable[[Any], list[Finding]]
+"""A kind of finding: the function `find` of one file; its argument holds the facts that its package is about."""
+
+_MOST_EVIDENCE = 24
+"""Figures of a finding that several were made into."""
+
+_SEVERITIES = ["error", "warning", "advice", "information"]
+
+
+@cache
+def kinds(package: str) -> dict[str, Kind]:
+    """Return the kinds in a package and the packages inside it, by the names of their modules."""
+    path = importlib.import_module(package).__path__
+    modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(path, f"{package}.")]
+    return {module.__name__.rpartition(".")[2]: module.find for module in modules if hasattr(module, "find")}
+
+
+def find_all(package: str, facts: object) -> list[Finding]:
+    """Return the findings of all kinds in a package, worst first."""
+    return worst_first(finding for kind in kinds(package).values() for finding in kind(facts))
+
+
+def worst_first(found: Iterable[Finding]) -> list[Finding]:
+    """Sort: the cluster before the measurement, then by severity, what is at stake, and the share that is lost."""
+    return sorted(
+        found,
+        key=lambda f: (
+            f.about == "measurement",
+            _SEVERITIES.index(f.severity),
+            -(f.at_stake or 0.0),
+            -(f.lost or 0.0),
+            f.code,
+        ),
+    )
+
+
+def one_of_each_cause(ordered: Sequence[Finding]) -> list[Finding]:
+    """Make findings of one cause one: the worst of them, with the titles and the evidence of the others."""
+    causes: dict[tuple[str, str], list[Finding]] = {}
+    for index, finding in enumerate(ordered):
+        causes.setdefault((finding.about, finding.cause or f"{index}"), []).append(finding)
+    return [_together(*alike) for alike in causes.values()]
+
+
+def _together(worst: Finding, *others: Finding) -> Finding:
+    if not others:
+        return worst
+    known = list(worst.evidence)
+    known += [one for other in others for one in other.evidence if one not in known]
+    return worst.model_copy(update={"also": [other.title for other in others], "evidence": known[:_MOST_EVIDENCE]})

@@ -1,0 +1,65 @@
+"""A trunk, or the bisection, delivers less under full load than the topology predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.topology.loading import BISECTION, LoadedCut
+
+DELIVERS = 0.85
+"""Share of the predicted rate; the check of a discovery tolerates as much."""
+
+
+def find(loaded: Sequence[LoadedCut]) -> list[Finding]:
+    """Find the cuts that certainly deliver less; one finding for each, its worse direction."""
+    worst: dict[str, tuple[LoadedCut, float]] = {}
+    for one in loaded:
+        share = _certain_share(one)
+        if share is not None and share < worst.get(one.cut.name, (one, DELIVERS))[1]:
+            worst[one.cut.name] = (one, share)
+    return [_finding(one) for one, _ in worst.values()]
+
+
+def _certain_share(one: LoadedCut) -> float | None:
+    """Return the upper bound of what is delivered of the predicted rate; None where that is not certain."""
+    interval = median_interval(np.array(one.full.delivered_bytes_per_s))
+    if interval is None or one.starved:
+        return None
+    return interval.high / one.predicted
+
+
+def _finding(one: LoadedCut) -> Finding:
+    full, idle = one.full, min(one.levels, key=lambda level: level.share)
+    delivered = float(np.median(full.delivered_bytes_per_s))
+    interval = median_interval(np.array(full.delivered_bytes_per_s))
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    what = "the bisection" if one.cut.name == BISECTION else f"the trunk of {one.cut.name}"
+    rate, predicted = units.interval(delivered, low, high, "B/s"), units.quantity(one.predicted, "B/s")
+    beside = [float(np.median(level.half_round_trips_s)) for level in (full, idle)]
+    return Finding(
+        code="trunk-below-topology",
+        severity="warning",
+        title=(
+            f"Under full load {what} ({one.cut.direction}) delivers {rate}, "
+            f"{units.share(delivered / one.predicted)} of the {predicted} that the topology predicts"
+        ),
+        where={"group": one.cut.name, "layer": "network"},
+        evidence=[
+            Evidence(what="delivered", value=delivered, unit="B/s"),
+            Evidence(what="predicted", value=one.predicted, unit="B/s"),
+            Evidence(what="streams", value=len(one.cut.transfers)),
+            Evidence(what="half round trip at full load", value=beside[0], unit="s"),
+            Evidence(what="half round trip at the lowest load", value=beside[1], unit="s"),
+        ],
+        advice=(
+            "Look for other traffic and for members of a bond that are down (`ip -s link`, counters of the "
+            "switch), then measure the topology again (`scope topology discover`): algorithms and placements that "
+            "trust its file expect the higher rate."
+        ),
+        lost=1 - delivered / one.predicted,
+    )

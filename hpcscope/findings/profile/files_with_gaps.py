@@ -1,0 +1,57 @@
+"""Independent MPI-IO through a view with gaps takes much of the time."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.programs.profiles.records import FileUse
+
+MOST = 0.5
+"""Of the reads and writes of a file: at least so many are independent and through a view with gaps."""
+WORTH = 0.05
+"""Of all time."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find files that are read or written independently through views with gaps.
+
+    For each such call the library reads and writes all that lies between, or makes a call for each piece;
+    collective calls let the processes fill each other's gaps. Thakur, Gropp & Lusk, Data sieving and collective
+    I/O in ROMIO, Frontiers '99.
+    """
+    found = [one for one in facts.merged.program_files if one.transfers and _alone(one) >= MOST * one.transfers]
+    time_s = sum(one.transfer_s for one in found)
+    if not found or time_s < WORTH * facts.total_s:
+        return []
+    paths = {one.path for one in found}
+    inside = [one for one in facts.merged.files if one.layer == "inside mpi-io" and one.path in paths]
+    moved, asked = sum(one.bytes for one in inside), sum(one.bytes for one in found)
+    most = max(found, key=lambda one: one.transfer_s)
+    return [
+        Finding(
+            code="files-with-gaps",
+            severity="advice",
+            title=(
+                "Files are read and written independently through views with gaps:"
+                f" {units.share(time_s / facts.total_s)} of the time"
+            ),
+            where={"layer": "files", "file": most.path or "other files"},
+            evidence=[
+                Evidence(what="time in such reads and writes, all processes", value=time_s, unit="s"),
+                Evidence(what="reads and writes", value=sum(one.transfers for one in found)),
+                Evidence(what="bytes asked for", value=asked, unit="B"),
+                *([Evidence(what="bytes that the library moved", value=moved, unit="B")] if moved else []),
+            ],
+            advice=(
+                "Use the collective form of the same call (`MPI_File_write_all` for `MPI_File_write`): then the "
+                "processes fill each other's gaps. Or let each process have a contiguous part of the file."
+            ),
+            lost=time_s / facts.total_s,
+        )
+    ]
+
+
+def _alone(one: FileUse) -> int:
+    """Return how many reads and writes are at least independent and through a view with gaps."""
+    return max(0, one.file_gaps - one.collective)

@@ -1,0 +1,39 @@
+"""The profile is incomplete."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Report processes without a profile, full tables, and other tools."""
+    found = [
+        _finding(
+            "incomplete-profile",
+            text,
+            "Figures that depend on the missing part are lower bounds; see `docs/how-to/monitor.md`.",
+        )
+        for text in facts.merged.warnings
+    ]
+    found += [
+        _finding(
+            "other-tool",
+            f"Another tool was interposed between the program and MPI: {path}; its overhead is included",
+            "Run the program without the other tool to know its overhead; see `docs/how-to/monitor.md`.",
+            path,
+        )
+        for path in facts.merged.other_tools
+    ]
+    return found
+
+
+def _finding(code: str, title: str, advice: str, library: str = "") -> Finding:
+    return Finding(
+        code=code,
+        severity="information",
+        title=title[:1].upper() + title[1:],
+        where={"layer": "measurement"} | ({"library": library} if library else {}),
+        evidence=[Evidence(what="seen in", value="the profiles")],
+        advice=advice,
+    )

@@ -1,0 +1,55 @@
+"""Much of the processor time is spent in the kernel."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+MUCH = 0.2
+"""Of the processors' time."""
+WORTH = 0.05
+"""Of the wall-clock time."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs that spend a fifth of their processor time in the kernel."""
+    processes = facts.usages
+    user_s, system_s = (sum(getattr(one, name) for one in processes) for name in ("user_s", "system_s"))
+    if not processes or system_s < MUCH * (user_s + system_s) or system_s < WORTH * facts.total_s:
+        return []
+    faults = sum(one.minor_faults for one in processes)
+    per_fault_s = system_s / max(faults, 1)
+    memory = per_fault_s < _FAULT_S
+    return [
+        Finding(
+            code="kernel-time",
+            severity="advice",
+            title=(
+                f"{units.share(system_s / (user_s + system_s))} of the processor time is spent in the kernel,"
+                f" {units.quantity(system_s / len(processes), 's')} per process"
+            ),
+            where={"layer": "operating system"},
+            evidence=[
+                Evidence(what="in the kernel, all processes", value=system_s, unit="s"),
+                Evidence(what="in the program, all processes", value=user_s, unit="s"),
+                Evidence(what="page faults", value=faults),
+                Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
+                Evidence(
+                    what="voluntary context switches", value=sum(one.voluntary_switches for one in processes)
+                ),
+            ],
+            advice=(
+                "Most of it may be page faults, from memory that is allocated and freed repeatedly. Reuse "
+                "buffers, set `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` high, or use huge pages."
+                if memory
+                else "Sockets or files are the likely cause: use a kernel-bypass transport (shared memory, RDMA),"
+                " longer messages, fewer system calls."
+            ),
+            lost=system_s / facts.total_s,
+        )
+    ]
+
+
+_FAULT_S = 5e-6
+"""Kernel time of a page fault; where there is more per fault, the time has another cause."""

@@ -1,0 +1,92 @@
+"""All other processes wait for one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.programs.profiles.records import Process
+
+APART = 0.6
+"""One process is late where the second last already waits for this share of the typical waiting time."""
+WORTH = 0.05
+"""Of all time."""
+FEWEST = 3
+"""Of two processes one is always last."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find a process for which all others wait in collectives that synchronise."""
+    merged = facts.merged
+    waited: dict[int, float] = defaultdict(float)
+    for one in merged.collectives:
+        usual_s = one.median_s - one.last_s
+        if one.communicator_size >= FEWEST and usual_s > 0 and one.next_s - one.last_s >= APART * usual_s:
+            waited[one.last_rank] += one.waiting_least_s
+    if not waited:
+        return []
+    rank, waiting_s = max(waited.items(), key=lambda pair: pair[1])
+    if waiting_s < WORTH * facts.total_s:
+        return []
+    late = next(one for one in merged.processes if one.rank == rank)
+    others = [one for one in merged.processes if one.rank != rank]
+    return [
+        Finding(
+            code="late-process",
+            severity="warning",
+            title=(
+                f"All processes wait for rank {rank} on {late.host}, the last to enter collectives:"
+                f" {units.quantity(waiting_s, 's')} of their time"
+            ),
+            where={"rank": rank, "host": late.host, "layer": "balance"},
+            evidence=[
+                Evidence(what="waiting for it, sum over the others", value=waiting_s, unit="s"),
+                Evidence(what=f"computation of rank {rank}", value=late.compute_s, unit="s"),
+                Evidence(what="computation of the others, mean", value=_mean(others, "compute_s"), unit="s"),
+                *_of_the_system(late, others),
+            ],
+            advice=_advice(late, others),
+            lost=waiting_s / facts.total_s,
+        )
+    ]
+
+
+def _advice(late: Process, others: list[Process]) -> str:
+    theirs = [one.usage.processor_s for one in others if one.usage is not None]
+    if late.usage is not None and theirs and late.usage.processor_s < 0.9 * sum(theirs) / len(theirs):
+        return (
+            f"This process gets less processor time than others: look for other processes on {late.host}, check"
+            " the binding, and check whether this process waits for files."
+        )
+    if late.compute_s <= _mean(others, "compute_s"):
+        return (
+            "It computes no longer than the others: something before these collectives holds it up, such as a"
+            " receive or a file. Record a trace (`scope monitor --trace`)."
+        )
+    return (
+        "It computes longer than the others: give it less work, or find what only this rank does (input, output, a"
+        f" larger part). If its work is equal, its processor on {late.host} is slower."
+    )
+
+
+def _of_the_system(late: Process, others: list[Process]) -> list[Evidence]:
+    theirs = [one.usage for one in others if one.usage is not None]
+    if late.usage is None or not theirs:
+        return []
+    usual = sum(one.involuntary_switches for one in theirs) / len(theirs)
+    return [
+        Evidence(what=f"processor time of rank {late.rank}", value=late.usage.processor_s, unit="s"),
+        Evidence(
+            what="processor time of the others, mean",
+            value=sum(one.processor_s for one in theirs) / len(theirs),
+            unit="s",
+        ),
+        Evidence(what=f"involuntary context switches of rank {late.rank}", value=late.usage.involuntary_switches),
+        Evidence(what="involuntary context switches of the others, mean", value=usual),
+    ]
+
+
+def _mean(processes: list[Process], name: str) -> float:
+    return float(sum(getattr(one, name) for one in processes) / max(len(processes), 1))

@@ -1,0 +1,54 @@
+"""Late senders and late receivers in the trace."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+WORTH = 0.05
+"""Of the traced time of all processes."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find trace windows in which processes waited long for the other side of a message."""
+    late = facts.merged.late
+    if late is None or late.window_s <= 0:
+        return []
+    traced_s = late.window_s * len(late.ranks)
+    senders = {one.rank: one.late_sender_s for one in late.ranks}
+    receivers = {one.rank: one.late_receiver_s for one in late.ranks}
+    found = []
+    for code, what, waited_s, number, ranks in (
+        ("late-sender", "send", late.late_sender_s, late.late_senders, senders),
+        ("late-receiver", "receive", late.late_receiver_s, late.late_receivers, receivers),
+    ):
+        if waited_s < WORTH * traced_s:
+            continue
+        worst = max(ranks.items(), key=lambda pair: pair[1])[0]
+        other = "receiver" if what == "send" else "sender"
+        found.append(
+            Finding(
+                code=code,
+                severity="warning",
+                title=(
+                    f"In the trace window {units.share(waited_s / traced_s)} of all time is waiting for late"
+                    f" {what}s, most of it for those of rank {worst}"
+                ),
+                where={"rank": worst, "layer": "messages"},
+                evidence=[
+                    Evidence(what=f"waiting of {other}s", value=waited_s, unit="s"),
+                    Evidence(what=f"of it for rank {worst}", value=ranks[worst], unit="s"),
+                    Evidence(what="messages with such waiting", value=number),
+                    Evidence(what="messages in the window", value=late.messages),
+                ],
+                advice=(
+                    "Do the work that precedes the send earlier, or start the send during that work (`MPI_Isend`)."
+                    if what == "send"
+                    else "Post the receive before the computation (`MPI_Irecv`), so that a long message finds its"
+                    " buffer."
+                ),
+                lost=waited_s / traced_s,
+            )
+        )
+    return found

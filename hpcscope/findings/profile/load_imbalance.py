@@ -1,0 +1,46 @@
+"""Computation is distributed unevenly."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+WORTH = 0.1
+"""Share of the program's time by which the longest computation exceeds the mean."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs that would be at least 10 % faster with evenly distributed computation."""
+    merged = facts.merged
+    spread = merged.spreads["compute_s"]
+    beyond_s = spread.most - spread.mean
+    if len(merged.processes) < 2 or beyond_s < WORTH * merged.wall_s:
+        return []
+    host = next(one.host for one in merged.processes if one.rank == spread.most_rank)
+    return [
+        Finding(
+            code="load-imbalance",
+            severity="warning",
+            title=(
+                f"Rank {spread.most_rank} computes for {units.quantity(spread.most, 's')}, the mean is"
+                f" {units.quantity(spread.mean, 's')}: with even distribution the program would take"
+                f" {units.share(beyond_s / merged.wall_s)} less time"
+            ),
+            where={"rank": spread.most_rank, "host": host, "layer": "balance"},
+            evidence=[
+                Evidence(what=f"computation of rank {spread.most_rank}", value=spread.most, unit="s"),
+                Evidence(what="mean over the processes", value=spread.mean, unit="s"),
+                Evidence(what=f"least, rank {spread.least_rank}", value=spread.least, unit="s"),
+                Evidence(what="imbalance", value=100 * (spread.imbalance or 0.0), unit="%"),
+                Evidence(
+                    what="coefficient of variation", value=100 * (spread.coefficient_of_variation or 0.0), unit="%"
+                ),
+            ],
+            advice=(
+                "Distribute the work by cost instead of size, or dynamically in small pieces. Check whether the "
+                "same ranks are slow in every program (then it is the host) or only in this one (its work)."
+            ),
+            lost=beyond_s / merged.wall_s,
+        )
+    ]

@@ -1,0 +1,50 @@
+"""Opening and closing files takes much of the time."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+MANY = 50
+"""Opened files of a process."""
+WORTH = 0.05
+"""Of all time."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs that open so many files, or the same so often, that it takes much of their time."""
+    merged = facts.merged
+    files = [one for one in merged.program_files if one.opens]
+    opens, transfers = sum(one.opens for one in files), sum(one.transfers for one in files)
+    time_s = sum(one.open_s + one.other_s for one in files)
+    if opens < MANY * len(merged.processes) or time_s < WORTH * facts.total_s:
+        return []
+    most = max(files, key=lambda one: one.open_s + one.other_s)
+    again = most.path != "" and most.opens > MANY
+    return [
+        Finding(
+            code="many-opens",
+            severity="advice",
+            title=(
+                f"Opening and closing files takes {units.share(time_s / facts.total_s)} of the time:"
+                f" {opens} opens, {opens / len(merged.processes):.0f} per process"
+            ),
+            where={"layer": "files", "file": most.path or "other files"},
+            evidence=[
+                Evidence(what="time in opening, closing and seeking, all processes", value=time_s, unit="s"),
+                Evidence(what="time per opened file", value=time_s / opens, unit="s"),
+                Evidence(what="reads and writes per opened file", value=transfers / opens),
+                Evidence(
+                    what="most opens of one file", value=max(one.opens for one in files if one.path or again)
+                ),
+            ],
+            advice=(
+                "Open a file once and keep it open."
+                if again
+                else "Put the data of many small files into few larger ones: one shared file, or one per host. On "
+                "a parallel file system each open asks the metadata server, which all programs share."
+            ),
+            lost=time_s / facts.total_s,
+        )
+    ]

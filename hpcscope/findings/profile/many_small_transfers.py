@@ -1,0 +1,55 @@
+"""Reading and writing files in many small pieces takes much of the time."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+SMALL_BYTES = 4096
+"""Mean below the page and the block of nearly every file system: each piece costs a call, whatever its size."""
+MANY = 100
+"""Pieces of a process."""
+WORTH = 0.05
+"""Of all time."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs that read or write files in small pieces, by POSIX or by MPI-IO without collective calls.
+
+    C's streams and collective MPI-IO gather small pieces themselves.
+    """
+    small = [
+        one
+        for one in facts.merged.program_files
+        if one.layer != "stream"
+        and one.transfers > 2 * one.collective
+        and 0 < one.bytes < SMALL_BYTES * one.transfers
+    ]
+    number, moved = sum(one.transfers for one in small), sum(one.bytes for one in small)
+    time_s = sum(one.transfer_s for one in small)
+    if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
+        return []
+    most = max(small, key=lambda one: one.transfer_s)
+    return [
+        Finding(
+            code="many-small-transfers",
+            severity="advice",
+            title=(
+                f"Files are read and written in {number} pieces of {units.quantity(moved / number, 'B')} on"
+                f" average: {units.share(time_s / facts.total_s)} of the time"
+            ),
+            where={"layer": "files", "file": most.path or "other files"},
+            evidence=[
+                Evidence(what="time in such reads and writes, all processes", value=time_s, unit="s"),
+                Evidence(what="time per read or write", value=time_s / number, unit="s"),
+                Evidence(what="reads and writes", value=number),
+                Evidence(what="rate", value=moved / time_s, unit="B/s"),
+            ],
+            advice=(
+                "Move more with each call: collect the data in a buffer of 1 MiB or more, use streams (`fwrite`), "
+                "or collective MPI-IO with a file view: the library then combines the pieces of all processes."
+            ),
+            lost=time_s / facts.total_s,
+        )
+    ]

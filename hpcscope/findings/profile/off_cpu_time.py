@@ -1,0 +1,51 @@
+"""Processes are off the processor for much of the time: GAMMA calls this the overhead of the protocol."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+MUCH = 0.2
+"""Of the wall-clock time. In GAMMA's Table 1 one run took 93 s, of which 67 s on the processor: 28 %."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs whose processes were off the processor for a fifth of their time."""
+    processes = facts.usages
+    processor_s = sum(one.processor_s for one in processes)
+    off_s = facts.merged.total_s - processor_s
+    if not processes or off_s < MUCH * facts.total_s:
+        return []
+    voluntary, involuntary = (
+        sum(getattr(one, name) for one in processes) for name in ("voluntary_switches", "involuntary_switches")
+    )
+    preempted = involuntary > voluntary
+    return [
+        Finding(
+            code="off-cpu-time",
+            severity="warning",
+            title=(
+                f"Processes were off the processor for {units.share(off_s / facts.total_s)} of their time:"
+                f" {units.quantity(facts.total_s / len(processes), 's')} wall,"
+                f" {units.quantity(processor_s / len(processes), 's')} processor time each"
+            ),
+            where={"layer": "operating system"},
+            evidence=[
+                Evidence(what="wall-clock, all processes", value=facts.total_s, unit="s"),
+                Evidence(what="processor, all processes", value=processor_s, unit="s"),
+                Evidence(what="in MPI, all processes", value=facts.merged.mpi_s, unit="s"),
+                Evidence(what="voluntary context switches", value=voluntary),
+                Evidence(what="involuntary context switches", value=involuntary),
+                Evidence(what="major page faults", value=sum(one.major_faults for one in processes)),
+            ],
+            advice=(
+                "They were preempted: look for more processes or threads than processors, other programs, ranks "
+                "bound to the same cores, and processor quotas."
+                if preempted
+                else "They slept in the kernel until messages or files arrived. Use a transport that polls, and "
+                "check file access and late messages."
+            ),
+            lost=off_s / facts.total_s,
+        )
+    ]

@@ -1,0 +1,52 @@
+"""One process does all the input and output."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+MOST = 0.9
+"""Share of the bytes of files."""
+WORTH = 0.05
+"""Of the time of that process, in which the others wait or could have helped."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs of which one process reads and writes nearly everything, and takes long for it."""
+    processes = facts.merged.processes
+    moved = sum(one.file_bytes for one in processes)
+    if len(processes) < 2 or moved == 0:
+        return []
+    busy = max(processes, key=lambda one: one.file_bytes)
+    share = busy.file_bytes / moved
+    if share < MOST or busy.file_s < WORTH * facts.merged.wall_s:
+        return []
+    others = [one for one in processes if one.rank != busy.rank]
+    # All processes could share the work; the disk may not be faster for it.
+    lost = busy.file_s * len(others) / len(processes) / max(facts.merged.wall_s, 1e-9)
+    return [
+        Finding(
+            code="one-rank-files",
+            severity="advice",
+            title=(
+                f"Rank {busy.rank} does nearly all reading and writing of files: {units.share(share)} of"
+                f" {units.quantity(moved, 'B')}, in {units.share(busy.file_s / facts.merged.wall_s)} of its time"
+            ),
+            where={"layer": "files", "rank": busy.rank, "host": busy.host},
+            evidence=[
+                Evidence(what=f"time of rank {busy.rank} in files", value=busy.file_s, unit="s"),
+                Evidence(
+                    what="time of another process in files, on average",
+                    value=sum(one.file_s for one in others) / len(others),
+                    unit="s",
+                ),
+                Evidence(what="rate", value=busy.file_bytes / busy.file_s, unit="B/s"),
+            ],
+            advice=(
+                "Let every process write its own part of a shared file with MPI-IO (`MPI_File_write_at_all`), or "
+                "let that process write while the others compute."
+            ),
+            lost=lost,
+        )
+    ]

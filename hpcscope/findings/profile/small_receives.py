@@ -1,0 +1,59 @@
+"""Receiving many small messages takes much of the time."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts, placed
+from hpcscope.programs.profiles.routines import kind
+
+SMALL_CLASS = 12
+"""Below 4 KiB: in NetFinity's LU the receives of many 2 kB messages dominated communication."""
+WORTH = 0.05
+"""Of all time."""
+LONGEST_S = 400e-6
+"""Of 4 KiB over Fast Ethernet: a receive that takes longer waits for its sender, whatever the message size."""
+MANY = 100
+"""Receives of a process."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs that lose much of their time in receives of small messages, and in the probes before them.
+
+    Tessera, NetFinity: in LU the receives of many small messages take longest, on the faster network too.
+    """
+    merged = facts.merged
+    calls = [one for one in merged.calls if one.kind == "receive" and 0 < one.size_class <= SMALL_CLASS]
+    waits = [one for one in merged.waits if kind(one.operation) == "receive" and 0 < one.size_class <= SMALL_CLASS]
+    # A nonblocking receive is counted where it is started, its message where it is waited for.
+    blocking = [one for one in calls if not one.routine.startswith(("MPI_I", "MPI_Recv_init"))]
+    probes = [one for one in merged.calls if one.kind == "probe"]
+    time_s = sum(one.time_s for one in [*calls, *probes]) + sum(one.time_s for one in waits)
+    number = sum(one.calls for one in blocking) + sum(one.requests for one in waits)
+    size = sum(one.bytes for one in blocking) + sum(one.bytes for one in waits)
+    avoidable_s = min(time_s, number * LONGEST_S)
+    if avoidable_s < WORTH * facts.total_s or number < MANY * len(merged.processes):
+        return []
+    return [
+        Finding(
+            code="small-receives",
+            severity="advice",
+            title=(
+                f"Receiving small messages takes {units.share(avoidable_s / facts.total_s)} of the time:"
+                f" {number} of {units.quantity(size / number, 'B')} each"
+            ),
+            where=placed({"layer": "messages"}, facts.site(calls)),
+            evidence=[
+                Evidence(what="time in such receives, all processes", value=time_s, unit="s"),
+                Evidence(what="receives", value=number),
+                Evidence(what="time per receive", value=time_s / number, unit="s"),
+                Evidence(what="mean message size", value=size / number, unit="B"),
+                Evidence(what="share of the time in MPI", value=100 * time_s / merged.calls_s, unit="%"),
+            ],
+            advice=(
+                "Send fewer, longer messages: combine messages per receiver, or do several steps per exchange. "
+                "Latency dominates here, not bandwidth: more bandwidth helps little."
+            ),
+            lost=avoidable_s / facts.total_s,
+        )
+    ]

@@ -1,0 +1,26 @@
+"""The program was too short to be judged."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import SHORTEST_S, ProfileFacts
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Report that shares of so short a time are meaningless."""
+    if facts.long_enough:
+        return []
+    return [
+        Finding(
+            code="too-short",
+            severity="information",
+            title=(
+                f"{units.quantity(facts.merged.wall_s, 's')} between MPI_Init and MPI_Finalize are too short to"
+                " show where time is lost"
+            ),
+            where={"layer": "measurement"},
+            evidence=[Evidence(what="shortest time that is judged", value=SHORTEST_S, unit="s")],
+            advice="Give the program more work: a single time slice of the scheduler distorts so short a run.",
+        )
+    ]

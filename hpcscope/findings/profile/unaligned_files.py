@@ -1,0 +1,56 @@
+"""Large reads and writes begin within blocks of the file system."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts
+
+MANY = 10
+"""Reads and writes of a process."""
+MOST = 0.5
+"""Share of them that begin within a block."""
+WORTH = 0.05
+"""Of all time."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find files whose reads and writes hold whole blocks of the file system but mostly begin within one.
+
+    A block that is written in part is read first, and two processes that share one wait for each other's lock.
+    """
+    files = [
+        one
+        for one in facts.merged.files
+        if one.block_bytes
+        and one.bytes >= one.block_bytes * max(one.transfers, 1)
+        and one.unaligned > MOST * one.transfers
+    ]
+    number, unaligned = sum(one.transfers for one in files), sum(one.unaligned for one in files)
+    time_s = sum(one.transfer_s for one in files)
+    if number < MANY * len(facts.merged.processes) or time_s < WORTH * facts.total_s:
+        return []
+    most = max(files, key=lambda one: one.transfer_s)
+    block = units.quantity(most.block_bytes, "B")
+    return [
+        Finding(
+            code="unaligned-files",
+            severity="advice",
+            title=(
+                f"{units.share(unaligned / number)} of {number} large reads and writes begin within a block"
+                f" ({block}): {units.share(time_s / facts.total_s)} of the time"
+            ),
+            where={"layer": "files", "file": most.path or "other files"},
+            evidence=[
+                Evidence(what="time in such files, all processes", value=time_s, unit="s"),
+                Evidence(what="mean size", value=sum(one.bytes for one in files) / number, unit="B"),
+                Evidence(what="block of the file system", value=most.block_bytes, unit="B"),
+                Evidence(what="processes that share the file", value=most.processes),
+            ],
+            advice=(
+                f"Let every part of a file begin at a multiple of {block}: pad headers and records, or give "
+                "MPI-IO the hint `striping_unit` and let collective calls align the parts."
+            ),
+            lost=unaligned / number * time_s / facts.total_s,
+        )
+    ]

@@ -1,0 +1,52 @@
+"""Collectives wait more than they transfer data."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.profile.facts import ProfileFacts, placed
+
+MOST = 0.5
+"""Of the time in synchronising collectives."""
+WORTH = 0.05
+"""Of all time."""
+
+
+def find(facts: ProfileFacts) -> list[Finding]:
+    """Find programs whose collectives certainly waited for most of their time.
+
+    The process that waited least bounds the time of the operation itself; the excess of the others was waiting.
+    """
+    merged = facts.merged
+    time_s = sum(one.time_s for one in merged.collectives)
+    waiting_s = sum(one.waiting_least_s for one in merged.collectives)
+    if waiting_s < MOST * time_s or waiting_s < WORTH * facts.total_s:
+        return []
+    worst = max(merged.collectives, key=lambda one: one.waiting_least_s)
+    sites = [one for one in merged.calls if one.routine == worst.routine]
+    return [
+        Finding(
+            code="waiting-not-transferring",
+            severity="warning",
+            title=(
+                f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in synchronizing"
+                f" collectives is waiting for the last process, most in {worst.routine}"
+            ),
+            where=placed({"routine": worst.routine, "layer": "balance"}, facts.site(sites)),
+            evidence=[
+                Evidence(what="in these collectives, all processes", value=time_s, unit="s"),
+                Evidence(what="waiting, at least", value=waiting_s, unit="s"),
+                Evidence(
+                    what="waiting, at most",
+                    value=sum(one.waiting_most_s for one in merged.collectives),
+                    unit="s",
+                ),
+                Evidence(what=f"{worst.routine}: waiting, at least", value=worst.waiting_least_s, unit="s"),
+            ],
+            advice=(
+                "A faster network does not help: balance the work, or use a nonblocking collective (`MPI_I...`) "
+                "with work before its completion."
+            ),
+            lost=waiting_s / facts.total_s,
+        )
+    ]

@@ -1,0 +1,85 @@
+"""From some number of processes on, an algorithm communicates longer than it computes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases, written
+from hpcscope.models.scaling.speedup import Speedup
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each algorithm the largest problem of which communication certainly takes longer than computation.
+
+    Melas 2000, sec. 7.6.1: beyond that number of processes little is gained. It must hold on all larger numbers
+    too; all communication of an algorithm counts, distribution and collection included.
+    """
+    curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
+    for case in algorithm_cases(run):
+        if case.total.ranks > 1:
+            total = case.total
+            curves[total.benchmark, case.kind, total.transport, total.placement, case.size].append(case)
+    worst: dict[tuple[object, ...], ProgramCase] = {}
+    for of_size, cases in curves.items():
+        first = _from(sorted(cases, key=lambda case: case.total.ranks))
+        known = worst.get(of_size[:-1])
+        if first is not None and (known is None or first.size > known.size):
+            worst[of_size[:-1]] = first
+    largest = {
+        key: max(case.size for of_size, cases in curves.items() if of_size[:-1] == key for case in cases)
+        for key in worst
+    }
+    return [_finding(run, case, case.size == largest[key]) for key, case in worst.items()]
+
+
+def _from(cases: list[ProgramCase]) -> ProgramCase | None:
+    """Return the first case from which on communication outweighs; None where the last one does not."""
+    first = None
+    for case in reversed(cases):
+        if not case.certainly_exceeds("communicate_s", "compute_s"):
+            break
+        first = case
+    return first
+
+
+def _finding(run: Run, case: ProgramCase, every_size: bool) -> Finding:
+    """Small problems communicate more than they compute everywhere; only the largest deserves advice."""
+    total = case.total
+    communicate, compute = case.seconds("communicate_s"), case.seconds("compute_s")
+    times = f"{units.quantity(communicate, 's')} against {units.quantity(compute, 's')}"
+    return Finding(
+        code="communication-outweighs",
+        cause="communication of small problems",
+        severity="advice" if every_size else "information",
+        title=f"From {total.ranks} processes on, {case.name} communicates longer than it computes: {times}",
+        where=case.where,
+        evidence=[
+            *case.evidence("communicate_s", "compute_s", "idle_s", "time_s"),
+            *(evidence for one in run.models.speedups if _same(one, case) for evidence in _counts(one)),
+        ],
+        advice=(
+            "Use fewer processes for this size or larger problems on as many: computation grows faster with the "
+            "size than messages do. Distribution and collection by one process grow with the number of processes: "
+            "let each process create or read its own part."
+        ),
+        lost=communicate / (total.median or 1.0) if communicate < (total.median or 0.0) else None,
+    )
+
+
+def _same(one: Speedup, case: ProgramCase) -> bool:
+    subject, total = one.subject, case.total
+    return (subject.benchmark, subject.transport) == (total.benchmark, total.transport) and (
+        subject.parameters.items() <= total.parameters.items()
+    )
+
+
+def _counts(one: Speedup) -> list[Evidence]:
+    found = []
+    if one.effective_ranks is not None:
+        found.append(Evidence(what="most cost-effective number of processes", value=written(one.effective_ranks)))
+    if one.amdahl is not None and one.amdahl.critical_ranks is not None:
+        found.append(Evidence(what="critical number of processes", value=written(one.amdahl.critical_ranks, 1)))
+    return found

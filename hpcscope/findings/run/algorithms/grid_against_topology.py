@@ -1,0 +1,130 @@
+"""A matrix product whose process grid spans groups of hosts that are joined by a slow link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.panel_traffic import (
+    PRODUCTS,
+    Crossing,
+    Grid,
+    busy_s,
+    crossings,
+    grids,
+    product_of,
+    sent_bytes,
+)
+from hpcscope.statistics.summary import Summary
+from hpcscope.topology.topology import Topology
+
+TOO_MUCH = 1.25
+"""How many times longer the busiest uplink is busy than with the best grid."""
+MATTERS = 0.2
+"""Share of the product's time during which the uplink is busy."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A grid on the hosts, and how long it keeps the busiest uplink busy."""
+
+    grid: Grid
+    busiest: Crossing
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each benchmark and transport the product whose grid suits the groups least."""
+    if run.topology is None:
+        return []
+    worst: dict[tuple[str, str], Finding] = {}
+    for case in run.headlines:
+        if case.benchmark not in PRODUCTS or case.metric != "time_s":
+            continue
+        finding = _compared(run, run.topology, case)
+        key = case.benchmark, case.transport
+        if finding and (key not in worst or (finding.lost or 0.0) > (worst[key].lost or 0.0)):
+            worst[key] = finding
+    return list(worst.values())
+
+
+def _compared(run: Run, topology: Topology, case: Summary) -> Finding | None:
+    product = product_of(case.benchmark, case.parameters, case.ranks)
+    hosts = run.measurements.hosts(case)
+    if not product.known or len(set(hosts)) < 2 or case.median is None:
+        return None
+    every = [
+        Mapped(grid, busiest)
+        for grid in grids(case.ranks)
+        if (busiest := _busiest(crossings(sent_bytes(replace(product, grid=grid)), hosts, topology)))
+    ]
+    mine = next((one for one in every if one.grid == product.grid), None)
+    if mine is None:
+        return None
+    least = min(one.busiest.seconds for one in every)
+    if mine.busiest.seconds < TOO_MUCH * least or mine.busiest.seconds < MATTERS * case.median:
+        return None
+    # Of those that are as good, one that was measured, else one of the same shape.
+    good = [one for one in every if one.busiest.seconds <= 1.01 * least]
+    measured = {one.grid: other for one in good if (other := _same_on(run, case, one.grid))}
+    better = min(good, key=lambda one: (one.grid not in measured, one.grid.rows != product.grid.rows))
+    return _finding(run, case, mine, better, measured.get(better.grid))
+
+
+def _busiest(found: list[Crossing]) -> Crossing | None:
+    return max(found, key=lambda one: one.seconds) if busy_s(found) else None
+
+
+def _same_on(run: Run, case: Summary, grid: Grid) -> Summary | None:
+    """Return the fastest measurement of the same product on another grid."""
+
+    def apart(one: Summary) -> dict[str, object]:
+        return {name: value for name, value in one.parameters.items() if not name.startswith("grid_")}
+
+    same = [
+        one
+        for one in run.headlines
+        if (one.benchmark, one.metric, one.ranks) == (case.benchmark, case.metric, case.ranks)
+        and (one.transport, one.placement) == (case.transport, case.placement)
+        and apart(one) == apart(case)
+        and product_of(one.benchmark, one.parameters, one.ranks).grid == grid
+    ]
+    return min(same, key=lambda one: one.median or 0.0, default=None)
+
+
+def _finding(run: Run, case: Summary, mine: Mapped, better: Mapped, other: Summary | None) -> Finding:
+    took, busy, least = case.median or 0.0, mine.busiest, better.busiest
+    gained_s = took - (other.median or 0.0) if other else busy.seconds - least.seconds
+    seconds = f", and took {units.quantity(other.median, 's')}" if other else ""
+    evidence = [
+        Evidence(what=f"{what} the uplink of {one.group}, busier direction, {words}", value=value, unit=unit)
+        for one, words in ((busy, f"grid {mine.grid}"), (least, f"grid {better.grid}"))
+        for what, value, unit in (("bytes over", one.busier_bytes, "B"), ("time of", one.seconds, "s"))
+    ]
+    return Finding(
+        code="grid-against-topology",
+        severity="advice",
+        title=(
+            f"{run.benchmark(case).title} (n={case.parameters['n']}) on a grid of {mine.grid} sends"
+            f" {units.quantity(busy.busier_bytes, 'B')} over the uplink of {busy.group}, which takes"
+            f" {units.quantity(busy.seconds, 's')} of its {units.quantity(took, 's')};"
+            f" a grid of {better.grid} would send {units.quantity(least.busier_bytes, 'B')} over that of"
+            f" {least.group}, in {units.quantity(least.seconds, 's')}{seconds}"
+        ),
+        where={
+            "benchmark": case.benchmark,
+            "group": busy.group,
+            "grid": str(mine.grid),
+            "better_grid": str(better.grid),
+            "ranks": case.ranks,
+            "transport": case.transport,
+            "layer": "algorithm",
+        },
+        evidence=[*run.evidence(case), *(run.evidence(other) if other else []), *evidence],
+        advice=(
+            f"Use grid_rows={better.grid.rows} grid_order={better.grid.order} with the hosts in this order."
+            " Where neither rows nor columns of any grid can be groups of hosts, list the hosts group by group."
+        ),
+        lost=max(0.0, gained_s / took),
+    )

@@ -1,0 +1,41 @@
+"""A parallel sort gives one process more than its share."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
+
+IMBALANCE = "partition_imbalance"
+LARGEST = 1.25
+"""Regular sampling of distinct keys stays near 1; its upper bound is 2 (Li et al. 1993, theorem 1)."""
+BOUND = 2.0
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each kind of input the sort with the largest partition, where it is certainly too large."""
+    worst: dict[tuple[object, ...], ProgramCase] = {}
+    for case in algorithm_cases(run):
+        share = case.figures.get(IMBALANCE)
+        if share is None or share.ranks < 2 or (share.ci_low or 0.0) <= LARGEST:
+            continue
+        key = (case.total.benchmark, case.kind)
+        if key not in worst or case.seconds(IMBALANCE) > worst[key].seconds(IMBALANCE):
+            worst[key] = case
+    return [_finding(case) for case in worst.values()]
+
+
+def _finding(case: ProgramCase) -> Finding:
+    largest = case.seconds(IMBALANCE)
+    return Finding(
+        code="partition-imbalance",
+        severity="warning" if largest > BOUND else "advice",
+        title=f"{case.total.label}: one process gets {largest:.2f} times its share of the keys",
+        where=case.where,
+        evidence=case.evidence(IMBALANCE, "idle_s", "compute_s", "time_s"),
+        advice=(
+            "All others wait for that process in the last stage. Pivots cannot separate equal keys: break ties by "
+            "position (`variant=tuned` does), or take more samples from each process."
+        ),
+        lost=1 - 1 / largest,
+    )

@@ -1,0 +1,107 @@
+"""A process grid or block size with which linear algebra is slower than with another."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
+
+SMALLEST_EXCESS = 0.05
+GRID = ("grid_rows", "grid_columns")
+Words = Callable[[ProgramCase], str]
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each benchmark and number of processes the costliest choice, at the largest size with several.
+
+    A grid that the benchmark chose by itself gives advice; one that was asked for gives information.
+    """
+    cases = [case for case in algorithm_cases(run) if all(name in case.total.parameters for name in GRID)]
+    return [
+        *_slower(cases, "process-grid-unsuitable", GRID, _grid_words),
+        *_slower(cases, "block-off-optimum", ("block",), _block_words),
+    ]
+
+
+def grid_of(case: ProgramCase) -> tuple[int, int]:
+    """Return rows and columns of the grid; the one nearest to a square where the benchmark chose it."""
+    rows, columns = (int(case.total.parameters[name]) for name in GRID)
+    ranks = case.total.ranks
+    if not rows and columns:
+        rows = ranks // columns
+    rows = rows or max(each for each in range(1, math.isqrt(ranks) + 1) if ranks % each == 0)
+    return rows, ranks // rows
+
+
+def _grid_words(case: ProgramCase) -> str:
+    return "a {} x {} grid".format(*grid_of(case))
+
+
+def _block_words(case: ProgramCase) -> str:
+    return f"blocks of {case.total.parameters['block']}"
+
+
+def _chosen(case: ProgramCase, varied: tuple[str, ...]) -> dict[str, str | int | float]:
+    if varied == GRID:
+        return {"grid": "{} x {}".format(*grid_of(case))}
+    return {"block": int(case.total.parameters["block"])}
+
+
+def _slower(cases: list[ProgramCase], code: str, varied: tuple[str, ...], words: Words) -> list[Finding]:
+    """Return a finding for each benchmark, transport and number of processes."""
+    groups: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
+    for case in cases:
+        if code != "process-grid-unsuitable" or case.total.ranks > 1:
+            groups[_others(case, varied)].append(case)
+    worst: dict[tuple[object, ...], tuple[ProgramCase, ProgramCase]] = {}
+    for group in groups.values():
+        best = min(group, key=lambda case: case.total.median or math.inf)
+        for case in group:
+            key = (case.total.benchmark, case.total.ranks, case.total.transport)
+            if not certainly_longer(case.total, best.total, SMALLEST_EXCESS):
+                continue
+            known = worst.get(key)
+            if known is None or (case.size, _excess(best, case)) > (known[1].size, _excess(*known)):
+                worst[key] = (best, case)
+    return [_finding(code, varied, best, case, words) for best, case in worst.values()]
+
+
+def _others(case: ProgramCase, varied: tuple[str, ...]) -> tuple[object, ...]:
+    """Return the common part of comparable cases."""
+    total = case.total
+    fixed = tuple(sorted((k, str(v)) for k, v in total.parameters.items() if k not in (*varied, *GRID)))
+    grid = () if varied == GRID else grid_of(case)
+    return (total.benchmark, total.ranks, total.transport, total.placement, total.origin, fixed, grid)
+
+
+def _excess(best: ProgramCase, case: ProgramCase) -> float:
+    return excess_of(case.total, best.total)
+
+
+def _finding(code: str, varied: tuple[str, ...], best: ProgramCase, case: ProgramCase, words: Words) -> Finding:
+    total, excess = case.total, _excess(best, case)
+    asked = any(int(total.parameters[name]) for name in GRID) or varied != GRID
+    better = f"grid_rows={grid_of(best)[0]}" if varied == GRID else f"block={best.total.parameters['block']}"
+    return Finding(
+        code=code,
+        severity="information" if asked else "advice",
+        title=(
+            f"{case.name} on {total.ranks} ranks takes {units.percent(excess)} longer with {words(case)} than "
+            f"with {words(best)}, "
+            f"{units.quantity(total.median, 's')} against {units.quantity(best.total.median, 's')}"
+        ),
+        where=case.where | _chosen(case, varied) | {f"better_{k}": v for k, v in _chosen(best, varied).items()},
+        evidence=[
+            *case.evidence(total.metric),
+            *best.evidence(best.total.metric),
+            how_compared(total, best.total),
+        ],
+        advice=f"Use {better} at this size and number of processes; other sizes may need other values.",
+        lost=excess / (1 + excess),
+    )

@@ -1,0 +1,108 @@
+"""Which of the two matrix products is faster, striped or Cannon, and why."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
+
+STRIPED, CANNON = "algorithm.matmul_striped", "algorithm.matmul_cannon"
+PARTS = {
+    "compute_s": "computes",
+    "distribute_s": "distributes",
+    "exchange_s": "exchanges",
+    "collect_s": "collects",
+    "idle_s": "waits",
+}
+SMALLEST_EXCESS = 0.05
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each variant and each winner the case with the largest certain difference.
+
+    Melas 2000, sec. 7.6.1: striped sends fewer and longer messages, Cannon more and shorter ones.
+    """
+    cases = [case for case in algorithm_cases(run) if case.total.ranks > 1]
+    striped = {_key(case): case for case in cases if case.total.benchmark == STRIPED}
+    best: dict[tuple[object, ...], tuple[ProgramCase, ProgramCase]] = {}
+    for cannon in cases:
+        other = striped.get(_key(cannon))
+        if cannon.total.benchmark != CANNON or other is None:
+            continue
+        faster, slower = sorted((cannon, other), key=lambda case: case.total.median or 0.0)
+        key = (cannon.kind, cannon.total.transport, faster.total.benchmark)
+        known = best.get(key)
+        if certainly_longer(slower.total, faster.total, SMALLEST_EXCESS) and (
+            known is None or _excess(faster, slower) > _excess(*known)
+        ):
+            best[key] = (faster, slower)
+    return [_finding(faster, slower) for faster, slower in best.values()]
+
+
+def _key(case: ProgramCase) -> tuple[object, ...]:
+    total = case.total
+    return (case.kind, case.size, total.parameters.get("grid_rows", 0), total.batch)
+
+
+def _excess(faster: ProgramCase, slower: ProgramCase) -> float:
+    return excess_of(slower.total, faster.total)
+
+
+def _finding(faster: ProgramCase, slower: ProgramCase) -> Finding:
+    total = faster.total
+    excess = _excess(faster, slower)
+    return Finding(
+        code="striped-or-cannon",
+        cause="choice of the matrix product",
+        severity="information",
+        title=(
+            f"{faster.name} is faster than {slower.name} on {total.ranks} ranks, "
+            f"{units.quantity(total.median, 's')} against {units.quantity(slower.total.median, 's')}: "
+            f"{why(faster, slower)}"
+        ),
+        where=faster.where | {"slower_in": _longest_part(faster, slower).removesuffix("_s")},
+        evidence=[
+            *_moved(faster),
+            *_moved(slower),
+            *faster.evidence("time_s", *PARTS),
+            *slower.evidence("time_s", *PARTS),
+            how_compared(slower.total, faster.total),
+        ],
+        advice=(
+            "Use the faster one at this size and number of processes; the other takes "
+            f"{units.percent(excess)} longer. Where communication makes the difference, "
+            "few long messages suit a network with a high latency, short ones "
+            "between neighbors a network that carries many at once."
+        ),
+        lost=None,
+    )
+
+
+def why(faster: ProgramCase, slower: ProgramCase) -> str:
+    """Return the part with most of the difference; of communication, who sends more and longer messages."""
+    part = _longest_part(faster, slower)
+    longer = slower.seconds(part) - faster.seconds(part)
+    text = f"the slower one {PARTS[part]} for {units.quantity(longer, 's')} longer"
+    one, two = faster.total.work, slower.total.work
+    if part in ("compute_s", "idle_s") or one is None or two is None or not one.messages or not two.messages:
+        return text
+    return (
+        f"{text}; it sends {two.messages:.0f} messages of {units.quantity(two.bytes / two.messages, 'B')} on "
+        f"average, the faster one {one.messages:.0f} of {units.quantity(one.bytes / one.messages, 'B')}"
+    )
+
+
+def _longest_part(faster: ProgramCase, slower: ProgramCase) -> str:
+    return max(PARTS, key=lambda name: slower.seconds(name) - faster.seconds(name))
+
+
+def _moved(case: ProgramCase) -> list[Evidence]:
+    work = case.total.work
+    if work is None:
+        return []
+    return [
+        Evidence(what=f"messages of {case.total.label}", value=work.messages),
+        Evidence(what=f"bytes moved by {case.total.label}", value=work.bytes, unit="B"),
+    ]

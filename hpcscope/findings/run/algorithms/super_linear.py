@@ -1,0 +1,133 @@
+"""A program is more than p times as fast on p processes."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.node.cache_knee import data_caches
+from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases, application_cases, written
+from hpcscope.machine.machine import Cache
+from hpcscope.models.prediction.prediction import all_costs
+from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
+from hpcscope.statistics.summary import Summary
+
+LESS = 0.97
+"""All processes together certainly compute less than one where their sum is below this share of its time."""
+MEMORY = {"node.memory_latency": ("access_s", 1), "node.stream": ("bandwidth_bytes_per_s", 3)}
+"""The benchmark metric that shows the caches, and its number of arrays."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each program and method the speed-up that exceeds its number of processes by most."""
+    best: dict[tuple[object, ...], tuple[Speedup, SpeedupPoint]] = {}
+    for one in run.models.speedups:
+        for point in one.points:
+            sizes = run.benchmarks.of_role(one.subject.benchmark, one.subject.parameters, "size")
+            chosen = {k: v for k, v in one.subject.parameters.items() if k not in sizes}
+            key = (one.subject.benchmark, str(sorted(chosen.items())), one.subject.transport)
+            known = best.get(key)
+            if point.superlinear and (known is None or _efficiency(point) > _efficiency(known[1])):
+                best[key] = (one, point)
+    cases = algorithm_cases(run) + application_cases(run)
+    return [_finding(run, one, point, cases) for one, point in best.values()]
+
+
+def _efficiency(point: SpeedupPoint) -> float:
+    return point.efficiency.value if point.efficiency else 0.0
+
+
+def _finding(run: Run, one: Speedup, point: SpeedupPoint, cases: list[ProgramCase]) -> Finding:
+    many = next((c for c in cases if _is(c, one, point)), None)
+    sequential = next((c for c in cases if c.total.label == one.sequential_baseline), None)
+    speedup = written(point.speedup, 2) if point.speedup else ""
+    name = run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
+    share = _compute_share(point, many, sequential)
+    return Finding(
+        code="super-linear",
+        severity="information",
+        title=(
+            f"{name} is {speedup} times as fast on {point.ranks} processes as on one: "
+            f"{_why(run, one, point, share, data_caches(run))}"
+        ),
+        where={
+            "benchmark": one.subject.benchmark,
+            "size": one.size,
+            "ranks": point.ranks,
+            "transport": one.subject.transport,
+            "layer": run.benchmark(one.subject).level,
+        },
+        evidence=[
+            *(many.evidence("compute_s", "time_s") if many else []),
+            *(sequential.evidence("compute_s", "time_s") if sequential else []),
+            *([] if share is None else [Evidence(what="computation of all over that of one", value=share)]),
+            *_memory(run, one, point),
+        ],
+        advice=(
+            "The gain is due to the caches, not to the processors alone: cache blocking would help one process as "
+            "well. Compare with the best sequential version, too."
+            if share is not None and share <= LESS
+            else "Compare with the best sequential version: the time on one process is not a sound baseline."
+        ),
+    )
+
+
+def _is(case: ProgramCase, one: Speedup, point: SpeedupPoint) -> bool:
+    total = case.total
+    return (total.benchmark, total.parameters, total.ranks, total.transport) == (
+        one.subject.benchmark,
+        one.subject.parameters | point.grid,
+        point.ranks,
+        one.subject.transport,
+    )
+
+
+def _compute_share(point: SpeedupPoint, many: ProgramCase | None, sequential: ProgramCase | None) -> float | None:
+    """Return the computation of all processes over that of one: less in total is the effect of caches."""
+    if many is None or sequential is None or not sequential.seconds("compute_s"):
+        return None
+    return point.ranks * many.seconds("compute_s") / sequential.seconds("compute_s")
+
+
+def _why(
+    run: Run,
+    one: Speedup,
+    point: SpeedupPoint,
+    share: float | None,
+    caches: list[Cache],
+) -> str:
+    if share is None:
+        return "its phases were not observed"
+    if share > LESS:
+        return "the total computation takes as long; one process loses the time elsewhere"
+    costs = all_costs(run.benchmarks).get(one.subject.benchmark)
+    if costs is None or not costs.touched_bytes(one.size):
+        return f"all processes together compute for only {units.share(share)} of the time of one process"
+    whole = costs.touched_bytes(one.size)
+    holding = [cache for cache in caches if whole / point.ranks <= cache.size_bytes < whole]
+    fits = f", which fit into the level {holding[0].level} cache" if holding else ""
+    return (
+        f"all processes together compute for only {units.share(share)} of the time of one process, each on "
+        f"{units.quantity(whole / point.ranks, 'B')} instead of {units.quantity(whole, 'B')}{fits}"
+    )
+
+
+def _memory(run: Run, one: Speedup, point: SpeedupPoint) -> list[Evidence]:
+    """Return the working sets, and the node's memory bandwidth for sets of that size."""
+    costs = all_costs(run.benchmarks).get(one.subject.benchmark)
+    if costs is None or not costs.touched_bytes(one.size):
+        return []
+    whole = costs.touched_bytes(one.size)
+    found = [
+        Evidence(what="working set of one process", value=whole, unit="B"),
+        Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
+    ]
+    for benchmark, (metric, arrays) in MEMORY.items():
+        known = [s for s in run.measurements.of(benchmark, metric) if s.ranks == 1]
+        near = {s.key: s for size in (whole, whole / point.ranks) if (s := _nearest(run, known, size / arrays))}
+        found += run.evidence(*near.values())
+    return found
+
+
+def _nearest(run: Run, known: list[Summary], size: float) -> Summary | None:
+    return min(known, key=lambda s: abs(run.measurements.size(s) - size), default=None)

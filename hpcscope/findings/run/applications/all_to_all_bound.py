@@ -1,0 +1,52 @@
+"""An application spends more time in its all-to-all exchanges than in computing."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.program_case import ProgramCase, application_cases
+
+ALL_TO_ALL = {"application.npb_is": "keys", "application.npb_ft": "transpose"}
+"""The applications whose exchanges are all all-to-alls, and their data."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each such application the most processes on which its all-to-alls outweigh computation.
+
+    Waiting for other processes does not count: it may have other causes.
+    """
+    bound: dict[tuple[object, ...], ProgramCase] = {}
+    for case in application_cases(run):
+        total = case.total
+        if total.benchmark in ALL_TO_ALL and case.certainly_exceeds("exchange_s", "compute_s"):
+            key = (total.benchmark, case.kind, total.transport, total.placement)
+            if key not in bound or bound[key].total.ranks < total.ranks:
+                bound[key] = case
+    return [_finding(case) for case in bound.values()]
+
+
+def _finding(case: ProgramCase) -> Finding:
+    total = case.total
+    exchange, compute, sent = (case.seconds(name) for name in ("exchange_s", "compute_s", "exchange_bytes"))
+    rate = sent / exchange
+    share = exchange / (total.median or exchange)
+    return Finding(
+        code="all-to-all-bound",
+        severity="advice",
+        title=(
+            f"{case.name} on {total.ranks} processes spends {units.quantity(exchange, 's')} in all-to-all "
+            f"exchanges and {units.quantity(compute, 's')} computing: {units.quantity(rate, 'B/s')} per process"
+        ),
+        where=case.where,
+        evidence=[
+            *case.evidence("exchange_s", "compute_s", "idle_s", "time_s", "exchange_bytes"),
+            Evidence(what=f"rate of the {ALL_TO_ALL[total.benchmark]} per process", value=rate, unit="B/s"),
+        ],
+        advice=(
+            "Compare the rate with mpi.alltoall of as many bytes: where that is as slow, the bisection bandwidth "
+            "of the network or the library's algorithm is the limit (`scope topology`, `scope run mpi.alltoall`). "
+            "With fewer processes on a host each gets more of its link."
+        ),
+        lost=min(share, 1.0),
+    )

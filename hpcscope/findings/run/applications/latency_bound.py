@@ -1,0 +1,69 @@
+"""An application with many dependent messages spends its time on their latency."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.program_case import ProgramCase, application_cases
+from hpcscope.statistics.estimate import Estimate, in_percent
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+
+WHY = {
+    "application.npb_cg": "each product of its solver ends in two sums over all processes",
+    "application.npb_mg": "most of its messages are the few values of coarse grids",
+}
+"""The applications that are known to wait for many short messages, and why."""
+MUCH = 0.25
+"""Share of the whole time above which latency is worth a line."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each such application the fewest processes on which latency certainly takes much of the time.
+
+    Each message that depends on the one before (`waits`, counted by the application) costs at least the latency of
+    the shortest ping-pong of the same run over the same transport.
+    """
+    bound: dict[tuple[object, ...], tuple[ProgramCase, Summary, Estimate]] = {}
+    for case in application_cases(run):
+        total = case.total
+        ping = _shortest(run, total.transport)
+        if total.benchmark not in WHY or ping is None or case.seconds("waits") == 0:
+            continue
+        waits = case.seconds("waits")
+        share = ratio(ping.per_launch.scaled(waits), total.per_launch)
+        if share.low is not None and share.low > MUCH:
+            key = (total.benchmark, case.kind, total.transport, total.placement)
+            if key not in bound or bound[key][0].total.ranks > total.ranks:
+                bound[key] = (case, ping, share)
+    return [_finding(run, *one) for one in bound.values()]
+
+
+def _shortest(run: Run, transport: str) -> Summary | None:
+    """Return the ping-pong of the shortest message."""
+    found = [one for one in run.measurements.calling("MPI_Send") if one.transport == transport]
+    return min(found, key=lambda one: (run.measurements.size(one), one.median or 0.0), default=None)
+
+
+def _finding(run: Run, case: ProgramCase, ping: Summary, share: Estimate) -> Finding:
+    total = case.total
+    waits, small = case.seconds("waits"), case.seconds("exchange_small_messages")
+    return Finding(
+        code="latency-bound",
+        severity="advice",
+        title=(
+            f"{case.name} on {total.ranks} processes waits {waits:.0f} times for a message: latency alone takes "
+            f"{in_percent(share)} of its time, because {WHY[total.benchmark]}"
+        ),
+        where=case.where,
+        evidence=[
+            *case.evidence("time_s", "waits", "exchange_messages", "exchange_small_messages", "collect_messages"),
+            *run.evidence(ping),
+            Evidence(what="messages of at most 1 KiB", value=small / max(1.0, case.seconds("exchange_messages"))),
+        ],
+        advice=(
+            "More bandwidth does not help, a lower latency does: processes on fewer hosts, a kernel-bypass "
+            "transport (`scope run mpi.latency` over each), or a larger problem per process."
+        ),
+        lost=min(share.value, 1.0),
+    )

@@ -1,0 +1,99 @@
+"""An application that receives very many short messages one after another spends its time receiving them."""
+
+from __future__ import annotations
+
+from math import log
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.program_case import ProgramCase, application_cases
+from hpcscope.statistics.estimate import Estimate, in_percent
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+
+WAVES = {"application.npb_lu": "a row or a column of each plane from the neighbors before"}
+"""The applications whose processes pass on such messages, and what each message contains."""
+SHORT_BYTES = 4096
+"""Mean message size up to which latency dominates, not bandwidth."""
+MUCH = 0.25
+"""Share of the whole time above which receiving is worth a line."""
+SLOW = 2.0
+"""A receive that takes this multiple of the ping-pong needs another explanation than latency."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each such application the fewest processes on which receives certainly take much of its time.
+
+    Tessera, Benchmarking of a commercial Linux cluster, sec. 3.1: over the faster of two networks LU spent four
+    times as long in its messages of about 1 KB as over the slower one. So a receive is compared with the ping-pong
+    of the same run. Waiting for a process that still computes does not count.
+    """
+    bound: dict[tuple[object, ...], tuple[ProgramCase, Estimate]] = {}
+    for case in application_cases(run):
+        total = case.total
+        if total.benchmark not in WAVES or not 0 < _message_bytes(case) <= SHORT_BYTES:
+            continue
+        share = ratio(case.figures["exchange_s"].per_launch, total.per_launch)
+        if share.low is not None and share.low > MUCH:
+            key = (total.benchmark, case.kind, total.transport, total.placement)
+            if key not in bound or bound[key][0].total.ranks > total.ranks:
+                bound[key] = (case, share)
+    return [_finding(run, case, share, _ping_pong(run, case)) for case, share in bound.values()]
+
+
+def _message_bytes(case: ProgramCase) -> float:
+    """Return the mean message size; 0 where none is sent."""
+    sent = case.seconds("exchange_messages")
+    return case.seconds("exchange_bytes") / sent if sent and case.seconds("waits") else 0.0
+
+
+def _ping_pong(run: Run, case: ProgramCase) -> Summary | None:
+    """Return the ping-pong with the nearest message size; None where none is within a factor of four."""
+    size = _message_bytes(case)
+
+    def apart(one: Summary) -> float:
+        return abs(log(max(1, run.measurements.size(one)) / size))
+
+    found = [
+        one
+        for one in run.measurements.calling("MPI_Send")
+        if one.transport == case.total.transport and apart(one) <= log(4)
+    ]
+    return min(found, key=apart, default=None)
+
+
+def _finding(run: Run, case: ProgramCase, share: Estimate, ping: Summary | None) -> Finding:
+    total = case.total
+    waits, size = case.seconds("waits"), _message_bytes(case)
+    each_s = case.seconds("exchange_s") / waits
+    beside = each_s / ping.estimate.value if ping else None
+    slow = beside is not None and beside > SLOW
+    compared = f", {beside:.1f} times the ping-pong" if beside else ""
+    advice = (
+        "Combine several planes into one message where the program can, or use fewer processes: each receive "
+        "costs a latency, whatever its size. "
+    )
+    if slow:
+        advice += (
+            "Latency alone does not explain these receives: check how the library receives short messages on this "
+            "path (eager limit, polling or interrupts), and compare transports."
+        )
+    return Finding(
+        code="many-small-receives",
+        severity="warning" if slow else "advice",
+        title=(
+            f"{case.name} on {total.ranks} processes waits {waits:.0f} times for {units.quantity(size, 'B')}, "
+            f"{WAVES[total.benchmark]}: {in_percent(share)} of its time, "
+            f"{units.quantity(each_s, 's')} each{compared}"
+        ),
+        where=case.where,
+        evidence=[
+            *case.evidence("time_s", "exchange_s", "idle_s", "waits", "exchange_messages", "exchange_bytes"),
+            Evidence(what="mean message size", value=size, unit="B"),
+            Evidence(what="time in exchanges per wait", value=each_s, unit="s"),
+            *(run.evidence(ping) if ping else []),
+        ],
+        advice=advice.strip(),
+        lost=min(share.value, 1.0),
+    )

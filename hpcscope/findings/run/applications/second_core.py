@@ -1,0 +1,56 @@
+"""An application computes hardly faster on two cores of a host than on one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.program_case import ProgramCase, application_cases
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import ratio
+
+LITTLE = 1.2
+"""Speed-up of computation by a second core that is hardly worth having; 2 is expected."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find applications whose computation, without messages and waiting, gains little from a second core.
+
+    Each of two processes has half of the work: where that takes as long as the whole on one, they compete, as a
+    rule for the memory that both read (`node.stream` shows it).
+    """
+    groups: dict[tuple[object, ...], dict[int, ProgramCase]] = defaultdict(dict)
+    for case in application_cases(run):
+        total = case.total
+        if total.ranks in (1, 2) and "compute_s" in case.figures:
+            groups[total.benchmark, case.kind, total.placement][total.ranks] = case
+    found = []
+    for pair in groups.values():
+        if 1 in pair and 2 in pair and len(set(run.measurements.hosts(pair[2].total))) == 1:
+            gained = ratio(pair[1].figures["compute_s"].per_launch, pair[2].figures["compute_s"].per_launch)
+            if gained.high is not None and gained.high < LITTLE:
+                found.append(_finding(pair[1], pair[2], gained))
+    return found
+
+
+def _finding(one: ProgramCase, both: ProgramCase, gained: Estimate) -> Finding:
+    low, high = gained.low or gained.value, gained.high or gained.value
+    return Finding(
+        code="second-core",
+        severity="advice",
+        title=(
+            f"{both.name} computes only {gained.value:.2f} [{low:.2f}, {high:.2f}] times as fast on two cores as "
+            f"on one: {units.quantity(one.seconds('compute_s'), 's')} and "
+            f"{units.quantity(both.seconds('compute_s'), 's')}"
+        ),
+        where=both.where,
+        evidence=[*one.evidence("compute_s", "time_s"), *both.evidence("compute_s", "time_s", "idle_s")],
+        advice=(
+            "`scope run node.stream` shows whether one core already saturates the memory: then spread such "
+            "programs over hosts, one process each. Otherwise check that the two processes do not share a core "
+            "(`scope doctor`)."
+        ),
+        lost=max(0.0, 1 - gained.value / 2),
+    )

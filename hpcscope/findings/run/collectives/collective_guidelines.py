@@ -1,0 +1,143 @@
+"""Performance guidelines of collectives (Träff, Gropp & Thakur 2010, sec. 3 and 4).
+
+Where a composition needs a size that was not measured, the next larger measured one replaces it: a program can
+always pad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hpcscope.findings.run.collectives.guideline import (
+    Guideline,
+    GuidelineCalls,
+    GuidelineComparison,
+    Pairs,
+    same_place,
+    size,
+)
+from hpcscope.statistics.summary import Summary
+
+VARIABLE = {
+    "MPI_Scatter": "MPI_Scatterv",
+    "MPI_Gather": "MPI_Gatherv",
+    "MPI_Allgather": "MPI_Allgatherv",
+    "MPI_Alltoall": "MPI_Alltoallv",
+    "MPI_Reduce_scatter_block": "MPI_Reduce_scatter",
+}
+"""Collectives of equal blocks, and those with a length for each process."""
+
+
+def _no_slower(left: str, right: str, then: str | None = None, gathered: str = "") -> Pairs:
+    """Compare routines at equal sizes; the one called `gathered` carries the blocks of all processes."""
+
+    def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+        rights = calls.of(right)
+        thens = calls.of(then) if then else []
+        for one in calls.of(left):
+            other = _counterpart(one, rights, many=right == gathered)
+            second = _counterpart(one, thens, many=then == gathered)
+            if other is not None and (then is None or second is not None):
+                yield GuidelineComparison(one, other, then=second)
+
+    return pairs
+
+
+def _counterpart(one: Summary, others: list[Summary], many: bool) -> Summary | None:
+    wanted = size(one) * (one.ranks if many else 1)
+    fitting = [
+        other
+        for other in others
+        if one.ranks > 1
+        and same_place(one, other)
+        and size(other) >= wanted
+        and (many or size(other) == wanted or not wanted)
+    ]
+    return min(fitting, key=size, default=None)
+
+
+def _equal_against_variable(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    for equal, variable in VARIABLE.items():
+        yield from _no_slower(equal, variable)(calls)
+
+
+def _calls(left: str, right: str) -> Pairs:
+    """Compare two kinds of calls of the same collective."""
+
+    def pairs(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+        others = {but_for(s, "call"): s for s in calls.times if s.parameters.get("call") == right}
+        for one in calls.times:
+            other = others.get(but_for(one, "call"))
+            if one.parameters.get("call") == left and one.ranks > 1 and other is not None:
+                yield GuidelineComparison(one, other)
+
+    return pairs
+
+
+def but_for(s: Summary, parameter: str) -> tuple[object, ...]:
+    """Return the common part of summaries that differ only in one parameter."""
+    parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items() if name != parameter))
+    return (s.benchmark, parameters, s.ranks, s.transport, s.placement, s.origin, s.metric)
+
+
+def but_for_the_ranks(s: Summary) -> tuple[object, ...]:
+    """Return the common part of summaries that differ only in the number of processes."""
+    parameters = tuple(sorted((name, str(value)) for name, value in s.parameters.items()))
+    return (s.benchmark, parameters, s.transport, s.placement, s.origin, s.metric)
+
+
+COLLECTIVE_GUIDELINES = [
+    Guideline(
+        "allreduce",
+        "MPI_Allreduce",
+        "MPI_Reduce followed by MPI_Bcast",
+        _no_slower("MPI_Allreduce", "MPI_Reduce", "MPI_Bcast"),
+    ),
+    Guideline("reduce", "MPI_Reduce", "MPI_Allreduce", _no_slower("MPI_Reduce", "MPI_Allreduce")),
+    Guideline("reduce by scan", "MPI_Reduce", "MPI_Scan", _no_slower("MPI_Reduce", "MPI_Scan")),
+    Guideline(
+        "allgather",
+        "MPI_Allgather",
+        "MPI_Gather followed by MPI_Bcast",
+        _no_slower("MPI_Allgather", "MPI_Gather", "MPI_Bcast", gathered="MPI_Bcast"),
+    ),
+    Guideline("gather", "MPI_Gather", "MPI_Allgather", _no_slower("MPI_Gather", "MPI_Allgather")),
+    Guideline(
+        "scatter",
+        "MPI_Scatter",
+        "MPI_Bcast of all blocks",
+        _no_slower("MPI_Scatter", "MPI_Bcast", gathered="MPI_Bcast"),
+    ),
+    Guideline(
+        "allgather by all-to-all",
+        "MPI_Allgather",
+        "MPI_Alltoall",
+        _no_slower("MPI_Allgather", "MPI_Alltoall"),
+    ),
+    Guideline(
+        "reduce-scatter",
+        "MPI_Reduce_scatter_block",
+        "MPI_Reduce followed by MPI_Scatter",
+        _no_slower("MPI_Reduce_scatter_block", "MPI_Reduce", "MPI_Scatter", gathered="MPI_Reduce"),
+    ),
+    Guideline(
+        "barrier by allreduce",
+        "MPI_Barrier",
+        "the smallest MPI_Allreduce",
+        _no_slower("MPI_Barrier", "MPI_Allreduce"),
+    ),
+    Guideline(
+        "scan",
+        "MPI_Scan",
+        "MPI_Exscan followed by MPI_Reduce_local",
+        _no_slower("MPI_Scan", "MPI_Exscan", "MPI_Reduce_local"),
+    ),
+    Guideline("equal blocks", "a collective of equal blocks", "its variant with lengths", _equal_against_variable),
+    Guideline("blocking", "a blocking call", "the nonblocking call and a wait", _calls("blocking", "nonblocking")),
+    Guideline(
+        "persistent",
+        "a persistent call",
+        "the nonblocking call and a wait",
+        _calls("persistent", "nonblocking"),
+    ),
+]

@@ -1,0 +1,67 @@
+"""A collective that should take logarithmically many steps grows linearly with the processes."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.settings import another_algorithm
+from hpcscope.models.fitting.fit import Fit
+
+IN_STEPS = ("MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce")
+"""Collectives that a tree performs in ceil(log2 p) steps."""
+FEWEST_PROCESSES = 8
+"""Below, a line and a logarithm hardly differ, and little is lost."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find collectives for which the linear model is chosen, although the network carries concurrent messages.
+
+    The logarithmic model has a cost per process, too: the linear one is chosen where steps explain nothing more.
+    One finding per collective, for the message that loses most.
+    """
+    worst: dict[str, tuple[float, Fit]] = {}
+    for fit in run.models.fits:
+        subject = fit.subject
+        counts = [int(p.x) for p in fit.points if fit.variable == "ranks"]
+        if fit.model != "linear_collective" or not fit.chosen or not run.calls(subject, *IN_STEPS):
+            continue
+        if any((count, *subject.batch[1:]) in run.measurements.oversubscribed for count in counts):
+            continue
+        lost = _lost(fit)
+        if max(counts) >= FEWEST_PROCESSES and lost > worst.get(subject.benchmark, (0.0, fit))[0]:
+            worst[subject.benchmark] = (lost, fit)
+    return [_finding(run, lost, fit) for lost, fit in worst.values()]
+
+
+def _lost(fit: Fit) -> float:
+    """Return the share of the time on most processes that logarithmically many steps would save."""
+    last = max(fit.points, key=lambda point: point.x)
+    first = min(fit.points, key=lambda point: point.x)
+    per_process = next((p.value for p in fit.parameters if p.name == "t_p_s"), 0.0)
+    steps = (int(last.x) - 1).bit_length() - (int(first.x) - 1).bit_length()
+    return max(0.0, 1 - (first.fitted + steps * per_process) / last.fitted)
+
+
+def _finding(run: Run, lost: float, fit: Fit) -> Finding:
+    routine = run.benchmarks.routine(fit.subject.benchmark)
+    last = max(fit.points, key=lambda point: point.x)
+    per_process = next((p for p in fit.parameters if p.name == "t_p_s"), None)
+    return Finding(
+        code="linear-collective",
+        severity="advice",
+        title=(
+            f"{fit.subject.label}: the time grows by "
+            f"{units.quantity(per_process.value if per_process else None, 's')} per process, not logarithmically"
+        ),
+        where={"benchmark": fit.subject.benchmark, "transport": fit.subject.transport, "layer": "mpi"},
+        evidence=[
+            Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
+            Evidence(what=f"measured on {int(last.x)} processes", value=last.measured, unit="s"),
+        ],
+        advice=(
+            "Where a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
+            f"{another_algorithm(run.mpi, routine)}. On a hub or a shared cable this is expected."
+        ),
+        lost=lost,
+    )

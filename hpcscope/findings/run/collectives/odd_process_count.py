@@ -1,0 +1,74 @@
+"""A collective takes longer than on the next larger power of two processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil, log2
+
+from hpcscope import units
+from hpcscope.catalog.ranks import in_groups
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.collectives.collective_guidelines import but_for_the_ranks
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.findings.settings import another_algorithm
+from hpcscope.statistics.summary import Summary
+
+SMALLEST_EXCESS = 0.1
+"""Over the time of more processes; with logarithmic steps there is none."""
+LARGE_EXCESS = 0.5
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the worst case of each collective whose interval lies above that of the next larger power of two.
+
+    Fewer processes hold no more data, so the excess is due to the algorithm. With equal times, the intervals of
+    six launches each are disjoint in this order once in 924; they must also be 10 % apart.
+    """
+    times = [
+        s
+        for s in run.headlines
+        if s.unit == "s"
+        and s.definition == "global"
+        and run.benchmark(s).routines
+        and s.ci_low is not None
+        and not in_groups(s.parameters)
+        and not run.shares_processors(s)
+    ]
+    worst: dict[str, tuple[Summary, Summary]] = {}
+    for odd, power in _pairs(times):
+        known = worst.get(odd.benchmark)
+        if known is None or excess_of(odd, power) > excess_of(*known):
+            worst[odd.benchmark] = (odd, power)
+    return [_finding(run, odd, power) for odd, power in worst.values()]
+
+
+def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
+    by_key = {(but_for_the_ranks(s), s.ranks): s for s in times}
+    for odd in times:
+        larger = 2 ** ceil(log2(odd.ranks))
+        power = by_key.get((but_for_the_ranks(odd), larger))
+        if larger != odd.ranks and power is not None and certainly_longer(odd, power, SMALLEST_EXCESS):
+            yield odd, power
+
+
+def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
+    excess = excess_of(odd, power)
+    routine = run.benchmarks.routine(odd.benchmark)
+    return Finding(
+        code="odd-process-count",
+        severity="warning" if excess > LARGE_EXCESS else "advice",
+        title=(f"{odd.label} takes {units.share(excess)} longer than on {power.ranks} ranks"),
+        where={
+            "benchmark": odd.benchmark,
+            "ranks": odd.ranks,
+            "message_bytes": int(odd.parameters.get("message_bytes", 0)),
+            "layer": "mpi",
+        },
+        evidence=[*run.evidence(odd, power), how_compared(odd, power)],
+        advice=(
+            f"The library's algorithm favors powers of two: run such programs on {power.ranks} or "
+            f"{power.ranks // 2} processes, or {another_algorithm(run.mpi, routine)}."
+        ),
+        lost=excess / (1 + excess),
+    )

@@ -1,0 +1,238 @@
+"""An MPI call is slower than the same made of other MPI calls.
+
+Performance guidelines after Träff, Gropp & Thakur 2010, "Self-consistent MPI performance guidelines" (IEEE TPDS
+21 (5), 698-709). A guideline is one row of `GUIDELINES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, log2
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.collectives.collective_guidelines import COLLECTIVE_GUIDELINES, but_for
+from hpcscope.findings.run.collectives.guideline import (
+    Guideline,
+    GuidelineCalls,
+    GuidelineComparison,
+    same_place,
+    size,
+    slowest_pair,
+)
+from hpcscope.findings.run.evidence import how_compared
+from hpcscope.findings.settings import another_algorithm, setting
+from hpcscope.statistics.false_discoveries import adjusted
+from hpcscope.statistics.ratio import chance
+from hpcscope.statistics.summary import Summary
+
+EXCHANGE = "mpi.comms2"
+"""Two messages that cross, by MPI_Sendrecv."""
+SMALLEST_EXCESS = 0.05
+FALSE_DISCOVERIES = 0.05
+"""Share of false violations among those reported of a guideline (Benjamini & Hochberg 1995)."""
+FEWEST_LAUNCHES = 4
+"""With four launches against four the smallest one-sided p of the rank test is 1/70; with six, 1/924."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One pair that violates a guideline, perhaps by chance."""
+
+    guideline: Guideline
+    comparison: GuidelineComparison
+    p: float
+
+    @property
+    def left(self) -> Summary:
+        """The operation that is too slow."""
+        return self.comparison.left
+
+    @property
+    def excess(self) -> float:
+        """How much longer the left side takes: 0.1 is 10 %."""
+        each = self.comparison.in_launches()
+        if each.size >= FEWEST_LAUNCHES:
+            return float(np.median(each)) - 1
+        return (self.left.median or 0.0) / (self.comparison.bound_s or 1.0) - 1
+
+
+def find(run: Run) -> list[Finding]:
+    """Find violations that a test on launches confirms, corrected for all comparisons; one per guideline.
+
+    Launches with more processes than processors are left out. The uncertainty of the synchronised clock is added
+    to the right side.
+    """
+    times = [
+        s
+        for s in run.headlines
+        if s.unit == "s"
+        and run.benchmark(s).level == "mpi"
+        and s.definition != "observed"
+        and not run.shares_processors(s)
+    ]
+    uncertainty_s = max((launch.clock_synchronization.error_s for launch in run.raw_samples.launches), default=0.0)
+    confirmed = violations(GuidelineCalls(times, run.benchmarks), uncertainty_s)
+    found = []
+    for guideline in GUIDELINES:
+        broken = [violation for violation in confirmed if violation.guideline is guideline]
+        if broken:
+            found.append(_finding(run, guideline, sorted(broken, key=lambda v: -v.excess)))
+    return found
+
+
+def violations(calls: GuidelineCalls, uncertainty_s: float = 0.0) -> list[Violation]:
+    """Return the confirmed violations of all guidelines.
+
+    The comparisons of each guideline are corrected together: over all guidelines the rank test of six launches,
+    whose p is never below 1/924, could confirm nothing that happens in a few cases only.
+    """
+    return [violation for guideline in GUIDELINES for violation in _broken(guideline, calls, uncertainty_s)]
+
+
+def _broken(guideline: Guideline, calls: GuidelineCalls, uncertainty_s: float) -> list[Violation]:
+    tested = [
+        Violation(guideline, comparison, _p(comparison, uncertainty_s))
+        for comparison in guideline.pairs(calls)
+        if min(len(comparison.left.launch_medians), comparison.bound_of_launches_s.size) >= FEWEST_LAUNCHES
+    ]
+    if not tested:
+        return []
+    controlled = adjusted([violation.p for violation in tested])
+    return [
+        violation
+        for violation, p in zip(tested, controlled, strict=True)
+        if p < FALSE_DISCOVERIES and violation.excess > SMALLEST_EXCESS
+    ]
+
+
+def _p(comparison: GuidelineComparison, uncertainty_s: float) -> float:
+    """Return the one-sided p that the left side is slower.
+
+    In common launches that of the paired test of their ratios; in different ones that of the rank test
+    (Mann-Whitney).
+    """
+    each = comparison.in_launches(uncertainty_s)
+    if each.size >= FEWEST_LAUNCHES:
+        return chance(each)
+    from scipy.stats import mannwhitneyu  # takes a second to load
+
+    other = comparison.bound_of_launches_s + uncertainty_s
+    return float(mannwhitneyu(comparison.left.launch_medians, other, alternative="greater").pvalue)
+
+
+def _exchange_against_ping_pong(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    for left in calls.of_benchmark(EXCHANGE):
+        for right in calls.of("MPI_Send"):
+            if same_place(left, right) and size(left) == size(right):
+                yield GuidelineComparison(left, right, 2.0)
+
+
+def _standard_against_synchronous(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    for left in calls.of("MPI_Send", free=["completion"]):
+        for right in calls.of("MPI_Ssend", free=["completion"]):
+            same = left.parameters.get("completion") == right.parameters.get("completion")
+            if same and same_place(left, right) and size(left) == size(right):
+                yield GuidelineComparison(left, right)
+
+
+def _broadcast_against_sends(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    sends = calls.of("MPI_Send")
+    for left in calls.of("MPI_Bcast"):
+        right = slowest_pair(left, [send for send in sends if size(send) == size(left)])
+        if left.ranks > 1 and right is not None:
+            yield GuidelineComparison(left, right, left.ranks - 1.0)
+
+
+def _barrier_against_exchanges(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    exchanges = [s for s in calls.of_benchmark(EXCHANGE) if size(s) == 0]
+    for left in calls.of("MPI_Barrier"):
+        right = slowest_pair(left, exchanges)
+        if left.ranks > 1 and right is not None:
+            yield GuidelineComparison(left, right, float(ceil(log2(left.ranks))))
+
+
+def _scan_against_rounds(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    """Compare with prefixes over distant ranks: each receives from rank - 2^k and sends to rank + 2^k."""
+    exchanges, reductions = calls.of_benchmark(EXCHANGE), calls.of("MPI_Reduce_local")
+    for left in calls.of("MPI_Scan"):
+        right = slowest_pair(left, [exchange for exchange in exchanges if size(exchange) == size(left)])
+        reduced = next((one for one in reductions if same_place(left, one) and size(one) == size(left)), None)
+        if left.ranks > 1 and right is not None and reduced is not None:
+            rounds = float(ceil(log2(left.ranks)))
+            yield GuidelineComparison(left, right, rounds, reduced, rounds)
+
+
+def _shorter_against_longer(calls: GuidelineCalls) -> Iterator[GuidelineComparison]:
+    curves: dict[tuple[object, ...], list[Summary]] = {}
+    for s in calls.times:
+        if "message_bytes" in s.parameters:
+            curves.setdefault(but_for(s, "message_bytes"), []).append(s)
+    for curve in curves.values():
+        ordered = sorted(curve, key=size)
+        yield from (GuidelineComparison(short, long) for short, long in pairwise(ordered))
+
+
+GUIDELINES = [
+    Guideline("sendrecv", "MPI_Sendrecv", "a send followed by a receive", _exchange_against_ping_pong),
+    Guideline("standard send", "a standard send", "a synchronous send", _standard_against_synchronous),
+    Guideline("broadcast", "MPI_Bcast", "p - 1 successive sends", _broadcast_against_sends),
+    Guideline("barrier", "MPI_Barrier", "ceil(log2 p) rounds of empty MPI_Sendrecv", _barrier_against_exchanges),
+    Guideline(
+        "scan by rounds",
+        "MPI_Scan",
+        "ceil(log2 p) rounds of MPI_Sendrecv and MPI_Reduce_local",
+        _scan_against_rounds,
+    ),
+    Guideline("monotony", "a message", "the next longer one", _shorter_against_longer),
+    *COLLECTIVE_GUIDELINES,
+]
+
+
+def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding:
+    worst = broken[0]
+    many = f" (worst of {len(broken)} cases)" if len(broken) > 1 else ""
+    return Finding(
+        code="self-consistency",
+        severity="warning" if worst.excess > 1 else "advice",
+        title=f"{guideline.left} takes {_longer(worst.excess)} {guideline.right}: {worst.left.label}{many}",
+        where={
+            "guideline": guideline.name,
+            "benchmark": worst.left.benchmark,
+            "ranks": worst.left.ranks,
+            "message_bytes": size(worst.left),
+            "layer": "mpi",
+        },
+        evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
+        advice=_advice(run, guideline, run.benchmarks.routine(worst.left.benchmark)),
+        lost=worst.excess / (1 + worst.excess),
+    )
+
+
+def _longer(excess: float) -> str:
+    return f"{units.share(excess)} longer than" if excess < 1 else f"{units.digits(1 + excess)} times as long as"
+
+
+def _evidence(violation: Violation) -> list[Evidence]:
+    one = violation.comparison
+    times = "" if one.times == 1 else f"{one.times:g} x "
+    then_times = "" if one.then_times == 1 else f"{one.then_times:g} x "
+    then = f", then {then_times}{one.then.label}" if one.then else ""
+    return [
+        Evidence(what=one.left.label, value=one.left.median or 0.0, unit="s"),
+        Evidence(what=f"{times}{one.right.label}{then}", value=one.bound_s, unit="s"),
+        how_compared(one.left, one.right),
+    ]
+
+
+def _advice(run: Run, guideline: Guideline, routine: str) -> str:
+    if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier", "scan by rounds"):
+        return f"The composition is faster in a program; {another_algorithm(run.mpi, routine)}."
+    if guideline.name == "monotony":
+        return f"Padding the message would be faster; {setting(run.mpi, 'eager limit')}."
+    return f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`)."

@@ -1,0 +1,63 @@
+"""A collective takes longer when the same bytes are distributed unequally."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.collectives.collective_guidelines import VARIABLE, but_for
+from hpcscope.findings.run.evidence import certainly_longer, excess_of, how_compared
+from hpcscope.statistics.summary import Summary
+
+SMALLEST_EXCESS = 0.25
+LARGE_EXCESS = 1.0
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each collective the worst distribution whose interval lies above that of equal blocks.
+
+    The total bytes are the same. The largest block bounds the time from below, so a distribution that gives all to
+    one process is left out.
+    """
+    times = [
+        s
+        for s in run.headlines
+        if s.unit == "s"
+        and s.definition == "global"
+        and s.ci_low is not None
+        and run.calls(s, *VARIABLE.values())
+        and not run.shares_processors(s)
+    ]
+    equal = {but_for(s, "blocks"): s for s in times if s.parameters.get("blocks") == "equal"}
+    worst: dict[str, tuple[Summary, Summary]] = {}
+    for one in times:
+        other = equal.get(but_for(one, "blocks"))
+        if other is None or one.parameters.get("blocks") not in ("proportional", "one_empty"):
+            continue
+        known = worst.get(one.benchmark)
+        if certainly_longer(one, other, SMALLEST_EXCESS) and (
+            known is None or excess_of(one, other) > excess_of(*known)
+        ):
+            worst[one.benchmark] = (one, other)
+    return [_finding(run, one, other) for one, other in worst.values()]
+
+
+def _finding(run: Run, one: Summary, other: Summary) -> Finding:
+    excess = excess_of(one, other)
+    return Finding(
+        code="unequal-blocks",
+        severity="warning" if excess > LARGE_EXCESS else "advice",
+        title=f"{one.label} takes {units.share(excess)} longer than with equal blocks",
+        where={
+            "benchmark": one.benchmark,
+            "ranks": one.ranks,
+            "message_bytes": int(one.parameters.get("message_bytes", 0)),
+            "layer": "mpi",
+        },
+        evidence=[*run.evidence(one, other), how_compared(one, other)],
+        advice=(
+            "Distribute the data more evenly, or pad it and use the collective of equal blocks; for a few large "
+            "blocks compare nonblocking sends and receives."
+        ),
+        lost=excess / (1 + excess),
+    )

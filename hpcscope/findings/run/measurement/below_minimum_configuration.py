@@ -1,0 +1,33 @@
+"""A cluster below the minimum configuration of the baseline module."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+
+
+def find(run: Run) -> list[Finding]:
+    """Find what the cluster lacks, with the cases that were left out for it."""
+    lacks = run.record.lacks
+    if not lacks:
+        return []
+    resources = {lack.resource for lack in lacks}
+    left_out = [skipped for skipped in run.record.skipped if skipped.resource in resources]
+    cases = f"{len(left_out)} cases" if len(left_out) != 1 else "1 case"
+    return [
+        Finding(
+            code="below-minimum-configuration",
+            about="measurement",
+            severity="information",
+            title=f"Below the minimum configuration ({', '.join(lack.words for lack in lacks)}): {cases} left out",
+            where={"benchmark": ", ".join(sorted({skipped.benchmark for skipped in left_out}))},
+            evidence=[
+                *(Evidence(what=f"{lack.resource} of {lack.needed}", value=lack.found) for lack in lacks),
+                Evidence(what="cases left out", value=len(left_out)),
+            ],
+            advice=(
+                "What was measured is comparable with other clusters; the other cases need the missing resources. "
+                "`--oversubscribe` runs them on too few processors, which shows that they work, not how fast."
+            ),
+        )
+    ]

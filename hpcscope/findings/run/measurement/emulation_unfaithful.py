@@ -1,0 +1,45 @@
+"""An emulated link does not have its declared rate."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.lab.fidelity import faithful, lacks_processors
+from hpcscope.machine.machine import EmulatedCluster, EmulatedLink
+
+
+def find(run: Run) -> list[Finding]:
+    """Find links of the lab whose measured rate differs from the declared one; one finding for all of them."""
+    lab = run.machine.lab
+    off = [link for link in lab.links if not faithful(link)] if lab else []
+    if lab is None or not off:
+        return []
+    worst = max(off, key=lambda link: abs(link.deviation))
+    return [
+        Finding(
+            code="emulation-unfaithful",
+            about="measurement",
+            severity="warning",
+            title=f"In the lab the {worst.link} carried {_amount(worst)} than declared: the results are those of "
+            "another network",
+            where={"layer": "network", "lab": lab.name},
+            evidence=[Evidence(what=link.link, value=units.change(link.deviation)) for link in off],
+            advice=_advice(lab, worst),
+        )
+    ]
+
+
+def _amount(link: EmulatedLink) -> str:
+    return f"{units.percent(abs(link.deviation), 1)} {'less' if link.deviation < 0 else 'more'}"
+
+
+def _advice(lab: EmulatedCluster, link: EmulatedLink) -> str:
+    if lab.faults:
+        return f"Faults were injected: {', '.join(lab.faults)}. `scope lab fault --clear` removes them."
+    if lacks_processors(link):
+        return (
+            f"The processors were {units.percent(link.processor_share)} busy during that measurement: the "
+            "emulation lacks computing power. Use a quieter or larger machine, lower rates, or fewer hosts."
+        )
+    return "Find what else shapes the link (`scope lab status`), and check it again: `scope lab check`."

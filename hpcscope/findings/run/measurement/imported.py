@@ -1,0 +1,32 @@
+"""The figures are those of another program, which does not print everything."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.names import several
+
+SHOWN = 8
+
+
+def find(run: Run) -> list[Finding]:
+    """Say whose figures an imported run has, and what was not printed."""
+    imported = run.record.imported
+    if imported is None:
+        return []
+    programs = list(dict.fromkeys(program for one in imported.files for program in one.programs))
+    return [
+        Finding(
+            code="imported",
+            about="measurement",
+            severity="information",
+            title=f"The figures were printed by {several(programs)}; not printed: {', '.join(imported.missing)}",
+            where={"file": imported.files[0].name},
+            evidence=[
+                *(Evidence(what=one.name, value=", ".join(one.programs)) for one in imported.files[:SHOWN]),
+                *(Evidence(what="done otherwise", value=one) for one in imported.differences),
+            ],
+            advice="Figures without repetitions have no interval: a difference may be chance."
+            " Measure the same cases with `scope run` for a verdict.",
+        )
+    ]

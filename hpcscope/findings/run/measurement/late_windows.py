@@ -1,0 +1,44 @@
+"""Repetitions that some rank started too late for its window."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import one_of_each_case
+from hpcscope.statistics.summary import Summary
+
+TOLERATED = 0.05
+FEWEST = 3
+"""Late repetitions of a case: one of twelve is chance."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find cases with more than 5 % late repetitions, and at least three; one finding per benchmark."""
+    benchmarks: dict[str, list[Summary]] = {}
+    for summary in one_of_each_case([s for s in run.statistics if s.primary]):
+        if summary.invalid_share > TOLERATED and _late(summary) >= FEWEST:
+            benchmarks.setdefault(summary.benchmark, []).append(summary)
+    return [_finding(run.benchmarks[name].title, late) for name, late in benchmarks.items()]
+
+
+def _late(summary: Summary) -> float:
+    """Return the number of late repetitions."""
+    valid = 1 - summary.invalid_share
+    return summary.n * summary.invalid_share / valid if valid > 0 else float("inf")
+
+
+def _finding(title: str, late: list[Summary]) -> Finding:
+    worst = sorted(late, key=lambda s: -s.invalid_share)
+    return Finding(
+        code="late-windows",
+        about="measurement",
+        cause="late starts",
+        severity="warning",
+        title=f"{title}: up to {units.share(worst[0].invalid_share)} of the repetitions started late on some rank "
+        f"in {len(late)} case{'s' if len(late) > 1 else ''}; they are excluded",
+        where={"benchmark": worst[0].benchmark, "ranks": worst[0].ranks},
+        evidence=[Evidence(what=f"late repetitions of {s.label}", value=s.invalid_share) for s in worst[:5]],
+        advice="Something keeps a rank off its processor: look for other processes, interrupts or too few "
+        "processors. `sampling.synchronization=dissemination` needs no windows.",
+    )

@@ -1,0 +1,39 @@
+"""Other processes were running before the run."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.names import several
+
+QUIET = 0.25
+"""Share of the processors that may be busy before the run; half a process is always tolerated."""
+
+MOST_SHOWN = 8
+"""Hosts whose run queues are evidence, the busiest first."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find hosts with other processes in the run queue before the run; one finding for all of them."""
+    # Hosts of an emulated cluster are one kernel, and its run queue is that of all.
+    kernels = {host.boot_id or host.name: host for host in reversed(run.machine.hosts)}
+    queues = {host.name: host.run_queue or 0.0 for host in reversed(kernels.values())}
+    usable = {host.name: max(len(host.processor.usable), 1) for host in kernels.values()}
+    busy = {name: queue for name, queue in queues.items() if queue > max(0.5, QUIET * usable[name])}
+    if not busy:
+        return []
+    worst = max(busy, key=lambda name: busy[name] / usable[name])
+    return [
+        Finding(
+            code="machine-busy",
+            about="measurement",
+            severity="warning" if busy[worst] >= usable[worst] else "advice",
+            title=f"{busy[worst]:.3g} other processes were running on {worst} before the run began",
+            where={"host": several(list(busy))},
+            evidence=[
+                Evidence(what=f"run queue of {name}", value=busy[name])
+                for name in sorted(busy, key=lambda name: -busy[name] / usable[name])[:MOST_SHOWN]
+            ],
+            advice="Repeat the run on a quiet or reserved machine; the intervals show how much it mattered.",
+        )
+    ]

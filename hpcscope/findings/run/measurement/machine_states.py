@@ -1,0 +1,72 @@
+"""The machine changed its state during the run, and figures depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import one_of_each_case
+from hpcscope.statistics.course import Course
+from hpcscope.statistics.summary import Summary
+
+CAUSE = "states of the machine"
+LISTED = 8
+"""Cases in the evidence."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the states of the machine where figures differ between them; one finding for the run."""
+    cases = one_of_each_case(run.headlines)
+    mixed = sorted((one for one in cases if one.state_mixture), key=lambda one: -(one.state_factor or 0.0))
+    if not mixed:
+        return []
+    course = run.course
+    factors = [one.state_factor or 1.0 for one in mixed]
+    return [
+        Finding(
+            code="machine-states",
+            about="measurement",
+            cause=CAUSE,
+            severity="warning",
+            title=f"The machine changed state {_times(course.changes)}: figures of {len(mixed)} of {len(cases)} "
+            f"cases differ by a factor of up to {factors[0]:.3g} (median {median(factors):.3g})",
+            where={"cases": len(mixed)},
+            evidence=[*_states(course), *(_differing(run, one) for one in mixed[:LISTED])],
+            advice="Figures marked in the report mix both states. Use those of the state that programs will meet "
+            "(`state_medians` in statistics.json), or measure again on a dedicated machine: other processes, "
+            "other virtual machines on the host and the processor's clock change the state.",
+            lost=1 - 1 / factors[0],
+        )
+    ]
+
+
+def cause_of(cases: Sequence[Summary]) -> str:
+    """Return the cause of a finding about these cases: the states, where most of them mix states; else nothing."""
+    return CAUSE if 2 * sum(one.state_mixture for one in cases) > len(cases) else ""
+
+
+def _times(changes: int) -> str:
+    return {1: "once", 2: "twice"}.get(changes, f"{changes} times")
+
+
+def _states(course: Course) -> list[Evidence]:
+    shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"
+    return [
+        Evidence(what="share of the time in the fastest state", value=units.share(course.states[0].share)),
+        *(
+            Evidence(
+                what=f"share of the time in a state where the {shown_by} takes {state.factor:.3g} times as long",
+                value=units.share(state.share),
+            )
+            for state in course.states[1:]
+        ),
+    ]
+
+
+def _differing(run: Run, one: Summary) -> Evidence:
+    name = run.benchmarks.metric_label(one.metric, one.benchmark)
+    values = " | ".join(units.quantity(value, one.unit) for value in one.state_medians)
+    return Evidence(what=f"{name} of {one.label} in each state", value=values)

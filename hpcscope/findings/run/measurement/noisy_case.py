@@ -1,0 +1,45 @@
+"""Cases whose intervals are wide."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import one_of_each_case
+from hpcscope.findings.run.measurement import machine_states
+
+WIDE = 0.1
+"""Half width of the interval over the median above which a figure cannot be trusted."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find cases whose interval over the launches is wide, or that have none; one finding for all of them."""
+    # Nothing was repeated in a mix of jobs, nor in what another program printed.
+    sampled = [one for one in run.headlines if run.benchmarks[one.benchmark].native]
+    measured = [one for one in sampled if one.origin != "imported"]
+    cases = [one for one in one_of_each_case(measured) if not one.dimensionless]
+    noisy = [one for one in cases if one.relative_interval is None or one.relative_interval > WIDE]
+    if not noisy:
+        return []
+    worst = sorted(noisy, key=lambda s: -(s.relative_interval or float("inf")))
+    wide = worst[0].relative_interval
+    spread = f"up to ±{units.share(wide)}" if wide is not None else "some have none"
+    return [
+        Finding(
+            code="noisy-case",
+            about="measurement",
+            cause=machine_states.cause_of(noisy),
+            severity="warning",
+            title=f"{len(noisy)} of {len(cases)} cases have intervals over ±{units.share(WIDE)} ({spread})",
+            where={"benchmark": worst[0].benchmark, "cases": len(noisy)},
+            evidence=[
+                Evidence(
+                    what=f"half width of the interval over the median of {s.label}",
+                    value=s.relative_interval or "none",
+                )
+                for s in worst[:10]
+            ],
+            advice="Ask for more launches (`scope run --launches NUMBER`), and look for other processes on the "
+            "machine.",
+        )
+    ]

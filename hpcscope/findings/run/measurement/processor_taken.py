@@ -1,0 +1,118 @@
+"""Something else had the processors of the ranks: another process, or the hypervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.measurement import machine_states
+from hpcscope.samples.records import Disturbances
+from hpcscope.samples.samples import CaseSamples
+
+WAITED = 0.1
+"""Share of a visit that a rank waited for its processor: daemons and Scope's own supervisor need less."""
+SHORTEST_WAIT_S = 2e-3
+"""A competitor's turn on a processor takes milliseconds."""
+STOLEN = 0.05
+"""Share of the host's processors that a hypervisor withheld."""
+SMALLEST_STOLEN_S = 0.02
+"""The kernel counts steal time in ticks of 10 ms."""
+TOLERATED = 0.2
+"""Share of the visits that may be disturbed: Scope's own supervisor takes its turns, too."""
+TOLERATED_IN_A_STATE = 0.05
+"""The same where the disturbed visits are those in a slow state of the machine."""
+MOSTLY = 3.0
+"""Visits in a slow state that are disturbed so many times as often as the others explain the state."""
+
+
+@dataclass(frozen=True)
+class Taker:
+    """Who takes processors, and how a visit shows it."""
+
+    code: str
+    title: str
+    what: str
+    """What the evidence counts."""
+    lost_s: Callable[[Disturbances], float | None]
+    least: Callable[[float, int], float]
+    """Seconds lost that count in a visit of so many seconds on a host of so many processors."""
+    advice: str
+
+
+TAKERS = [
+    Taker(
+        "processor-taken",
+        "Another process took a processor of the ranks",
+        "waiting for a processor",
+        lambda seen: seen.waited_s,
+        lambda seconds, _: max(SHORTEST_WAIT_S, WAITED * seconds),
+        "End other processes on the machine (`top` shows them), or leave a processor free for them.",
+    ),
+    Taker(
+        "processor-withheld",
+        "The hypervisor withheld processors from this machine",
+        "steal time",
+        lambda seen: seen.steal_s,
+        lambda seconds, processors: max(SMALLEST_STOLEN_S, STOLEN * seconds * processors),
+        "Other virtual machines compete for the host: measure on a dedicated one, or at another time.",
+    ),
+]
+
+
+def find(run: Run) -> list[Finding]:
+    """Find who took processors in more than a fifth of the visits, or in a slow state of the machine.
+
+    Ranks that share processors tell nothing.
+    """
+    cases = [one for one in run.raw_samples.cases if one.ok and not run.shares_processors(one.case)]
+    seen = [one for one in cases if one.disturbances is not None]
+    return [finding for taker in TAKERS for finding in _taken(run, seen, taker)]
+
+
+def _taken(run: Run, seen: list[CaseSamples], taker: Taker) -> list[Finding]:
+    processors = max((host.processor.threads for host in run.machine.hosts), default=1)
+    lost = [
+        seconds
+        if visit.disturbances
+        and (seconds := taker.lost_s(visit.disturbances) or 0.0) >= taker.least(visit.duration_s, processors)
+        else 0.0
+        for visit in seen
+    ]
+    taken = [(one, seconds) for one, seconds in zip(seen, lost, strict=True) if seconds]
+    explains = _explains_a_state(run, seen, lost)
+    if len(taken) <= (TOLERATED_IN_A_STATE if explains else TOLERATED) * len(seen):
+        return []
+    worst: dict[str, float] = {}
+    for one, seconds in sorted(taken, key=lambda each: -each[1]):
+        worst.setdefault(one.case.label, seconds)
+    launches = {one.launch for one, _ in taken}
+    return [
+        Finding(
+            code=taker.code,
+            about="measurement",
+            cause=machine_states.CAUSE if explains else "",
+            severity="warning",
+            title=f"{taker.title} in {units.share(len(taken) / len(seen))} of the visits to cases, in "
+            f"{len(launches)} of {len({one.launch for one in seen})} launches",
+            where={"cases": len(worst), "launches": len(launches)},
+            evidence=[
+                Evidence(what=f"{taker.what} during a visit to {label}", value=seconds, unit="s")
+                for label, seconds in list(worst.items())[:5]
+            ],
+            advice=taker.advice,
+        )
+    ]
+
+
+def _explains_a_state(run: Run, seen: list[CaseSamples], lost: list[float]) -> bool:
+    """Return whether visits in the slow state are disturbed much more often than those in the fast one."""
+    if len(run.course.states) < 2:
+        return False
+    states = [run.course.state_during(visit) for visit in seen]
+    fast, slow = (
+        [seconds > 0 for seconds, state in zip(lost, states, strict=True) if state == wanted] for wanted in (0, 1)
+    )
+    return bool(fast and slow) and sum(slow) / len(slow) > MOSTLY * sum(fast) / len(fast)

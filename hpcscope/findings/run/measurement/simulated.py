@@ -1,0 +1,32 @@
+"""The figures were simulated, and how wrong that is where they were measured."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+
+SHOWN = 8
+
+
+def find(run: Run) -> list[Finding]:
+    """Say what was simulated, and the error of the cases that were measured, the largest first."""
+    record = run.simulation
+    if record is None:
+        return []
+    worst = sorted(record.validation, key=lambda one: abs(one.error), reverse=True)
+    return [
+        Finding(
+            code="simulated",
+            about="measurement",
+            severity="information",
+            title=f"The figures are simulated: {record.accuracy}",
+            where={"run": record.of},
+            evidence=[
+                *(Evidence(what="changed", value=one) for one in record.changes),
+                *(Evidence(what=f"error, {one.label}", value=one.error) for one in worst[:SHOWN]),
+                *(Evidence(what="note", value=one) for one in record.notes),
+            ],
+            advice="Treat a figure for more ranks than were validated, or for a changed platform, as an estimate"
+            " with at least this error.",
+        )
+    ]

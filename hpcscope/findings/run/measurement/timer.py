@@ -1,0 +1,95 @@
+"""The clock is not suitable for the measured times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.samples.records import Clock
+from hpcscope.samples.samples import SamplesKey
+
+TIMER = "node.timer"
+"""It times the clock itself."""
+LARGEST_SHARE = 0.05
+"""Of a repetition that may be due to the resolution or overhead of the clock."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find clocks that go backwards, are no register timers, or are too coarse for the times."""
+    clocks = [launch.clock for launch in run.raw_samples.launches]
+    found = []
+    if backwards := [clock for clock in clocks if not clock.monotonic]:
+        found.append(_backwards(backwards, len(clocks)))
+    if fallbacks := [clock for clock in clocks if clock.fallback_reason]:
+        found.append(_fallback(fallbacks[0]))
+    coarse = _coarse_cases(run)
+    if coarse:
+        found.append(_coarse(coarse))
+    return found
+
+
+def _coarse_cases(run: Run) -> list[tuple[float, str, Clock]]:
+    """Return (share, case, clock) of the cases whose typical repetition the clock can hardly resolve."""
+    clocks = {(launch.launch, launch.attempt): launch.clock for launch in run.raw_samples.launches}
+    worst: dict[SamplesKey, tuple[float, str, Clock]] = {}
+    for one in run.raw_samples.cases:
+        clock = clocks.get((one.launch, one.attempt))
+        if clock is None or not one.ok or one.case.benchmark == TIMER:
+            continue
+        for times in one.times:
+            elapsed = times.elapsed_s[:, times.counted]
+            if elapsed.size:
+                typical = max(float(np.median(elapsed.max(axis=0))), 1e-12)
+                share = max(clock.resolution_s, clock.overhead_s) / typical
+                if share > LARGEST_SHARE and (one.key not in worst or share > worst[one.key][0]):
+                    name = f"{one.case.label}: {units.quantity(typical, 's')}, {times.cadence}"
+                    worst[one.key] = (share, name, clock)
+    return sorted(worst.values(), key=lambda entry: -entry[0])
+
+
+def _backwards(clocks: list[Clock], launches: int) -> Finding:
+    return Finding(
+        code="timer-not-monotonic",
+        about="measurement",
+        severity="error",
+        title=f"The clock {clocks[0].source} went backwards in {len(clocks)} of {launches} launches",
+        where={"layer": "node"},
+        evidence=[Evidence(what="clock", value=clocks[0].source)],
+        advice="The times of these launches cannot be trusted. Check "
+        "`/sys/devices/system/clocksource/clocksource0/current_clocksource` and the firmware of the host.",
+    )
+
+
+def _fallback(clock: Clock) -> Finding:
+    return Finding(
+        code="timer-fallback",
+        about="measurement",
+        severity="information",
+        title=f"No register timer is available: {clock.fallback_reason}",
+        where={"layer": "node"},
+        evidence=[
+            Evidence(what="clock", value=clock.source),
+            Evidence(what="cost of a start/stop pair", value=clock.overhead_s, unit="s"),
+        ],
+        advice="The times are correct, but reading the clock costs more; node.timer shows how much.",
+    )
+
+
+def _coarse(cases: list[tuple[float, str, Clock]]) -> Finding:
+    share, _, clock = cases[0]
+    number = f"{len(cases)} case{'s' if len(cases) > 1 else ''}"
+    return Finding(
+        code="timer-coarse",
+        about="measurement",
+        severity="warning",
+        title=f"Clock resolution or overhead reaches {units.share(share)} of a repetition in {number}",
+        where={"layer": "node"},
+        evidence=[
+            Evidence(what="resolution of the clock", value=clock.resolution_s, unit="s"),
+            Evidence(what="cost of a start/stop pair (subtracted)", value=clock.overhead_s, unit="s"),
+            *(Evidence(what=f"share of one repetition of {name}", value=share) for share, name, _ in cases[:5]),
+        ],
+        advice="For these cases prefer the definition streaming, which times many operations together.",
+    )

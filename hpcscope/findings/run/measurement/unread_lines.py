@@ -1,0 +1,28 @@
+"""Lines of another program's output that were not understood: a figure may be among them."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+
+SHOWN = 8
+
+
+def find(run: Run) -> list[Finding]:
+    """Name the lines of an imported run that are in no figure and are no known head or comment."""
+    imported = run.record.imported
+    if imported is None or not imported.unread_lines:
+        return []
+    first = imported.unread[0]
+    lines = "1 line was" if imported.unread_lines == 1 else f"{imported.unread_lines:,} lines were"
+    return [
+        Finding(
+            code="unread-lines",
+            about="measurement",
+            severity="information",
+            title=f"{lines} not understood; the first is line {first.line} of {first.file}: {first.text}",
+            where={"file": first.file, "line": first.line},
+            evidence=[Evidence(what=f"{one.file}:{one.line}", value=one.text) for one in imported.unread[:SHOWN]],
+            advice="Look whether a figure is among them; the copies in `imported/` have all lines.",
+        )
+    ]

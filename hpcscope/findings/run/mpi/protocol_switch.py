@@ -1,0 +1,103 @@
+"""A library changes its protocol at some message size, and the time jumps."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.settings import how_to_set, setting
+from hpcscope.models.fitting.fit import Breakpoint, Fit
+
+SMALLEST_STEP = 0.1
+"""Share of the time; smaller jumps are not worth a line."""
+LARGE_STEP = 0.25
+
+
+def find(run: Run) -> list[Finding]:
+    """Find breakpoints of chosen fits with a certain jump (its interval excludes zero) that matters."""
+    return [
+        _finding(run, fit, point)
+        for fit in run.models.fits
+        if fit.chosen and fit.definition != "max_rank"
+        for point in fit.breakpoints
+        if point.is_jump and abs(step_share(fit, point)) >= SMALLEST_STEP and _is_known(run, fit, point)
+    ]
+
+
+def step_share(fit: Fit, point: Breakpoint) -> float:
+    """Return the jump over the time without it."""
+    after = next(p.fitted for p in fit.points if p.x == point.first_after)
+    before = after - point.jump_s.value
+    return point.jump_s.value / before if before > 0 else float("inf")
+
+
+def _is_known(run: Run, fit: Fit, point: Breakpoint) -> bool:
+    """Return whether the times beside a break have intervals: single figures of another program may be chance."""
+    if run.record.imported is None:
+        return True
+    beside = [one for one in fit.points if one.x in (point.last_before, point.first_after)]
+    return all(one.measured_low < one.measured_high for one in beside)
+
+
+def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
+    share = step_share(fit, point)
+    last, first = units.size(point.last_before), units.size(point.first_after)
+    jump = point.jump_s
+    low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
+    step = units.interval(abs(jump.value), low, high, "s")
+    word = "longer" if jump.value > 0 else "less"
+    owner = "the library's" if run.benchmark(fit.subject).level == "mpi" else "the"
+    return Finding(
+        code="protocol-switch",
+        cause="protocol of the library" if run.benchmark(fit.subject).level == "mpi" else "buffers of the kernel",
+        severity="advice" if abs(share) >= LARGE_STEP else "information",
+        title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
+        + _named(point, owner),
+        where={
+            "benchmark": fit.subject.benchmark,
+            "transport": fit.subject.transport,
+            "ranks": fit.subject.ranks,
+            "last_before_bytes": int(point.last_before),
+            "first_after_bytes": int(point.first_after),
+        },
+        evidence=[
+            Evidence(what=f"fitted jump at {first}", value=jump.value, unit="s"),
+            *(Evidence(what=f"{owner} {one.name}", value=one.value, unit="B") for one in point.settings),
+            *([_agreement(point.agreement)] if point.agreement is not None else []),
+            Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
+            *(
+                Evidence(what=f"measured at {units.size(p.x)}", value=p.measured, unit="s")
+                for p in fit.points
+                if p.x in (point.last_before, point.first_after)
+            ),
+        ],
+        advice=_advice(run, fit, point, last, first),
+        lost=share / (1 + share) if jump.value > 0 else None,
+    )
+
+
+def _named(point: Breakpoint, owner: str) -> str:
+    if not point.settings:
+        return ""
+    likeliest = point.settings[0]
+    return f"; {owner} {likeliest.name} is {units.size(likeliest.value)}"
+
+
+def _agreement(share: float) -> Evidence:
+    return Evidence(what="launches with a break between the same sizes", value=units.share(share))
+
+
+def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
+    if run.benchmark(fit.subject).level != "mpi":
+        if point.settings:
+            full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
+            return f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
+        return f"This is below the library: buffers, packets or pages change between {last} and {first}."
+    where = f"The library changes its protocol or algorithm between {last} and {first}"
+    how = setting(run.mpi, "eager limit")
+    if point.settings:
+        named = [f"{how_to_set(run.mpi, one.name)} (now {one.value})" for one in point.settings]
+        how = "to move the switch point, set " + " or ".join(named)
+    if point.jump_s.value > 0:
+        return f"{where}. A higher limit may be faster for such messages; {how}."
+    return f"{where}, and the new one is faster: try a lower limit; {how}."

@@ -1,0 +1,90 @@
+"""The two directions of a path have different rates, or share one medium."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.two_hosts import figures_by_case, two_hosts, upper
+from hpcscope.statistics.summary import Summary
+
+SYMMETRY, DUPLEX, PROCESSOR = "symmetry", "duplex", "processor_share"
+OUT, IN, BOTH = "out_bytes_per_s", "in_bytes_per_s", "both_bytes_per_s"
+ALIKE = 0.7
+"""Slower direction over the faster one; `scope topology discover` draws the same line."""
+FULL = 0.7
+"""Both ways at once over the sum of each alone: 1 on a full duplex path, 1/2 on one medium."""
+IDLE = 0.8
+"""Share of the time up to which a processor is not what both directions share; 0: the kernel did not say."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find paths that are certainly asymmetric, or certainly half duplex; one finding for each of the two."""
+    measured = [
+        found
+        for found in figures_by_case(run, DUPLEX)
+        if {SYMMETRY, PROCESSOR, OUT, IN, BOTH} <= set(found) and 0 < (found[PROCESSOR].median or 0.0) < IDLE
+    ]
+    uneven = [found for found in measured if _below(found[SYMMETRY], ALIKE)]
+    shared = [found for found in measured if _below(found[DUPLEX], FULL) and found not in uneven]
+    return [
+        *([_uneven(run, min(uneven, key=lambda found: found[SYMMETRY].median or 0.0))] if uneven else []),
+        *([_shared(run, min(shared, key=lambda found: found[DUPLEX].median or 0.0))] if shared else []),
+    ]
+
+
+def _below(one: Summary, limit: float) -> bool:
+    high = upper(one)
+    return high is not None and high < limit
+
+
+def _uneven(run: Run, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, found[SYMMETRY])
+    out, into = found[OUT].median or 0.0, found[IN].median or 0.0
+    slow = (first, second) if out < into else (second, first)
+    share = found[SYMMETRY]
+    return Finding(
+        code="asymmetric-rates",
+        severity="warning",
+        title=(
+            f"The path from {slow[0]} to {slow[1]} carries {units.quantity(min(out, into), 'B/s')}, the way back "
+            f"{units.quantity(max(out, into), 'B/s')}: "
+            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the faster direction"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=run.evidence(found[OUT], found[IN], share),
+        advice=(
+            f"Compare speed and duplex at both ends of the links of {first} and {second} (`ethtool`): a mismatch "
+            "of duplex slows one direction and counts late collisions. Then compare limits set in one direction "
+            "only (`tc qdisc`, a policer of the switch, different routes there and back: `traceroute` from both "
+            "hosts)."
+        ),
+        lost=1 - (share.median or 1.0),
+    )
+
+
+def _shared(run: Run, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, found[DUPLEX])
+    duplex = found[DUPLEX]
+    both = units.quantity(found[BOTH].median, "B/s")
+    alone = (found[OUT].median or 0.0) + (found[IN].median or 0.0)
+    return Finding(
+        code="half-duplex",
+        severity="warning",
+        title=(
+            f"Both directions between {first} and {second} share one medium: {both} together, "
+            f"{units.share(duplex.median or 0.0, duplex.ci_low, duplex.ci_high)} of the "
+            f"{units.quantity(alone, 'B/s')} that they carry one at a time"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=[
+            *run.evidence(found[OUT], found[IN], found[BOTH], duplex),
+            Evidence(what="busiest processor: share of the time", value=found[PROCESSOR].median or 0.0),
+        ],
+        advice=(
+            "A link of the path is half duplex, a bus or a radio link, or a shaper counts both directions: enable "
+            "autonegotiation at both ends (`ethtool -s ... autoneg on`); look for `Duplex: Half` in `ethtool` and "
+            "for collisions in `ip -s link`. Until then, sending in both directions at once gains nothing."
+        ),
+        lost=1 - (duplex.median or 1.0),
+    )

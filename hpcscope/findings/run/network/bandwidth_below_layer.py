@@ -1,0 +1,73 @@
+"""A layer delivers much less bandwidth than the one below it."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.rungs import RungLoss, losses, selecting_the_network
+from hpcscope.findings.settings import setting
+from hpcscope.plan.case import transport_words
+from hpcscope.settings.transports import ACTIVE_MESSAGES
+
+TOLERATED = 0.7
+"""Share of the layer below; less is worth a line."""
+MUCH = 0.4
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the network and MPI rungs that certainly retain less than 70 % of the layer below."""
+    layers = ("frames", "network", "mpi")
+    return [_finding(run, found) for found in losses(run, "bandwidth_bytes_per_s", layers, TOLERATED)]
+
+
+def _finding(run: Run, found: RungLoss) -> Finding:
+    rung = found.rung
+    retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
+    return Finding(
+        code="bandwidth-below-layer",
+        severity="advice" if found.retained >= MUCH else "warning",
+        title=(
+            f"{_subject(found)} {units.quantity(rung.value, 'B/s')}, {retained} of the "
+            f"{units.quantity(found.below.value, 'B/s')} of the layer below ({found.ladder.path})"
+        ),
+        where=found.where,
+        evidence=found.evidence,
+        advice=_advice(run, found),
+        lost=1 - found.retained,
+    )
+
+
+def _subject(found: RungLoss) -> str:
+    if found.rung.layer == "network":
+        if "memory" in found.ladder.path:
+            return "Two processes without MPI copy"
+        return "TCP delivers" if _over_tcp(found) else "Two processes without MPI reach"
+    return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[found.rung.layer]
+
+
+def _over_tcp(found: RungLoss) -> bool:
+    return not found.ladder.path.startswith(transport_words(ACTIVE_MESSAGES))
+
+
+def _advice(run: Run, found: RungLoss) -> str:
+    inside = "memory" in found.ladder.path
+    if found.rung.layer == "frames":
+        return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
+    if found.rung.layer == "network" and inside:
+        return "Two processes copy more slowly than one: check their placement and whether they share a cache."
+    if found.rung.layer == "network" and not _over_tcp(found):
+        return (
+            "Check the MTU (9000 where all switches support it), the retransmissions of the cases without MPI, and"
+            " that each process has a processor to itself."
+        )
+    if found.rung.layer == "network":
+        return (
+            "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
+            "switches support it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
+        )
+    if inside:
+        how = setting(run.mpi, "memory copies")
+        return f"Messages are copied more than once, or by one core at a time; {how}."
+    buffers = "larger socket buffers and " if _over_tcp(found) else ""
+    return f"Compare {buffers}another MPI (`scope run --mpi NAME`){selecting_the_network(run, found)}."

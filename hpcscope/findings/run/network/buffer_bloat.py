@@ -1,0 +1,60 @@
+"""Small messages wait for tens of milliseconds in queues that streams on the same path have filled."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import certainly_longer, written
+from hpcscope.statistics.summary import Summary
+
+ADDED_S = 0.02
+"""Wait in a queue that a switch with buffers for its own speed does not cause, even on the slowest of links."""
+AT_LEAST = 5.0
+"""Round trip under load over that without it."""
+LOADED, ALONE, RATE = "round_trip_s", "isolated_s", "bandwidth_bytes_per_s"
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the cases whose round trip is certainly that much longer under load; one finding for all."""
+    by_case: dict[object, dict[str, Summary]] = {}
+    for one in run.headlines:
+        if run.benchmarks.metric(one.benchmark, LOADED) is not None:
+            by_case.setdefault(one.samples_key, {})[one.metric] = one
+    measured = [found for found in by_case.values() if {LOADED, ALONE} <= set(found)]
+    hit = [found for found in measured if _is_bloated(found[LOADED], found[ALONE])]
+    return [_finding(run, hit, len(measured))] if hit else []
+
+
+def _is_bloated(loaded: Summary, alone: Summary) -> bool:
+    # A bound without an interval over launches is no certainty.
+    low = loaded.ci_low if loaded.interval_basis == "launches" else None
+    high = alone.ci_high if alone.interval_basis == "launches" else None
+    if low is None or high is None or low - high < ADDED_S:
+        return False
+    return certainly_longer(loaded, alone, AT_LEAST - 1)
+
+
+def _finding(run: Run, hit: list[dict[str, Summary]], of: int) -> Finding:
+    worst = max(hit, key=lambda found: found[LOADED].median or 0.0)
+    loaded, alone, rate = worst[LOADED], worst[ALONE], worst.get(RATE)
+    added_s = (loaded.median or 0.0) - (alone.median or 0.0)
+    queue = [] if rate is None or not rate.median else [added_s * rate.median]
+    return Finding(
+        code="buffer-bloat",
+        severity="warning",
+        title=(
+            f"A small message takes {written(loaded)} instead of {written(alone)} while streams fill the path "
+            f"({len(hit)} of {of} loads, worst: {loaded.label})"
+        ),
+        where={"benchmark": loaded.benchmark, "layer": "network"},
+        evidence=[
+            *run.evidence(loaded, alone),
+            *(Evidence(what="data in queues, added time by rate", value=one, unit="B") for one in queue),
+        ],
+        advice=(
+            "The queue before the narrowest link is too long for its rate: set a fair queue with a short target "
+            "there (`tc qdisc replace dev ... root fq_codel`), lower `txqueuelen`, mark packets (ECN), "
+            "or give small messages a class of their own; keep bulk and file traffic off the link of MPI."
+        ),
+        lost=1 - (alone.median or 0.0) / (loaded.median or 1.0),
+    )

@@ -1,0 +1,68 @@
+"""An exchange that certainly takes longer while others, with whom it shares only the network, communicate."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.congestion import Congestion
+from hpcscope.statistics.estimate import in_unit
+
+AT_LEAST = 1.5
+"""Impact factor: below, ordinary queues explain it."""
+CONTROL = "none"
+"""The value of a load that is none."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the impact factors that are certainly large, and larger than those of no load; one finding for all."""
+    known = [one for one in run.models.congestion if not run.shares_processors(one.case)]
+    hit = [one for one in known if not _is_control(one) and _certain(one, known)]
+    return [_finding(hit, known)] if hit else []
+
+
+def _is_control(one: Congestion) -> bool:
+    return CONTROL in one.case.parameters.values()
+
+
+def _certain(one: Congestion, known: list[Congestion]) -> bool:
+    low = one.median.low
+    return low is not None and low > AT_LEAST and all(low > other for other in _controls(one, known))
+
+
+def _controls(one: Congestion, known: list[Congestion]) -> list[float]:
+    """Return the upper bounds of the same exchange beside no load."""
+    return [
+        other.median.high or other.median.value
+        for other in known
+        if _is_control(other)
+        and other.case.batch == one.case.batch
+        and sum(other.case.parameters[name] != value for name, value in one.case.parameters.items()) == 1
+    ]
+
+
+def _finding(hit: list[Congestion], known: list[Congestion]) -> Finding:
+    worst = max(hit, key=lambda one: one.median.value)
+    tail = worst.tail
+    tails = [] if tail is None else [Evidence(what=f"at the 99 % quantile: {in_unit(tail)}", value=tail.value)]
+    loaded = [one for one in known if not _is_control(one)]
+    return Finding(
+        code="congestion",
+        severity="warning",
+        title=(
+            f"{worst.case.label}: {in_unit(worst.median)} times as long as without the load, the worst of "
+            f"{len(hit)} of {len(loaded)} combinations above {AT_LEAST:g}"
+        ),
+        where={"benchmark": worst.case.benchmark, "layer": "network"},
+        evidence=[
+            *(Evidence(what=f"impact factor of {one.case.label}", value=one.median.value) for one in hit),
+            *tails,
+            *(Evidence(what="impact factor, no load, upper bound", value=one) for one in _controls(worst, known)),
+            Evidence(what="launches", value=worst.launches),
+        ],
+        advice=(
+            "Jobs slow each other in the network. Keep a job inside a switch or a group where it fits (placement "
+            "by topology), use congestion control and adaptive routing of the fabric, give file traffic a service "
+            "level of its own, and add capacity to shared trunks: `scope topology discover` finds them."
+        ),
+        lost=1 - 1 / worst.median.value,
+    )

@@ -1,0 +1,157 @@
+"""Which layer limits the messages of a network: the wire, the protocol or the library (Melas 2000, sec. 7.2.7).
+
+The thesis saw a slow wire saturated by any software, a fast one left idle by TCP/IP (13 % of Myrinet), and a
+lean protocol that moved the loss into the library; with a faster wire n_1/2 grew, because the start-up time
+remained. So long messages are judged by what each layer retains of the bandwidth below it, short ones by what each
+layer adds to the start-up time, and n_1/2 separates the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.settings import setting
+from hpcscope.models.fitting.fit import Fit, FittedParameter
+from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.plan.case import Case
+
+Layer = Literal["wire", "protocol", "library"]
+
+SATURATED = 0.8
+"""Share of the limit that counts as all of it: Ethernet gave the thesis 0.84 to 0.87 of 1.186 MB/s (table 7.4)."""
+
+
+@dataclass(frozen=True)
+class Three:
+    """The three rungs that are compared."""
+
+    wire: LadderRung
+    protocol: LadderRung
+    library: LadderRung
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the limiting layer on each path between hosts where the figures separate the layers."""
+    ladders = run.models.ladders
+    found: dict[str, Finding] = {}
+    for ladder in ladders:
+        three = _three(ladder)
+        if ladder.quantity != "bandwidth_bytes_per_s" or three is None or ladder.path in found:
+            continue
+        layer = _long(three)
+        if layer is not None:
+            below = next((one for one in ladders if one.path == ladder.path and one.quantity == "latency_s"), None)
+            found[ladder.path] = _finding(run, ladder, three, layer, _three(below) if below else None)
+    return list(found.values())
+
+
+def _three(ladder: Ladder) -> Three | None:
+    """Take the limit as the wire, or raw frames where the limit is unknown; None where a rung has no figure."""
+    rungs = {rung.layer: rung for rung in ladder.rungs if rung.value}
+    wire = rungs.get("limit") or rungs.get("frames")
+    if wire is None or "network" not in rungs or "mpi" not in rungs or "memory" in ladder.path:
+        return None
+    return Three(wire, rungs["network"], rungs["mpi"])
+
+
+def _long(three: Three) -> Layer | None:
+    """Judge long messages; None where the intervals do not separate the losses."""
+    wire, protocol, library = (_bounds(rung) for rung in (three.wire, three.protocol, three.library))
+    if library[0] > wire[1]:
+        return None  # the library uses another path
+    if library[0] >= SATURATED * wire[1]:
+        return "wire"
+    if library[1] >= SATURATED * wire[0]:
+        return None  # near the threshold
+    kept_by_protocol = (protocol[0] / wire[1], protocol[1] / wire[0])
+    kept_by_library = (library[0] / protocol[1], library[1] / protocol[0])
+    if kept_by_protocol[1] < kept_by_library[0]:
+        return "protocol"
+    if kept_by_library[1] < kept_by_protocol[0]:
+        return "library"
+    return None
+
+
+def _bounds(rung: LadderRung) -> tuple[float, float]:
+    value = rung.value or 0.0
+    return rung.low or value, rung.high or value
+
+
+def _short(three: Three) -> tuple[Layer, float] | None:
+    """Return the layer that adds most to the time of the smallest message, and its share of that time.
+
+    None where a layer takes less time than the one below it: they did not use the same path.
+    """
+    wire, protocol, library = (rung.value or 0.0 for rung in (three.wire, three.protocol, three.library))
+    if not wire <= protocol <= library:
+        return None
+    added: dict[Layer, float] = {"wire": wire, "protocol": protocol - wire, "library": library - protocol}
+    most = max(added, key=lambda layer: added[layer])
+    return most, added[most] / library
+
+
+def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three | None) -> Finding:
+    library, wire = three.library.value or 0.0, three.wire.value or 0.0
+    title = f"The {layer} limits long messages: MPI reaches {units.share(library / wire)} of the wire"
+    rungs = [three.wire, three.protocol, three.library]
+    where: dict[str, str | int | float] = {"path": ladder.path, "layer": layer}
+    half = _n_half(run, ladder, three.library)
+    if half is not None:
+        where["n_half_bytes"] = round(half.value)
+    short = _short(start) if start is not None else None
+    if start is not None and short is not None:
+        most, share = short
+        below = f"below {units.quantity(half.value, 'B')}" if half is not None else "for short ones"
+        title += f"; {below} it is the {most}, with {units.share(share)} of the start-up time"
+        rungs += [start.wire, start.protocol, start.library]
+    evidence = [Evidence(what=rung.name, value=rung.value or 0.0, unit=rung.unit) for rung in rungs]
+    for rung in (three.protocol, three.library):
+        one = _n_half(run, ladder, rung)
+        evidence += [Evidence(what=f"n_1/2 of {rung.name}", value=one.value, unit="B")] if one else []
+    return Finding(
+        code="layer-bottleneck",
+        severity="information" if layer == "wire" else "advice",
+        title=f"{title} ({ladder.path})",
+        where=where,
+        evidence=evidence,
+        advice=_advice(run, layer),
+        lost=None if layer == "wire" else 1 - library / wire,
+    )
+
+
+def _n_half(run: Run, ladder: Ladder, rung: LadderRung) -> FittedParameter | None:
+    """Return the fitted n_1/2 of the curve of a rung."""
+    for fit in run.models.fits:
+        if fit.chosen and _is_of(run, fit, ladder, rung):
+            return next((one for one in fit.parameters if one.name == "n_half_bytes"), None)
+    return None
+
+
+def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: LadderRung) -> bool:
+    """Return whether the case of a rung is a point of a curve over message sizes."""
+    subject = fit.subject
+    if fit.variable != "message_bytes" or ladder.message_bytes is None:
+        return False
+    parameters = {**subject.parameters, fit.variable: ladder.message_bytes}
+    return Case.of(run.benchmarks, subject.benchmark, parameters, subject.batch).label == rung.name
+
+
+def _advice(run: Run, layer: Layer) -> str:
+    if layer == "wire":
+        return (
+            "Protocol and library leave little to gain; only a faster link, several links at once, or larger "
+            "frames (MTU 9000) help."
+        )
+    if layer == "protocol":
+        return (
+            "A faster link alone will not help. Try larger frames (MTU 9000), offloads (`ethtool -k`), larger "
+            "socket buffers, or a kernel-bypass transport (libfabric, UCX)."
+        )
+    return (
+        "The protocol has capacity that the library does not use. Compare another MPI (`scope run --mpi NAME`); "
+        f"{setting(run.mpi, 'network stack')}."
+    )

@@ -1,0 +1,62 @@
+"""Messages inside a host are slower than messages between hosts."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import excess_of, how_compared
+from hpcscope.findings.settings import setting
+from hpcscope.statistics.summary import Summary
+
+SMALLEST_EXCESS = 0.05
+SIGNIFICANCE = 0.01
+FEWEST_LAUNCHES = 4
+
+
+def find(run: Run) -> list[Finding]:
+    """Find pair benchmarks whose local case certainly takes longer than the remote one; one finding for each."""
+    pairs = [s for s in run.headlines if s.ranks == 2 and s.unit == "s" and s.definition != "observed"]
+    remote = {_key(s): s for s in pairs if s.placement.one_per_host}
+    slower: dict[str, list[tuple[Summary, Summary]]] = {}
+    for local in pairs:
+        other = remote.get(_key(local))
+        if not local.placement.one_per_host and other is not None and _is_slower(local, other):
+            slower.setdefault(local.benchmark, []).append((local, other))
+    return [_finding(run, found) for found in slower.values()]
+
+
+def _key(summary: Summary) -> tuple[object, ...]:
+    parameters = tuple(sorted((name, str(value)) for name, value in summary.parameters.items()))
+    return (summary.benchmark, parameters, summary.transport, summary.origin, summary.metric)
+
+
+def _is_slower(local: Summary, remote: Summary) -> bool:
+    if min(len(local.launch_medians), len(remote.launch_medians)) < FEWEST_LAUNCHES:
+        return False
+    from scipy.stats import mannwhitneyu  # takes a second to load
+
+    test = mannwhitneyu(local.launch_medians, remote.launch_medians, alternative="greater")
+    return excess_of(local, remote) > SMALLEST_EXCESS and float(test.pvalue) < SIGNIFICANCE
+
+
+def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
+    local, remote = max(found, key=lambda pair: excess_of(*pair))
+    excess = excess_of(local, remote)
+    many = f" (worst of {len(found)} cases)" if len(found) > 1 else ""
+    return Finding(
+        code="local-pair-slower",
+        severity="warning",
+        title=f"{local.label} takes {units.share(excess)} longer inside a host than between hosts{many}",
+        where={"benchmark": local.benchmark, "layer": "mpi"},
+        evidence=[
+            *run.evidence(local, remote),
+            how_compared(local, remote),
+            Evidence(what="excess of the local pair", value=excess),
+        ],
+        advice=(
+            "Messages inside a host should go through shared memory: check that the library uses it, and that the "
+            f"two processes do not share a core; {setting(run.mpi, 'memory copies')}."
+        ),
+        lost=excess / (1 + excess),
+    )

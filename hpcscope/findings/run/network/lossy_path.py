@@ -1,0 +1,91 @@
+"""A path loses packets: on its own, or only when streams fill it."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.two_hosts import figures_by_case, lower, two_hosts
+from hpcscope.statistics.summary import Summary
+
+LOADED, RATE = "retransmitted_share", "bandwidth_bytes_per_s"
+IDLE = "lost_share"
+"""Of packets that nothing else accompanies."""
+AT_LEAST_LOADED = 0.02
+"""Share of packets; a queue that a stream fills now and then loses less."""
+AT_LEAST_IDLE = 0.001
+"""Share of packets: one in a million is much for a cable, and TCP is slow from here on."""
+BY_ITSELF = 0.25
+"""Share of the loss under load from which on the link explains it."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the path that certainly loses packets without load, and the loads that certainly lose more."""
+    idle = [found[IDLE] for found in figures_by_case(run, IDLE)]
+    lossy = [one for one in idle if (lower(one) or 0.0) > AT_LEAST_IDLE]
+    loads = figures_by_case(run, LOADED)
+    hit = [
+        found
+        for found in loads
+        if (lower(found[LOADED]) or 0.0) > AT_LEAST_LOADED and not _explained(found[LOADED], idle)
+    ]
+    return [
+        *([_of_link(run, max(lossy, key=lambda one: one.median or 0.0))] if lossy else []),
+        *([_of_load(run, hit, len(loads), idle)] if hit else []),
+    ]
+
+
+def _explained(loaded: Summary, idle: list[Summary]) -> bool:
+    """Return whether the same path loses as much without load."""
+    return any((one.median or 0.0) > BY_ITSELF * (loaded.median or 0.0) for one in _same_path(loaded, idle))
+
+
+def _same_path(loaded: Summary, idle: list[Summary]) -> list[Summary]:
+    return [one for one in idle if (one.batch, one.origin) == (loaded.batch, loaded.origin)]
+
+
+def _of_link(run: Run, idle: Summary) -> Finding:
+    first, second = two_hosts(run, idle)
+    return Finding(
+        code="lossy-path",
+        severity="warning",
+        title=f"Between {first} and {second} {_share(idle)} of the packets are lost without any load",
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=run.evidence(idle),
+        advice=(
+            "Check the link rather than its queues: errors and drops of `ip -s link` and `ethtool -S` at both "
+            "ends and of the switch ports between, cables and optics, a mismatch of duplex."
+        ),
+        lost=idle.median,
+    )
+
+
+def _of_load(run: Run, hit: list[dict[str, Summary]], of: int, idle: list[Summary]) -> Finding:
+    worst = max(hit, key=lambda found: found[LOADED].median or 0.0)
+    share = worst[LOADED]
+    first, second = two_hosts(run, share)
+    alone = run.evidence(*_same_path(share, idle))
+    return Finding(
+        code="lost-under-load",
+        severity="warning",
+        title=(
+            f"Between {first} and {second} {_share(share)} of the packets of streams are lost and sent again "
+            f"({len(hit)} of {of} loads, worst: {share.label})"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=[
+            *run.evidence(share, *([worst[RATE]] if RATE in worst else [])),
+            *(alone or [Evidence(what="loss without load", value="not measured")]),
+        ],
+        advice=(
+            "The queue before the narrowest link is too short for bursts, or a policer drops packets: let it "
+            "hold a few ms of the link's rate (`tc -s qdisc`, buffers and drops of the switch port), mark "
+            "packets instead of dropping them (ECN), pace senders (`tc qdisc ... fq`), or shape instead of "
+            "policing."
+        ),
+        lost=share.median,
+    )
+
+
+def _share(one: Summary) -> str:
+    return units.share(one.median or 0.0, one.ci_low, one.ci_high)

@@ -1,0 +1,55 @@
+"""Packets that both hosts take for allowed never arrive, and nobody says so."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.two_hosts import figures_by_case, two_hosts
+from hpcscope.statistics.summary import Summary
+
+DELIVERED, MTU, TOLD = "delivered_share", "mtu_bytes", "told"
+OUT, IN = "largest_out_bytes", "largest_in_bytes"
+FEWEST = 3
+"""Repetitions that must all agree: each tries every size several times, so that loss does not explain them."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the paths that deliver full packets in no repetition, without any message about it."""
+    measured = [found for found in figures_by_case(run, DELIVERED) if {MTU, TOLD, OUT, IN} <= set(found)]
+    return [_finding(run, found) for found in measured if _is_black_hole(found)]
+
+
+def _is_black_hole(found: dict[str, Summary]) -> bool:
+    share, told = found[DELIVERED], found[TOLD]
+    return share.n >= FEWEST and share.maximum is not None and share.maximum < 1 and not told.maximum
+
+
+def _finding(run: Run, found: dict[str, Summary]) -> Finding:
+    first, second = two_hosts(run, found[DELIVERED])
+    out, into, mtu = (found[name].median or 0.0 for name in (OUT, IN, MTU))
+    largest = min(out, into)
+    if out == into:
+        which = f"between {first} and {second}, in both directions"
+    else:
+        which = f"from {first} to {second}" if out < into else f"from {second} to {first}"
+    return Finding(
+        code="mtu-black-hole",
+        severity="error",
+        title=(
+            f"Packets above {largest:.0f} B silently disappear {which}, though both ends allow {mtu:.0f} B: "
+            "connections open, and the first long message hangs"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=[
+            *run.evidence(found[OUT], found[IN], found[MTU]),
+            Evidence(what="repetitions in which a full packet arrived", value=f"0 of {found[DELIVERED].n}"),
+            Evidence(what="ICMP messages about the size", value="none"),
+        ],
+        advice=(
+            f"Raise the MTU of the switch, tunnel or VLAN on the way, or lower that of the hosts to {largest:.0f} "
+            f"(`ip link set dev ... mtu {largest:.0f}`). Let routers' ICMP messages 'fragmentation needed' pass; "
+            "jumbo frames need the support of every device on the path. `sysctl "
+            "net.ipv4.tcp_mtu_probing=1` lets TCP recover meanwhile."
+        ),
+        lost=1.0,
+    )

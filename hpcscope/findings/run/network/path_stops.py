@@ -1,0 +1,43 @@
+"""A path without load stands still again and again."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.two_hosts import figures_by_case, lower, two_hosts
+from hpcscope.statistics.summary import Summary
+
+SHARE, LONGEST, OFTEN = "stopped_share", "longest_stop_s", "stops_per_s"
+AT_LEAST = 0.02
+"""Share of the time; single late interrupts stay below."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the paths that certainly stand still for that share of the time; the worst of them."""
+    measured = [found for found in figures_by_case(run, SHARE) if {LONGEST, OFTEN} <= set(found)]
+    hit = [found for found in measured if (lower(found[SHARE]) or 0.0) > AT_LEAST]
+    return [_finding(run, max(hit, key=lambda found: found[SHARE].median or 0.0))] if hit else []
+
+
+def _finding(run: Run, found: dict[str, Summary]) -> Finding:
+    share, longest, often = found[SHARE], found[LONGEST], found[OFTEN]
+    first, second = two_hosts(run, share)
+    return Finding(
+        code="path-stops",
+        severity="warning",
+        title=(
+            f"The path between {first} and {second} stands still for "
+            f"{units.share(share.median or 0.0, share.ci_low, share.ci_high)} of the time without any load, "
+            f"{often.median or 0.0:.3g} times a second, for up to {units.quantity(longest.median, 's')}"
+        ),
+        where={"pair": f"{first}, {second}", "layer": "network"},
+        evidence=run.evidence(share, longest, often),
+        advice=(
+            "Look for pause frames (`ethtool -S`, `ethtool -I --show-pause`, counters of the switch; priority "
+            "flow control: `dcb pfc show`) and for the slow receiver that sends them: packets are held back and "
+            "released together, as by flow control. Then look for power saving of the link (`ethtool --show-eee`) "
+            "and interrupt coalescing. A paused port also stops what only passes through its switch."
+        ),
+        lost=min(1.0, share.median or 0.0),
+    )

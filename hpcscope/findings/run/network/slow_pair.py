@@ -1,0 +1,96 @@
+"""A host, a pair of hosts, or the path between two groups of hosts is slower than its peers."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
+from hpcscope.statistics.estimate import in_percent
+
+SHORT_BYTES = 1024
+"""Up to this size latency dominates the time of a message, beyond it increasingly its bytes."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the outliers of the pair matrices, each once, in the matrix that shows it most clearly."""
+    worst: dict[tuple[str, tuple[str, ...]], tuple[Slow, PairMatrix]] = {}
+    for matrix in run.models.pairs:
+        for kind, slow in _all(matrix):
+            key = (kind, tuple(sorted(slow.members)))
+            if key not in worst or slow.excess.value > worst[key][0].excess.value:
+                worst[key] = (slow, matrix)
+    matrices = run.models.pairs
+    return [_finding(kind, slow, matrix, matrices) for (kind, _), (slow, matrix) in worst.items()]
+
+
+def _all(matrix: PairMatrix) -> list[tuple[str, Slow]]:
+    return [
+        *(("host", slow) for slow in matrix.slow_processes),
+        *(("pair", slow) for slow in matrix.slow_pairs),
+        *([("groups", matrix.slow_between)] if matrix.slow_between else []),
+    ]
+
+
+def _finding(kind: str, slow: Slow, matrix: PairMatrix, matrices: list[PairMatrix]) -> Finding:
+    names = ", ".join(slow.members)
+    load = "one pair at a time" if matrix.load == "isolated" else "all pairs at once"
+    where = f"{units.size(matrix.message_bytes)}, {load}"
+    excess = slow.excess
+    lost = excess.value / (1 + excess.value)
+    code, title, advice = _words(kind, slow, names, matrices)
+    return Finding(
+        code=code,
+        severity="warning",
+        title=f"{title} {in_percent(excess)} longer than others ({where})",
+        where={"pair" if kind == "pair" else "host": names, "layer": "mpi"},
+        evidence=[
+            Evidence(what="excess over its peers", value=excess.value),
+            Evidence(what="excess, lower bound (95 %)", value=excess.low or 0.0),
+            Evidence(what="excess, upper bound (95 %)", value=excess.high or 0.0),
+            Evidence(what="launches", value=matrix.launches),
+            Evidence(what="processes compared", value=len(matrix.names)),
+        ],
+        advice=advice,
+        lost=lost,
+    )
+
+
+def _words(kind: str, slow: Slow, names: str, matrices: list[PairMatrix]) -> tuple[str, str, str]:
+    """Return code, beginning of the title and advice."""
+    if kind == "pair":
+        return (
+            "slow-pair",
+            f"Messages between {' and '.join(slow.members)}, and only these, take",
+            "Both are as fast as others with all other partners: check what only this pair uses, a route or a "
+            "link of the fabric (`traceroute`, error counters of the switch, adaptive routing).",
+        )
+    if kind == "groups":
+        return (
+            "slow-link",
+            f"Messages between {names} and all other hosts take",
+            "Messages inside both groups are as fast as expected: the path between the groups is narrower or "
+            "longer (an uplink between switches, another building). Keep jobs inside a group, or use "
+            "topology-aware collectives.",
+        )
+    short = [matrix for matrix in matrices if matrix.message_bytes <= SHORT_BYTES]
+    long = [matrix for matrix in matrices if matrix.message_bytes > SHORT_BYTES]
+    in_short, in_long = (any(_has(slow, matrix) for matrix in group) for group in (short, long))
+    if in_long and short and not in_short:
+        return (
+            "slow-host-link",
+            f"Long messages from and to {names} take",
+            f"Short messages of {names} are as fast as others: its link carries less. Compare `ethtool` (rate, "
+            "duplex), cable, PCIe width and switch port with those of another host.",
+        )
+    return (
+        "slow-host-messages",
+        f"Messages from and to {names} take",
+        f"This holds for every partner, so {names} itself or its link is slow. If another finding reports slow "
+        "computation on this host, check governor, throttling and other processes; otherwise adapter, driver and "
+        "interrupts.",
+    )
+
+
+def _has(slow: Slow, matrix: PairMatrix) -> bool:
+    return any(other.members == slow.members for other in matrix.slow_processes)

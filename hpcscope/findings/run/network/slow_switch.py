@@ -1,0 +1,105 @@
+"""Hosts, switches, rails, paths or pairs that a sample of random pairs shows to be slower than their peers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.pair_matrix import Slow
+from hpcscope.models.communication.random_pairs import RandomPairs
+from hpcscope.statistics.estimate import in_percent
+
+NAMED = 8
+"""Members that are named; `models.json` names all."""
+
+
+@dataclass(frozen=True)
+class SampleKind:
+    """What can be slow: its code, its words and what to do."""
+
+    code: str
+    one: str
+    many: str
+    advice: str
+
+
+HOSTS = SampleKind(
+    "slow-host-messages",
+    "Messages from and to {names} take",
+    "Messages from and to {number} of {of} hosts ({names}) take",
+    "They are slow with every partner: check what they have in common (rack, firmware, cables), then the "
+    "adapter, its PCIe width, driver and interrupts; where another finding reports slow computation on a host, "
+    "check that host first.",
+)
+PAIRS = SampleKind(
+    "slow-pair",
+    "Messages between {names}, and only these, take",
+    "Messages between {number} pairs of hosts, among them {names}, take",
+    "Each of them is as fast as others with its other partners: look at what only these pairs use, a route or a "
+    "link of the fabric (error counters of the switches, adaptive routing).",
+)
+GROUPS = SampleKind(
+    "slow-switch",
+    "Messages from and to the hosts of {kind} {names} take",
+    "Messages from and to the hosts of {number} of {of} groups by {kind} ({names}) take",
+    "All hosts behind it are slow with every partner: its uplinks, its firmware or its routes (error counters, "
+    "links that are down or trained to a lower rate).",
+)
+PATHS = SampleKind(
+    "slow-path",
+    "Messages between {kind} {names} take",
+    "Messages on {number} paths between groups by {kind} ({names}) take",
+    "Both ends are as fast as others elsewhere: look at the links and routes between them (error counters, static "
+    "routes that share a link).",
+)
+
+
+def find(run: Run) -> list[Finding]:
+    """Find what is slow in the samples, one finding for each kind, in the sample that shows most of it."""
+    best: dict[tuple[str, str], tuple[SampleKind, str, list[Slow], int, RandomPairs]] = {}
+    for sample in run.models.random_pairs:
+        for kind, name, slow, of in _all(sample):
+            key = kind.code, name
+            if slow and (key not in best or len(slow) > len(best[key][2])):
+                best[key] = kind, name, slow, of, sample
+    return [_finding(*found) for found in best.values()]
+
+
+def _all(sample: RandomPairs) -> list[tuple[SampleKind, str, list[Slow], int]]:
+    return [
+        (HOSTS, "", sample.slow_processes, len(sample.names)),
+        (PAIRS, "", sample.slow_pairs, sample.pairs),
+        *((GROUPS, one.name, one.slow, len(one.groups)) for one in sample.attributes),
+        *((PATHS, one.name, one.slow_between, 0) for one in sample.attributes),
+    ]
+
+
+def _finding(kind: SampleKind, name: str, slow: list[Slow], of: int, sample: RandomPairs) -> Finding:
+    members = [" and ".join(one.members) for one in slow]
+    rest = f" and {len(slow) - NAMED} more" if len(slow) > NAMED else ""
+    names = ", ".join(members[:NAMED]) + rest
+    words = (kind.one if len(slow) == 1 else kind.many).format(names=names, number=len(slow), of=of, kind=name)
+    worst = slow[0].excess
+    # Of several the largest excess, for whose interval there is no room.
+    excess = in_percent(worst) if len(slow) == 1 else f"up to {units.share(worst.value)}"
+    chance = [one.chance for one in sample.attributes if kind is PATHS and one.name == name]
+    return Finding(
+        code=kind.code,
+        severity="warning",
+        title=f"{words} {excess} longer than others ({units.size(sample.message_bytes)}, all pairs at once)",
+        where={"pair" if kind in (PAIRS, PATHS) else "host": names, "layer": "mpi"},
+        evidence=[
+            *(
+                Evidence(what=f"excess of {one}", value=each.excess.value)
+                for one, each in zip(members, slow[:NAMED], strict=False)
+            ),
+            Evidence(what="pairs measured", value=f"{sample.pairs} of {sample.of_pairs}"),
+            Evidence(what="rounds", value=sample.rounds),
+            Evidence(what="launches", value=sample.launches),
+            *(Evidence(what="chance that a slow path is seen", value=one) for one in chance),
+        ],
+        advice=kind.advice,
+        lost=worst.value / (1 + worst.value),
+    )

@@ -1,0 +1,44 @@
+"""Equal streams between two hosts certainly get unequal shares of the path."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
+
+METRIC = "fairness"
+FAIR = 0.8
+"""Jain's index of four streams of which one gets nearly nothing is 0.75."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the loads whose streams share unfairly in all launches alike; one finding for all."""
+    measured = [one for one in run.headlines if one.metric == METRIC]
+    hit = [
+        one
+        for one in measured
+        if one.interval_basis == "launches" and one.ci_high is not None and one.ci_high < FAIR
+    ]
+    return [_finding(run, hit, measured)] if hit else []
+
+
+def _finding(run: Run, hit: list[Summary], measured: list[Summary]) -> Finding:
+    worst = min(hit, key=lambda one: one.median or 0.0)
+    index = units.interval(worst.median, worst.ci_low, worst.ci_high, "")
+    return Finding(
+        code="unfair-streams",
+        severity="warning",
+        title=(
+            f"Equal streams get unequal shares of a path: Jain's index {index} in {worst.label} "
+            f"({len(hit)} of {len(measured)} loads)"
+        ),
+        where={"benchmark": worst.benchmark, "layer": "network"},
+        evidence=[*run.evidence(*hit), Evidence(what="index of equal shares", value=1.0)],
+        advice=(
+            "Something treats connections differently: links of a bond or routes of equal cost that a hash of the "
+            "ports fills unequally (`ip -s link`, counters of the switch), a policer, or classes of service. MPI "
+            "libraries that open several connections for each pair finish with the slowest."
+        ),
+        lost=1 - (worst.median or 1.0),
+    )

@@ -1,0 +1,68 @@
+"""Matrix multiplication by the BLAS is far below the peak of the processor."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.build.blas import CORETYPE
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import written
+from hpcscope.findings.run.node.blas_older_processor import CAUSE
+from hpcscope.findings.run.node.memory_saturated import share
+from hpcscope.statistics.estimate import in_percent
+from hpcscope.statistics.summary import Summary
+
+PRODUCT, PEAK = "node.matrix_multiply", "node.peak"
+TUNED = 0.8
+EXPECTED = 0.7
+"""Share of the peak that a tuned library reaches with matrices of some hundred rows."""
+LARGE_ENOUGH = 500
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the largest products of each precision on one rank that are certainly below 70 % of the peak."""
+    measured = run.measurements
+    peaks = {_key(s): s for s in measured.of(PEAK, "flops_per_s", {"instructions": "widest"}) if s.ranks == 1}
+    products: dict[tuple[object, ...], Summary] = {}
+    for s in measured.of(PRODUCT, "flops_per_s"):
+        known = products.get(_key(s))
+        large = s.ranks == 1 and measured.size(s) >= LARGE_ENOUGH
+        if large and (known is None or measured.size(s) > measured.size(known)):
+            products[_key(s)] = s
+    found = [_finding(run, products[key], peaks[key]) for key in products if key in peaks]
+    return [finding for finding in found if finding is not None]
+
+
+def _key(one: Summary) -> tuple[object, ...]:
+    return one.parameters["precision"], one.placement
+
+
+def _finding(run: Run, product: Summary, peak: Summary) -> Finding | None:
+    reached = share(product, peak)
+    if reached.high is None or reached.high >= EXPECTED:
+        return None
+    blas = run.machine.build.blas if run.machine.build else None
+    library = f"{blas.name} {blas.version}".strip() if blas else "the BLAS"
+    return Finding(
+        code="blas-below-peak",
+        cause=CAUSE,
+        severity="advice",
+        title=(
+            f"{library} multiplies matrices at {in_percent(reached)} of the "
+            f"processor's {product.parameters['precision']} precision rate ({written(product)} of {written(peak)})"
+        ),
+        where={"layer": "node", "benchmark": PRODUCT, "placement": str(product.placement)},
+        evidence=run.evidence(product, peak),
+        advice=f"{_advice(run)} A tuned library reaches 80 % and more: products would take "
+        f"{units.share(1 - reached.value / TUNED)} less time.",
+        lost=1 - reached.value,
+    )
+
+
+def _advice(run: Run) -> str:
+    blas = run.machine.build.blas if run.machine.build else None
+    if blas is None or blas.name != "OpenBLAS":
+        return "Compare another library: docs/how-to/blas.md."
+    told = run.machine.environment.get(CORETYPE)
+    chosen = f"{CORETYPE}={told}" if told else "the library"
+    return f"Measure other kernels than those that {chosen} chose: `scope tune blas`."

@@ -1,0 +1,94 @@
+"""The same work takes longer from some size on: the working set no longer fits into a cache."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.node.memory_swapped import swapped
+from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases
+from hpcscope.machine.machine import Cache
+from hpcscope.models.prediction.costs.steps import Costs
+from hpcscope.models.prediction.prediction import all_costs, problem_of
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import PerLaunch, ratio
+
+SMALLEST_STEP = 1.25
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each algorithm the largest certain step in the time of one process per unit of work.
+
+    Melas 2000, sec. 7.5.2 and 7.6.1: such knees are due to caches, or to swapping, which is a finding of its own.
+    """
+    due_to_memory = swapped(run)
+    all_known = all_costs(run.benchmarks)
+    curves: dict[tuple[object, ...], list[ProgramCase]] = defaultdict(list)
+    for case in algorithm_cases(run):
+        if case.total.key in due_to_memory:
+            continue
+        if case.total.ranks == 1 and case.seconds("compute_s") > 0 and case.total.benchmark in all_known:
+            curves[case.total.benchmark, case.kind, case.total.transport].append(case)
+    found = []
+    for cases in curves.values():
+        costs = all_known[cases[0].total.benchmark]
+        ordered = sorted(cases, key=lambda case: case.size)
+        steps = [(_step(costs, small, large), small, large) for small, large in pairwise(ordered)]
+        certain = [each for each in steps if (each[0].low or 0.0) > SMALLEST_STEP]
+        if certain:
+            step, small, large = max(certain, key=lambda each: each[0].value)
+            found.append(_finding(run, costs, step, small, large))
+    return found
+
+
+def _step(costs: Costs, small: ProgramCase, large: ProgramCase) -> Estimate:
+    return ratio(_per_unit(costs, large), _per_unit(costs, small))
+
+
+def _per_unit(costs: Costs, case: ProgramCase) -> PerLaunch:
+    work = costs.units("compute", case.size, problem_of(case.total, case.run.benchmarks))
+    return case.figures["compute_s"].per_launch.scaled(1 / work)
+
+
+def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: ProgramCase) -> Finding:
+    before, after = costs.touched_bytes(small.size), costs.touched_bytes(large.size)
+    passed = [cache for cache in data_caches(run) if before <= cache.size_bytes < after]
+    grows = f"the working set grows from {units.quantity(before, 'B')} to {units.quantity(after, 'B')}"
+    cause = (
+        f"{grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
+        if passed
+        else grows
+    )
+    return Finding(
+        code="cache-knee",
+        cause="size of the caches",
+        severity="information",
+        title=(
+            f"{large.name} takes {step.value:.2f} times as long per unit of work as size {small.size}: {cause}"
+        ),
+        where=large.where,
+        evidence=[
+            *small.evidence("compute_s"),
+            *large.evidence("compute_s"),
+            *(
+                Evidence(what=f"level {cache.level} cache", value=cache.size_bytes, unit="B")
+                for cache in data_caches(run)
+            ),
+        ],
+        advice=(
+            "Use blocks that fit into the cache, or traverse rows of both matrices (`variant=transposed`, "
+            "`variant=tuned`). Speed-ups against one process of this size are too favorable: each of many "
+            "processes has a smaller working set."
+        ),
+        lost=1 - 1 / step.value,
+    )
+
+
+def data_caches(run: Run) -> list[Cache]:
+    """Return the data caches of the first host, smallest first."""
+    host = run.machine.hosts[0] if run.machine.hosts else None
+    caches = [cache for cache in host.caches if cache.kind != "instruction"] if host else []
+    return sorted(caches, key=lambda cache: cache.size_bytes)

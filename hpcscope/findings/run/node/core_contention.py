@@ -1,0 +1,48 @@
+"""A core computes more slowly when all others compute too, although they use no memory."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.node.memory_saturated import share
+from hpcscope.statistics.estimate import in_percent
+from hpcscope.statistics.summary import Summary
+
+PEAK = "node.peak"
+EXPECTED = 0.9
+"""Share of its rate that a core is expected to keep."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find arithmetic on registers that certainly loses more than 10 % per core when all cores are busy."""
+    rates = [s for s in run.measurements.of(PEAK, "flops_per_s") if not run.shares_processors(s)]
+    one_core = {_kind(s): s for s in rates if s.ranks == 1}
+    all_cores: dict[object, Summary] = {}
+    for s in rates:
+        if s.ranks > 1 and s.ranks > (all_cores[_kind(s)].ranks if _kind(s) in all_cores else 1):
+            all_cores[_kind(s)] = s
+    found = [_finding(run, one_core[kind], s) for kind, s in all_cores.items() if kind in one_core]
+    # One finding is enough: the worst of precisions and instructions.
+    return sorted((f for f in found if f is not None), key=lambda f: -(f.lost or 0))[:1]
+
+
+def _kind(summary: Summary) -> object:
+    return summary.placement, tuple(sorted(summary.parameters.items()))
+
+
+def _finding(run: Run, one_core: Summary, all_cores: Summary) -> Finding | None:
+    cores = all_cores.ranks
+    kept = share(all_cores, one_core).scaled(1 / cores)
+    if kept.high is None or kept.high >= EXPECTED:
+        return None
+    return Finding(
+        code="core-contention",
+        severity="advice",
+        title=f"With all {cores} cores busy, each reaches {in_percent(kept)} of its rate when it runs alone",
+        where={"layer": "node", "benchmark": PEAK, "ranks": cores, "placement": str(all_cores.placement)},
+        evidence=run.evidence(one_core, all_cores),
+        advice="Either the clock drops when all cores are busy (turbo, power or thermal limits), or two ranks "
+        "share a core (hardware threads), or a hypervisor shares the cores with other machines. Check "
+        "`turbostat`, bind ranks to cores, and look for stolen time (`st` in `top`).",
+        lost=1 - kept.value,
+    )

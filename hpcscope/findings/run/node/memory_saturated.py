@@ -1,0 +1,134 @@
+"""A part of the cores of a host already saturates its memory."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from math import inf
+
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import written
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.estimate import Estimate, in_percent
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+
+STREAM = "node.stream"
+FROM_MEMORY = "node.stream_memory"
+REACHED = 0.95
+"""Share of the bandwidth of all cores above which the memory counts as saturated."""
+FEWER = 0.75
+"""Share of the cores that must suffice; with proportional bandwidth they would reach this share only."""
+SHARED = 0.5
+"""With all cores busy, a core below this share of its own bandwidth is starved."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The triad from memory over the number of cores, fewest first."""
+
+    points: list[Summary]
+
+    @property
+    def whole(self) -> Summary:
+        """All cores."""
+        return self.points[-1]
+
+    def enough(self) -> Summary | None:
+        """Return the smallest number of cores that certainly saturates the memory; None if that is nearly all."""
+        for point in self.points[:-1]:
+            if point.ranks <= FEWER * self.whole.ranks and _low(share(point, self.whole)) >= REACHED:
+                return point
+        return None
+
+    def per_core(self) -> Estimate | None:
+        """Return the share of its own bandwidth that a core gets with all cores busy; None if not measured."""
+        one = self.points[0]
+        return share(self.whole, one).scaled(1 / self.whole.ranks) if one.ranks == 1 else None
+
+
+def find(run: Run) -> list[Finding]:
+    """Find hosts whose memory is saturated by a part of their cores; one finding for each kind of host."""
+    found = []
+    for scaling in _scalings(run):
+        enough = scaling.enough()
+        each = scaling.per_core()
+        if enough is not None:
+            found.append(_saturated(run, scaling, enough, each))
+        elif each is not None and each.high is not None and each.high < SHARED:
+            found.append(_starved(run, scaling, each))
+    return found
+
+
+def share(of: Summary, whole: Summary) -> Estimate:
+    """Return one rate over another, with its interval."""
+    return ratio(of.per_launch, whole.per_launch)
+
+
+def _scalings(run: Run) -> list[Scaling]:
+    """Return the triad from memory for each placement: by STREAM's rule, else of the largest arrays."""
+    caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
+    groups: dict[Placement, list[Summary]] = defaultdict(list)
+    for benchmark in (STREAM, FROM_MEMORY):
+        for s in run.measurements.of(benchmark, "bandwidth_bytes_per_s", {"kernel": "triad"}):
+            if _array_bytes(s) * 3 > max(caches, default=0) and not run.shares_processors(s):
+                groups[s.placement].append(s)
+    scalings = []
+    for group in groups.values():
+        largest = max(_array_bytes(s) for s in group)
+        points = sorted((s for s in group if _array_bytes(s) == largest), key=lambda s: s.ranks)
+        if len(points) > 1:
+            scalings.append(Scaling(points))
+    return scalings
+
+
+def _array_bytes(s: Summary) -> float:
+    return float(s.parameters["array_bytes"]) if s.benchmark == STREAM else inf
+
+
+def _saturated(run: Run, scaling: Scaling, enough: Summary, each: Estimate | None) -> Finding:
+    cores, whole = enough.ranks, scaling.whole
+    reached = share(enough, whole)
+    return Finding(
+        code="memory-saturated",
+        severity="information",
+        title=(
+            f"{cores} of {whole.ranks} cores already reach "
+            f"{in_percent(reached)} of the memory bandwidth of all cores "
+            f"({written(whole)})"
+        ),
+        where={"layer": "node", "benchmark": whole.benchmark, "ranks": cores, "placement": str(whole.placement)},
+        evidence=run.evidence(*scaling.points),
+        advice=(
+            f"Programs limited by memory bandwidth gain nothing from more than {cores} of these cores: use the "
+            "others for work in caches, or spread such programs over more hosts."
+        ),
+        lost=None if each is None else max(0.0, 1 - each.value),
+    )
+
+
+def _starved(run: Run, scaling: Scaling, each: Estimate) -> Finding:
+    whole = scaling.whole
+    return Finding(
+        code="memory-shared",
+        severity="information",
+        title=(
+            f"With all {whole.ranks} cores streaming, each gets {in_percent(each)} of "
+            "the memory bandwidth of a single core"
+        ),
+        where={
+            "layer": "node",
+            "benchmark": whole.benchmark,
+            "ranks": whole.ranks,
+            "placement": str(whole.placement),
+        },
+        evidence=run.evidence(*scaling.points),
+        advice="`scope run node.stream --module standard` measures every number of cores and shows how many "
+        "suffice.",
+        lost=1 - each.value,
+    )
+
+
+def _low(figure: Estimate) -> float:
+    return figure.value if figure.low is None else figure.low

@@ -1,0 +1,151 @@
+"""The working set no longer fits into the memory: pages are read back from a disk, again and again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import Key
+from hpcscope.samples.samples import CaseSamples
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+
+CODE = "memory-swapped"
+FEWEST_FAULTS = 100
+"""In a visit: programs and libraries that are read when they are first used cause some dozens."""
+FAULTS_PER_S = 50.0
+"""A disk answers some hundred times a second at least: with fewer faults the case hardly waited for it."""
+
+
+@dataclass(frozen=True)
+class Swapping:
+    """What a case's visits tell of pages that were read from a disk."""
+
+    faults: int
+    """In all its visits, of all ranks."""
+    duration_s: float
+
+    @property
+    def per_s(self) -> float:
+        """Major faults in a second."""
+        return self.faults / self.duration_s if self.duration_s > 0 else 0.0
+
+
+def find(run: Run) -> list[Finding]:
+    """Find cases in which most visits waited for pages from a disk, as a knee over smaller ones that did not.
+
+    Melas 2000, sec. 7.5.2: memory swapping seen as a knee. Cases that use files read them and tell nothing.
+    """
+    seen = swapped(run)
+    summaries: dict[Key, list[Summary]] = defaultdict(list)
+    for one in run.headlines:
+        summaries[one.key].append(one)
+    swapping = [(_figure(run, summaries[key]), found) for key, found in seen.items() if key in summaries]
+    if not swapping:
+        return []
+    knees = [(_knee(run, figure, seen), figure, found) for figure, found in swapping]
+    knee, figure, found = max(knees, key=lambda each: (each[0][1].value if each[0] else 0.0, each[2].per_s))
+    return [_finding(run, figure, found, knee, len(swapping))]
+
+
+def swapped(run: Run) -> dict[Key, Swapping]:
+    """Return the cases of which over half of the visits swapped."""
+    visits: dict[Key, list[CaseSamples]] = defaultdict(list)
+    for case in run.raw_samples.cases:
+        if case.ok and "file_system" not in run.benchmark(case.case).requires:
+            visits[case.case.key].append(case)
+    found = {key: _swapping(cases) for key, cases in visits.items()}
+    return {key: one for key, one in found.items() if one is not None}
+
+
+def _swapping(cases: Iterable[CaseSamples]) -> Swapping | None:
+    visits = [visit for visit in cases if visit.disturbances is not None]
+    faults = [visit.disturbances.major_faults.sum if visit.disturbances else 0 for visit in visits]
+    many = [
+        count >= FEWEST_FAULTS and count >= FAULTS_PER_S * visit.duration_s
+        for count, visit in zip(faults, visits, strict=True)
+    ]
+    if 2 * sum(many) <= len(visits):
+        return None
+    return Swapping(sum(faults), sum(visit.duration_s for visit in visits))
+
+
+def _figure(run: Run, summaries: list[Summary]) -> Summary:
+    """Return the case's rate, else its time per step, else its first result."""
+    rates = (one for one in summaries if one.better == "higher")
+    steps = (one for one in summaries if _is_per_unit_of_work(run, one))
+    return next(rates, None) or next(steps, summaries[0])
+
+
+def _is_per_unit_of_work(run: Run, one: Summary) -> bool:
+    """Return whether problems of different sizes compare in this figure: a larger one takes longer anyway."""
+    metric = run.benchmark(one).metric.get(one.metric)
+    return one.better == "higher" or (metric is not None and metric.quantity == "time_per_step")
+
+
+def _knee(run: Run, large: Summary, seen: dict[Key, Swapping]) -> tuple[Summary, Estimate] | None:
+    """Return the next smaller case that did not swap, and how much slower the large one is per unit of work.
+
+    None where no such case was measured, and for times of whole problems.
+    """
+    if not _is_per_unit_of_work(run, large):
+        return None
+    sizes = {one.name for one in run.benchmark(large).parameters if one.role == "size"}
+
+    def but_for_sizes(one: Summary) -> tuple[object, ...]:
+        others = sorted((name, str(value)) for name, value in one.parameters.items() if name not in sizes)
+        return (one.benchmark, one.metric, one.batch, one.origin, tuple(others))
+
+    def extent(one: Summary) -> list[float]:
+        return [float(value) for name in sorted(sizes) if isinstance(value := one.parameters.get(name), int)]
+
+    smaller = [
+        one
+        for one in run.headlines
+        if one.key not in seen and but_for_sizes(one) == but_for_sizes(large) and extent(one) < extent(large)
+    ]
+    if not smaller or not large.median:
+        return None
+    small = max(smaller, key=extent)
+    if not small.median:
+        return None
+    sides = (small, large) if large.better == "higher" else (large, small)
+    return small, ratio(*(one.per_launch for one in sides))
+
+
+def _finding(
+    run: Run, figure: Summary, found: Swapping, knee: tuple[Summary, Estimate] | None, count: int
+) -> Finding:
+    more = f" (worst of {count} cases)" if count > 1 else ""
+    slower = ""
+    if knee is not None:
+        small, factor = knee
+        slower = f", {units.digits(factor.value)} times as slow per unit of work as {small.label}"
+    return Finding(
+        code=CODE,
+        cause="size of the memory",
+        severity="warning",
+        title=f"Memory swapping: {figure.label} waits for {units.digits(found.per_s)} pages a second from disk"
+        f"{slower}{more}",
+        where={"layer": "node", "benchmark": figure.benchmark, "ranks": figure.ranks, "cases": count},
+        evidence=[
+            *run.evidence(*([knee[0]] if knee else []), figure),
+            Evidence(what="major page faults in all visits", value=found.faults),
+            Evidence(what="duration of these visits", value=found.duration_s, unit="s"),
+            *(
+                Evidence(what=f"memory of {host.name}", value=host.memory_bytes, unit="B")
+                for host in run.machine.hosts[:1]
+            ),
+        ],
+        advice=(
+            "The working set is larger than the memory that is left: end other programs, raise the limit of the "
+            "batch job or control group (`memory.max`), or use smaller sizes or more hosts. Speed-ups against "
+            "this case are too favorable."
+        ),
+        lost=None if knee is None else max(0.0, 1 - 1 / knee[1].value),
+    )

@@ -1,0 +1,44 @@
+"""The operating system or other activity on the host takes more than 1 % of a processor."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.plan.placement import Placement
+from hpcscope.statistics.summary import Summary
+
+NOISE = "node.noise"
+TOLERATED = 0.01
+
+
+def find(run: Run) -> list[Finding]:
+    """Find noise that is certainly above 1 % on the worst rank; one finding for each kind of host."""
+    worst: dict[Placement, Summary] = {}
+    for s in run.headlines:
+        if (s.benchmark, s.metric) != (NOISE, "noise_share"):
+            continue
+        certain = s.ci_low is not None and s.ci_low > TOLERATED
+        if certain and not run.shares_processors(s):
+            known = worst.get(s.placement)
+            if known is None or (s.median or 0) > (known.median or 0):
+                worst[s.placement] = s
+    return [_finding(run, s) for s in worst.values()]
+
+
+def _finding(run: Run, share: Summary) -> Finding:
+    beside = {s.metric: s for s in run.headlines if s.key == share.key and s.metric != "time_s"}
+    period = beside.get("period_s")
+    beat = f", every {units.quantity(period.median, 's')}" if period is not None and period.median else ""
+    lost = units.share(share.median, share.ci_low, share.ci_high)
+    return Finding(
+        code="noise",
+        severity="warning" if (share.median or 0) > 5 * TOLERATED else "advice",
+        title=f"The worst of {share.ranks} ranks loses {lost} of its processor to interruptions{beat}",
+        where={"layer": "node", "benchmark": NOISE, "ranks": share.ranks, "placement": str(share.placement)},
+        evidence=run.evidence(*beside.values()),
+        advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
+        "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "
+        "specialization, `isolcpus`, `nohz_full`): a collective waits for every detour of each process.",
+        lost=share.median,
+    )

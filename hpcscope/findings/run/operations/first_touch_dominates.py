@@ -1,0 +1,64 @@
+"""The first touch of fresh buffers dominates the time of an operation."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import how_compared
+from hpcscope.findings.run.operations import fresh_buffers
+from hpcscope.models.prediction.operation_parts import BUFFERS, FRESH, USED
+from hpcscope.plan.case import key
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+
+DOMINATES = 2.0
+"""Factor by which fresh buffers slow the operation; above it, first touch is most of the time."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each operation the case in which fresh memory certainly costs more than half of the time, by most.
+
+    Melas 2000, sec. 7.5.1: demand paging halved the bandwidth of large broadcasts on the BIP cluster.
+    """
+    times = {
+        (s.key, s.metric, s.origin): s
+        for s in run.headlines
+        if run.benchmark(s).level == "operation" and s.unit == "s" and not run.shares_processors(s)
+    }
+    worst: dict[str, tuple[Estimate, Summary, Summary]] = {}
+    for fresh in times.values():
+        if fresh.parameters.get(BUFFERS) != FRESH:
+            continue
+        other = key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch)
+        used = times.get((other, fresh.metric, fresh.origin))
+        if used is None:
+            continue
+        excess = ratio(fresh.per_launch, used.per_launch)
+        known = worst.get(fresh.benchmark)
+        if (excess.low or 0.0) > DOMINATES and (known is None or excess.value > known[0].value):
+            worst[fresh.benchmark] = (excess, fresh, used)
+    return [_finding(run, *each) for each in worst.values()]
+
+
+def _finding(run: Run, excess: Estimate, fresh: Summary, used: Summary) -> Finding:
+    share = 1 - 1 / excess.value
+    return Finding(
+        code="first-touch-dominates",
+        cause=fresh_buffers.CAUSE,
+        severity="advice",
+        title=(
+            f"{fresh.label} takes {units.quantity(fresh.median, 's')} with fresh buffers and "
+            f"{units.quantity(used.median, 's')} with used ones: first touch is {units.share(share)} of its time"
+        ),
+        where={
+            "benchmark": fresh.benchmark,
+            "size": run.measurements.size(fresh),
+            "ranks": fresh.ranks,
+            "layer": "operation",
+        },
+        evidence=[*run.evidence(fresh, used), how_compared(fresh, used)],
+        advice=fresh_buffers.advice(run, fresh.median or 0.0, used.median or 0.0),
+        lost=share,
+    )

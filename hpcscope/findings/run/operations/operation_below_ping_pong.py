@@ -1,0 +1,165 @@
+"""An operation of a program reaches only a part of the bandwidth of the library's messages."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.operations import fresh_buffers
+from hpcscope.findings.run.rungs import RungLoss, losses
+from hpcscope.findings.settings import another_algorithm
+from hpcscope.models.ladder.rung import LadderRung
+from hpcscope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
+from hpcscope.plan.case import Key, key
+from hpcscope.statistics.estimate import in_percent
+from hpcscope.statistics.summary import Summary
+
+TOLERATED = 0.7
+"""Share of the library's bandwidth; less is worth a line."""
+MUCH = 0.3
+"""The thesis found 29 to 63 % (Melas 2000, sec. 7.5): less than its worst cluster."""
+MESSAGES = "messages at the pace of the ping-pong"
+FIRST_TOUCH = "first touch of fresh buffers"
+PACKING = "packing of columns"
+REST = "contention, copies, the library's algorithm"
+UNKNOWN = "causes that cases with used buffers, not measured here, would separate"
+"""Names of the parts; the last two are of the rest."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find operations on a ladder that retain less than 70 % of the library's bandwidth, others less than 30 %."""
+    found = losses(run, "bandwidth_bytes_per_s", ("operation",), TOLERATED)
+    return [_finding(run, one) for one in found] + [_of_parts(run, one) for one in _worst(run)]
+
+
+def _worst(run: Run) -> list[OperationParts]:
+    """Return the case of each operation not on a ladder that certainly retains least, below 30 %.
+
+    Cases whose parts are known come first: only these can be explained.
+    """
+    on_ladders = {place.benchmark.name for place in run.benchmarks.standing("transfer")}
+    worst: dict[str, OperationParts] = {}
+    for one in run.models.operations:
+        name, high = one.subject.benchmark, one.retained.high
+        if name in on_ladders or high is None or high >= MUCH:
+            continue
+        if name not in worst or _rank(one) < _rank(worst[name]):
+            worst[name] = one
+    return list(worst.values())
+
+
+def _rank(one: OperationParts) -> tuple[bool, float]:
+    return not _separated(one), one.retained.value
+
+
+def _separated(one: OperationParts) -> bool:
+    strided = one.subject.parameters.get(LAYOUT) == STRIDED
+    return one.first_touch_s is not None and (one.packing_s is not None or not strided)
+
+
+def _of_parts(run: Run, one: OperationParts) -> Finding:
+    retained = in_percent(one.retained)
+    parts = {
+        MESSAGES: one.messages_s.value,
+        FIRST_TOUCH: one.first_touch_s,
+        PACKING: one.packing_s,
+        REST if _separated(one) else UNKNOWN: one.rest_s,
+    }
+    known = {name: value for name, value in parts.items() if value is not None}
+    largest = max(list(known)[1:], key=lambda name: known[name])
+    with_used = one.messages_s.value / max(one.time_s.value - (one.first_touch_s or 0.0), 1e-12)
+    # With used buffers it is no worse than others: then nothing but the buffers is to blame.
+    is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
+    return Finding(
+        code="operation-below-ping-pong",
+        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        severity="advice" if is_first_touch else "warning",
+        title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
+        where={
+            "benchmark": one.subject.benchmark,
+            "size": run.measurements.size(one.subject),
+            "ranks": one.subject.ranks,
+            "layer": "operation",
+        },
+        evidence=[Evidence(what=name, value=value, unit="s") for name, value in known.items()],
+        advice=_advice(run, one, largest, known[largest]),
+        lost=1 - one.retained.value,
+    )
+
+
+def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
+    """Return what to do about the largest part, with its gain."""
+    time_s = one.time_s.value
+    if largest == FIRST_TOUCH:
+        return fresh_buffers.advice(run, time_s, time_s - lost_s)
+    gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
+    if largest == PACKING:
+        return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
+    return f"Overlap computation with the messages that one process sends to many: this gains {gain}."
+
+
+def _finding(run: Run, found: RungLoss) -> Finding:
+    rung = found.rung
+    retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
+    used = _with_used_buffers(run, rung)
+    below = found.below.value or 0.0
+    is_first_touch = used is not None and used >= TOLERATED * below
+    evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
+    if is_first_touch and used is not None:
+        advice = fresh_buffers.advice_for_rate(run, rung.value or 0.0, used)
+    elif used is not None:
+        advice = (
+            "Used buffers do not help: the library's algorithm or the copies take the time; "
+            f"{another_algorithm(run.mpi, run.benchmarks.routine(_benchmark(run, rung)))}."
+        )
+    else:
+        advice = (
+            "Measure the operation with used buffers, too; the difference is the first touch of fresh buffers: "
+            f"`scope run --module standard {_benchmark(run, rung)}`."
+        )
+    return Finding(
+        code="operation-below-ping-pong",
+        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        severity="advice" if is_first_touch or found.retained >= MUCH else "warning",
+        title=(
+            f"{rung.name} reaches {units.quantity(rung.value, 'B/s')}, {retained} of the bandwidth of the "
+            f"library's messages ({found.ladder.path})"
+        ),
+        where=found.where,
+        evidence=[*found.evidence, *evidence],
+        advice=advice,
+        lost=1 - found.retained,
+    )
+
+
+def _benchmark(run: Run, rung: LadderRung) -> str:
+    return next((one.benchmark for one in run.measurements.headlines if one.label == rung.name), rung.layer)
+
+
+def _with_used_buffers(run: Run, rung: LadderRung) -> float | None:
+    """Return the rate of the same operation with used buffers, which separates memory from messages.
+
+    Where that was not measured on the same path, the cost of a fresh byte on another path tells it.
+    """
+    times = {one.key: one for one in run.measurements.headlines if one.unit == "s" and one.work}
+    fresh = next((one for one in times.values() if one.label == rung.name), None)
+    if fresh is None or fresh.work is None or fresh.parameters.get(BUFFERS) != FRESH:
+        return None
+    used = _used(fresh, times)
+    if used is not None and used.work is not None:
+        return used.estimate.as_rate(used.work.bytes / used.ranks).value
+    costs_s = [
+        ((one.median or 0.0) - (other.median or 0.0)) / one.work.bytes
+        for one in times.values()
+        if one.benchmark == fresh.benchmark and one.ranks == fresh.ranks and one.work is not None
+        if one.parameters.get(BUFFERS) == FRESH and one.work.bytes > 0
+        if (other := _used(one, times)) is not None
+    ]
+    left_s = (fresh.median or 0.0) - median(costs_s) * fresh.work.bytes if costs_s else 0.0
+    return fresh.work.bytes / fresh.ranks / left_s if left_s > 0 else None
+
+
+def _used(fresh: Summary, times: dict[Key, Summary]) -> Summary | None:
+    return times.get(key(fresh.benchmark, fresh.parameters | {BUFFERS: USED}, fresh.batch))

@@ -1,0 +1,97 @@
+"""Cases of algorithms and applications as findings need them: all metrics of a case together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.findings.finding import Evidence
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import certainly_longer
+from hpcscope.samples.samples import SamplesKey
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.summary import Summary
+
+
+@dataclass(frozen=True)
+class ProgramCase:
+    """One case of an algorithm or application, with its headline figures by metric."""
+
+    run: Run
+    total: Summary
+    """The time of the whole."""
+    figures: Mapping[str, Summary]
+
+    @property
+    def size(self) -> int:
+        """The extent of the problem; 0 where it is no number, as an NPB class."""
+        return self.run.measurements.size(self.total)
+
+    @property
+    def kind(self) -> tuple[tuple[str, Value], ...]:
+        """All parameters but the size, where it is a number, and the extents of the process grid."""
+        catalog, total = self.run.benchmarks, self.total
+        left_out = set(catalog.grid(total.benchmark, total.parameters))
+        if catalog.size(total.benchmark, total.parameters) is not None:
+            left_out |= set(catalog.of_role(total.benchmark, total.parameters, "size"))
+        return tuple(sorted((k, v) for k, v in total.parameters.items() if k not in left_out))
+
+    @property
+    def name(self) -> str:
+        """The name for people, without the ranks: `Cannon's algorithm, matrix order 360`."""
+        return self.run.benchmarks.described(self.total.benchmark, self.total.parameters)
+
+    def seconds(self, metric: str) -> float:
+        """Return a median; 0 where it was not observed."""
+        found = self.figures.get(metric)
+        return found.median or 0.0 if found else 0.0
+
+    def certainly_exceeds(self, metric: str, other: str) -> bool:
+        """Return whether one metric certainly takes longer than another."""
+        one, two = self.figures.get(metric), self.figures.get(other)
+        return one is not None and two is not None and certainly_longer(one, two)
+
+    def evidence(self, *metrics: str) -> list[Evidence]:
+        """Return the medians of metrics as evidence."""
+        return self.run.evidence(*(self.figures[name] for name in metrics if name in self.figures))
+
+    @property
+    def where(self) -> dict[str, str | int | float]:
+        """Where it is: benchmark, size, ranks, transport and layer."""
+        size: dict[str, str | int | float] = {"size": self.size} if self.size else {}
+        return {
+            "benchmark": self.total.benchmark,
+            **size,
+            "ranks": self.total.ranks,
+            "transport": self.total.transport,
+            "layer": self.run.benchmarks[self.total.benchmark].level,
+        }
+
+
+def algorithm_cases(run: Run) -> list[ProgramCase]:
+    """Return the cases of all algorithms that have a time, unless processes had to share processors."""
+    return _cases(run, "algorithm")
+
+
+def application_cases(run: Run) -> list[ProgramCase]:
+    """Return the same of all applications."""
+    return _cases(run, "application")
+
+
+def _cases(run: Run, level: str) -> list[ProgramCase]:
+    times = {one.name: run.benchmarks.time_metric(one.name) for one in run.benchmarks if one.level == level}
+    groups: dict[SamplesKey, dict[str, Summary]] = defaultdict(dict)
+    for one in run.headlines:
+        if one.benchmark in times and not run.shares_processors(one):
+            groups[one.samples_key][one.metric] = one
+    found = [(times[next(iter(group.values())).benchmark] or "", group) for group in groups.values()]
+    return [ProgramCase(run, group[time], group) for time, group in found if time in group]
+
+
+def written(estimate: Estimate, digits: int = 0) -> str:
+    """Write a count with its interval."""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.{digits}f}"
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"

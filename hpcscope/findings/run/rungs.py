@@ -1,0 +1,67 @@
+"""Rungs of ladders on which much is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hpcscope.findings.finding import Evidence
+from hpcscope.findings.results import Run
+from hpcscope.findings.settings import setting
+from hpcscope.models.ladder.ladder import layer_below
+from hpcscope.models.ladder.rung import Ladder, LadderRung
+
+
+class RungLoss(NamedTuple):
+    """A rung, the best one of the layer below it, and their ladder."""
+
+    ladder: Ladder
+    below: LadderRung
+    rung: LadderRung
+
+    @property
+    def retained(self) -> float:
+        """Share of the layer below."""
+        return self.rung.retained or 0.0
+
+    @property
+    def where(self) -> dict[str, str | int | float]:
+        """Path, layer and size."""
+        size = self.ladder.message_bytes or 0
+        return {"path": self.ladder.path, "layer": self.rung.layer, "message_bytes": size}
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """The figures of both rungs."""
+        return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
+
+
+def selecting_the_network(run: Run, found: RungLoss) -> str:
+    """Return how the library's network module is selected, unless the run did so or the path has no network."""
+    case = next((one for one in run.headlines if one.label == found.rung.name), None)
+    if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
+        return ""
+    return f"; {setting(run.mpi, 'network stack')}"
+
+
+def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[RungLoss]:
+    """Yield the rungs that certainly retain less than a share of the layer below; per path, its first ladder."""
+    seen: set[tuple[str, str]] = set()
+    for ladder in run.models.ladders:
+        # About files there are findings of their own.
+        if ladder.quantity != quantity or ladder.successive:
+            continue
+        for rung in ladder.rungs:
+            sure = rung.retained is not None and (rung.retained_high or rung.retained) < tolerated
+            below = _below(ladder, rung)
+            if rung.layer in layers and sure and below is not None and (ladder.path, rung.layer) not in seen:
+                seen.add((ladder.path, rung.layer))
+                yield RungLoss(ladder, below, rung)
+
+
+def _below(ladder: Ladder, rung: LadderRung) -> LadderRung | None:
+    """Return the best rung of the layer below: the one that `retained` refers to."""
+    below = layer_below(rung.layer, [one.layer for one in ladder.rungs])
+    known = [one for one in ladder.rungs if one.layer == below and one.value]
+    better = max if ladder.quantity != "latency_s" else min
+    return better(known, key=lambda one: one.value or 0.0, default=None)

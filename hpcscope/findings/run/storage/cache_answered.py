@@ -1,0 +1,83 @@
+"""The page cache answered instead of the storage: the warning of Melas 2000, appendix E.5."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import written
+from hpcscope.findings.run.storage.file_cases import FileLoss, most_lost, pairs, rates, where, writes
+from hpcscope.statistics.summary import Summary
+
+CAUSE = "page cache"
+RESIDENT = "resident_share"
+TOLERATED = 0.05
+"""Share of a file that may stay in memory where the storage was to be measured."""
+KEPT = ("cached", "other_rank")
+"""Values of `cache` under which a file may be in memory."""
+UNFLUSHED_GAIN = 1 / 3
+"""Writes that lack a third of the rate when they are flushed were writes to memory."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find reads of files that lay in memory, and writes that ended there."""
+    resident = {one.key: one for one in rates(run, RESIDENT)}
+    reads = [
+        (one, resident[one.key])
+        for one in rates(run)
+        if not writes(run, one) and one.key in resident and (resident[one.key].median or 0.0) > TOLERATED
+    ]
+    asked = [each for each in reads if each[0].parameters.get("cache") in KEPT]
+    unasked = [each for each in reads if each not in asked]
+    unflushed = most_lost(pairs(run, "sync", "fsync", "none"), UNFLUSHED_GAIN)
+    return [
+        *([_read(run, *max(asked, key=_rate), asked=True)] if asked else []),
+        *([_read(run, *max(unasked, key=_rate), asked=False)] if unasked else []),
+        *(_written(run, loss) for loss in unflushed),
+    ]
+
+
+def _rate(each: tuple[Summary, Summary]) -> float:
+    return each[0].median or 0.0
+
+
+def _read(run: Run, rate: Summary, resident: Summary, asked: bool) -> Finding:
+    advice = (
+        "For the rate of the storage take `cache=dropped` or `cache=direct`, or files larger than the memory of "
+        "all hosts."
+        if asked
+        else "The file system keeps files in memory although it was asked to drop them: use files larger than "
+        "the memory of all hosts, or `cache=direct`."
+    )
+    share = units.share(resident.median or 0.0)
+    return Finding(
+        code="cache-answered",
+        cause=CAUSE,
+        severity="information" if asked else "warning",
+        about="cluster" if asked else "measurement",
+        title=f"{rate.label}: {written(rate)} come from memory: {share} of the file was in the page cache",
+        where=where(rate),
+        evidence=[
+            *run.evidence(rate),
+            Evidence(what="share of the file in memory", value=resident.median or 0.0),
+        ],
+        advice=advice,
+    )
+
+
+def _written(run: Run, loss: FileLoss) -> Finding:
+    flushed, buffered = loss.slow, loss.fast
+    return Finding(
+        code="cache-answered",
+        cause=CAUSE,
+        severity="information",
+        title=(
+            f"{buffered.label}: {written(buffered)} without a flush, {written(flushed)} with one: the data ended "
+            "up in memory"
+        ),
+        where=where(buffered),
+        evidence=run.evidence(buffered, flushed),
+        advice=(
+            "Compare storage by writes with `sync=fsync`. A program that needs its data after a crash must flush."
+        ),
+    )

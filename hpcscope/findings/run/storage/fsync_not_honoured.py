@@ -1,0 +1,53 @@
+"""A flush costs nothing: the data of fsync are not on the storage when it returns."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import written
+from hpcscope.findings.run.storage.file_cases import pairs, rates, where, writes
+from hpcscope.statistics.ratio import ratio
+
+SYNC = "sync_s"
+FREE = 0.9
+"""Of the rate without a flush: what reaches more of it with one was not flushed."""
+SHARE_OF_TIME = 0.01
+"""A flush that takes a smaller share of the time has written nothing."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the largest flushed write that certainly took no longer than the same without a flush."""
+    flushes = {one.key: one for one in rates(run, SYNC)}
+    found = []
+    for flushed, buffered in pairs(run, "sync", "fsync", "none"):
+        flush = flushes.get(flushed.key)
+        if flush is None or not writes(run, flushed) or flushed.parameters.get("cache") == "direct":
+            continue
+        kept = ratio(flushed.per_launch, buffered.per_launch)
+        seconds = (flushed.work.bytes if flushed.work else 0.0) / (flushed.median or 1.0)
+        if (kept.low or 0.0) > FREE and (flush.median or 0.0) < SHARE_OF_TIME * seconds:
+            found.append((flushed, buffered, flush))
+    if not found:
+        return []
+    flushed, buffered, flush = max(found, key=lambda each: each[0].work.bytes if each[0].work else 0.0)
+    return [
+        Finding(
+            code="fsync-not-honoured",
+            severity="warning",
+            title=(
+                f"{flushed.label}: a flush takes {units.quantity(flush.median, 's')}; {written(flushed)} with it, "
+                f"{written(buffered)} without"
+            ),
+            where=where(flushed),
+            evidence=[
+                *run.evidence(flushed, buffered),
+                Evidence(what="time of the flush", value=flush.median or 0.0, unit="s"),
+            ],
+            advice=(
+                "The file system is in memory, ignores fsync (an option such as nobarrier, sync=disabled or "
+                "libeatmydata), or has a cache that survives a power failure: find out which. Rates of writes are "
+                "those of the cache."
+            ),
+        )
+    ]

@@ -1,0 +1,34 @@
+"""One file for all processes is slower than a file for each: its locks serialise them."""
+
+from __future__ import annotations
+
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.evidence import written
+from hpcscope.findings.run.storage.file_cases import FileLoss, most_lost, pairs, where
+
+AT_LEAST = 0.25
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each benchmark the case in which a shared file certainly loses most against files of their own."""
+    several = [pair for pair in pairs(run, "file", "shared", "per_process") if pair[0].ranks > 1]
+    return [_finding(run, loss) for loss in most_lost(several, AT_LEAST)]
+
+
+def _finding(run: Run, loss: FileLoss) -> Finding:
+    return Finding(
+        code="shared-file-serialises",
+        severity="advice",
+        title=(
+            f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of the {written(loss.fast)} with a file for "
+            "each process"
+        ),
+        where=where(loss.slow),
+        evidence=run.evidence(loss.slow, loss.fast),
+        advice=(
+            "Write a file per process or per host, or let collective access of MPI-IO give each region of the "
+            "file to one process; on a parallel file system stripe the file over more servers."
+        ),
+        lost=loss.lost,
+    )

@@ -1,0 +1,76 @@
+"""A launch takes far longer than another one for the same: where its files lie, or who else uses the servers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.storage.file_cases import rates, where
+from hpcscope.samples.samples import CaseSamples
+from hpcscope.statistics.summary import Summary
+
+FACTOR = 3.0
+"""Between the slowest repetition of the fast launch and the fastest one of the slow launch."""
+FEWEST_LAUNCHES = 3
+
+
+@dataclass(frozen=True)
+class UnevenLaunches:
+    """A case whose launches differ by more than their repetitions do."""
+
+    summary: Summary
+    medians_s: list[float]
+    """Of each launch: the slowest rank's time, the median over the repetitions."""
+    factor: float
+    """By which all repetitions of the slowest launch exceed all of the fastest, at the least."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find the case whose launches differ most, unless the machine's own speed does."""
+    cases = run.raw_samples.by_case()
+    found = [
+        uneven
+        for one in rates(run)
+        if not one.state_mixture and (uneven := _uneven(one, cases.get(one.samples_key, []))) is not None
+    ]
+    return [_finding(run, max(found, key=lambda one: one.factor))] if found else []
+
+
+def _uneven(one: Summary, launches: list[CaseSamples]) -> UnevenLaunches | None:
+    rows = [times for each in launches if each.ok for times in each.times if times.counted.any()]
+    slowest_rank = [times.elapsed_s[:, times.counted].max(axis=0) for times in rows]
+    if len(slowest_rank) < max(FEWEST_LAUNCHES, len(launches)):
+        return None
+    factor = max(times.min() for times in slowest_rank) / min(times.max() for times in slowest_rank)
+    if factor < FACTOR:
+        return None
+    return UnevenLaunches(one, [float(np.median(times)) for times in slowest_rank], float(factor))
+
+
+def _finding(run: Run, uneven: UnevenLaunches) -> Finding:
+    one, fastest, slowest = uneven.summary, min(uneven.medians_s), max(uneven.medians_s)
+    return Finding(
+        code="storage-launches-differ",
+        severity="warning",
+        title=(
+            f"{one.label}: {units.quantity(slowest, 's')} in the slowest launch, {units.quantity(fastest, 's')} "
+            "in the fastest"
+        ),
+        where=where(one),
+        evidence=[
+            *run.evidence(one),
+            *(
+                Evidence(what=f"median of launch {number}", value=time_s, unit="s")
+                for number, time_s in enumerate(uneven.medians_s, 1)
+            ),
+        ],
+        advice=(
+            "Files of one launch may all lie on one server, which is slow: compare the servers, and see which of "
+            "them holds the files. Otherwise other users load the file system: measure more launches."
+        ),
+        lost=1 - 1 / uneven.factor,
+    )

@@ -1,0 +1,38 @@
+"""The two hosts between which a case measured."""
+
+from __future__ import annotations
+
+from hpcscope.findings.results import Run
+from hpcscope.statistics.summary import Summary
+
+NAMELESS = ("the first host", "the second host")
+
+
+def two_hosts(run: Run, case: Summary) -> tuple[str, str]:
+    """Return the hosts of a case's two processes; words for them where launches differed or both were on one."""
+    pairs = {
+        tuple(process.host for process in sorted(launch.processes, key=lambda process: process.rank))
+        for launch in run.raw_samples.launches
+        if launch.batch == case.batch
+    }
+    first, *others = pairs or {()}
+    return (first[0], first[1]) if not others and len(set(first)) == 2 else NAMELESS
+
+
+def figures_by_case(run: Run, metric: str) -> list[dict[str, Summary]]:
+    """Return all headline figures, by metric, of each case that has this metric."""
+    by_case: dict[object, dict[str, Summary]] = {}
+    for one in run.headlines:
+        if run.benchmarks.metric(one.benchmark, metric) is not None:
+            by_case.setdefault(one.samples_key, {})[one.metric] = one
+    return [figures for figures in by_case.values() if metric in figures]
+
+
+def upper(one: Summary) -> float | None:
+    """Return the upper bound of a figure over launches; None without one."""
+    return one.ci_high if one.interval_basis == "launches" else None
+
+
+def lower(one: Summary) -> float | None:
+    """Return the lower bound of a figure over launches; None without one."""
+    return one.ci_low if one.interval_basis == "launches" else None

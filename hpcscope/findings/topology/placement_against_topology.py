@@ -1,0 +1,54 @@
+"""Successive ranks are far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.topology.facts import TopologyFacts
+from hpcscope.topology.topology import Group, Topology
+
+
+def find(facts: TopologyFacts) -> list[Finding]:
+    """Find trunks that successive ranks cross more often than their groups require."""
+    topology = facts.discovery.topology
+    hosts = [host for host in facts.hosts_by_rank if host in topology.group_of]
+    found = []
+    for group in topology.group:
+        children = [child for child in topology.children(group) if set(topology.members(child)) & set(hosts)]
+        needed = len(children) - 1
+        crossed = _crossings(topology, group, hosts)
+        if needed > 0 and crossed > 2 * needed:
+            found.append(_finding(group, len(children), crossed, needed, len(hosts)))
+    return found
+
+
+def _crossings(topology: Topology, group: Group, hosts: Sequence[str]) -> int:
+    """Return how many pairs of successive ranks communicate through this group."""
+    return sum(
+        topology.join(a, b) is group
+        for a, b in pairwise(hosts)
+        if topology.group_of[a] is not topology.group_of[b]
+    )
+
+
+def _finding(group: Group, children: int, crossed: int, needed: int, ranks: int) -> Finding:
+    return Finding(
+        code="placement-against-topology",
+        severity="advice",
+        title=(
+            f"{crossed} of {ranks - 1} pairs of successive ranks are on different sides of {group.name};"
+            f" its {children} groups require only {needed}"
+        ),
+        where={"group": group.name, "layer": "placement"},
+        evidence=[
+            Evidence(what="pairs of successive ranks across it", value=crossed),
+            Evidence(what="minimum for so many groups", value=needed),
+        ],
+        advice=(
+            "List the hosts group by group (`scope topology show` prints them in this order): communication with"
+            " neighboring ranks, and along rows of process grids, then stays inside a group."
+        ),
+        lost=(crossed - needed) / (ranks - 1),
+    )

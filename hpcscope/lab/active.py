@@ -1,0 +1,145 @@
+"""A lab that is up, by its state file; programs inside find the path of the file in `SCOPE_LAB`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Literal
+
+from hpcscope import units
+from hpcscope.lab.description import Lab
+from hpcscope.machine.machine import EmulatedCluster, EmulatedLink, Host, RelayedLink
+from hpcscope.rundirectory import read_json, write_json
+from hpcscope.strict import Strict
+
+VARIABLE = "SCOPE_LAB"
+INTERFACE = "eth0"
+"""The emulated network interface of every host."""
+MANAGEMENT = "eth1"
+"""The unshaped network of the launchers."""
+
+
+class UpHost(Strict):
+    """One host."""
+
+    name: str
+    slots: int
+    pid: int
+    """Process number inside the lab of the process that holds its namespaces."""
+
+
+class Relay(Strict):
+    """A link in user space and the delay that it adds."""
+
+    link: str
+    pid: int
+    statistics: str
+    """Path of the file with its current statistics."""
+
+    def facts(self) -> RelayedLink:
+        """Return the delays of its frames so far."""
+        file = Path(self.statistics)
+        said = json.loads(file.read_text()) if file.is_file() else {}
+        nothing = {"frames": 0, "late_median_us": 0.0, "late_p99_us": 0.0}
+        return RelayedLink.model_validate({"link": self.link, **nothing, **said})
+
+
+class Fault(Strict):
+    """An injected fault."""
+
+    where: str
+    """A host, or a trunk such as `giza-router`."""
+    kind: str
+    """Of a link: slow, dead, queue or an impairment; slow-host, stopped, dead-server, full-disk, slow-disk."""
+    value: float = 0.0
+    """Mbit/s, bytes, milliseconds, a share of frames, a share of time, or MB/s of a disk."""
+    direction: Literal["both", "in", "out"] = "both"
+    """Direction of a slow port or trunk: to the host or first switch, or from it."""
+    pid: int = 0
+    """Process number inside the lab of the process that causes it; 0 where there is none."""
+
+    def words(self) -> str:
+        """Return the fault in words."""
+        which = "" if self.direction == "both" else f" {self.direction}"
+        amount = {
+            "slow": f"{which} ({self.value:g} Mbit/s)",
+        }
+        for impairment in ("lossy", "duplicating", "reordering", "corrupting"):
+            amount[impairment] = f" ({units.percent(self.value, 2)} of frames)"
+        amount["queue"] = f" of {units.quantity(self.value, 'B')}"
+        amount["black-hole"] = f" (packets above {self.value:g} B)"
+        amount["pausing"] = f" ({self.value:g} ms of every 100 ms)"
+        amount["policing"] = f" (every second connection, {self.value:g} Mbit/s)"
+        amount["slow-disk"] = f" ({self.value:g} MB/s)"
+        amount["slow-host"] = f" (stopped {units.percent(self.value)} of the time)"
+        return f"{self.where} {self.kind}{amount.get(self.kind, '')}"
+
+
+class ActiveLab(Strict):
+    """The state file."""
+
+    name: str
+    description: Lab
+    holder: int
+    """Its process number outside the lab."""
+    holder_started: int
+    """When it started, in clock ticks since boot: its process number may have been reused."""
+    holder_network: int
+    """The number of its network namespace."""
+    rootless: bool
+    """Whether the lab is in a user namespace."""
+    hosts: list[UpHost]
+    remote_shell: str
+    """The program that replaces ssh inside the lab."""
+    relays: list[Relay] = []
+    checks: list[EmulatedLink] = []
+    faults: list[Fault] = []
+    verified: list[str] = []
+    """MPI compilers whose messages were counted on the emulated network."""
+
+    def facts(self) -> EmulatedCluster:
+        """Return the facts of this lab that a run records."""
+        return EmulatedCluster(
+            name=self.name,
+            title=self.description.title,
+            links=self.checks,
+            relayed=[relay.facts() for relay in self.relays],
+            faults=[fault.words() for fault in self.faults],
+            storage=self.description.storage.words() if self.description.storage else "",
+        )
+
+    def with_declared_links(self, host: Host) -> Host:
+        """Return the host without the network of launchers, its port at the declared rate."""
+        declared = next((one for one in self.description.hosts() if one.name == host.name), None)
+        if declared is None:
+            return host
+        rate = self.description.group_of(declared.group).port_mbit_per_s * 1e6
+        port = {"kind": "ethernet", "rate_bits_per_s": rate}
+        links = [
+            link.model_copy(update=port) if link.name == INTERFACE else link
+            for link in host.links
+            if link.name != MANAGEMENT
+        ]
+        return host.model_copy(update={"links": links})
+
+    def host(self, name: str) -> UpHost | None:
+        """Return the host of this name."""
+        return next((host for host in self.hosts if host.name == name), None)
+
+
+def active() -> ActiveLab | None:
+    """Return the lab that this process runs in; None outside of any."""
+    path = os.environ.get(VARIABLE)
+    return read_json(Path(path), ActiveLab) if path else None
+
+
+def topology_file() -> Path | None:
+    """Return the topology file of the lab of this process; None where it has none."""
+    file = Path(os.environ[VARIABLE]).with_name("topology.toml")
+    return file if file.is_file() else None
+
+
+def note_verified(lab: ActiveLab, compiler: str) -> None:
+    """Record, from inside, that the messages of an MPI take the emulated network."""
+    write_json(Path(os.environ[VARIABLE]), lab.model_copy(update={"verified": [*lab.verified, compiler]}))

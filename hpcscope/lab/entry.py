@@ -1,0 +1,127 @@
+"""How a lab that is up is entered: commands on its hosts, and their environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.errors import UsageError
+from hpcscope.lab import folder, programs
+from hpcscope.lab.active import VARIABLE, ActiveLab
+from hpcscope.lab.wiring import COUNTERS, counters
+from hpcscope.rundirectory import write_json
+
+STORAGE = "SCOPE_STORAGE"
+"""The environment variable with the folder of the file system."""
+TEMPORARY = "tmp"
+TIMEOUT_S = 30.0
+ENTRY_S = 60.0
+"""Until a command that was started is in the lab, on a busy machine: a signal that is not passed on is lost."""
+AGAIN_S = 0.005
+"""Between two looks for a command that is entering a lab."""
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """A lab that is up, seen from outside."""
+
+    folder: Path
+    state: ActiveLab
+
+    def command(self, words: Sequence[str], host: str | None = None) -> list[str]:
+        """Return how a command is run in this working directory on a host of the lab, or (None) in its fabric.
+
+        Raises UsageError for an unknown host.
+        """
+        inside = ["sh", "-c", 'cd "$0" && exec "$@"', str(Path.cwd()), *words]
+        if host is not None:
+            known = self.state.host(host)
+            if known is None:
+                names = ", ".join(one.name for one in self.state.hosts)
+                raise UsageError(f"lab {self.state.name}: host {host}: must be one of {names}")
+            inside = ["nsenter", "--target", str(known.pid), "--net", "--uts", "--mount", *inside]
+        user = ["--user", "--preserve-credentials"] if self.state.rootless else []
+        return ["nsenter", "--target", str(self.state.holder), *user, "--mount", "--net", "--pid", *inside]
+
+    @property
+    def storage(self) -> Path | None:
+        """The folder of its file system, on every host with ranks; None where it has none."""
+        return self.folder / "storage" if self.state.description.storage else None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of every command inside; those of this process that steer MPI take precedence over the lab's.
+
+        A lab has its own temporary folder: launchers name files by process numbers, which labs count separately.
+        """
+        own = {VARIABLE: str(self.folder / folder.STATE), "TMPDIR": str(self.folder / TEMPORARY)}
+        if self.state.description.trunk:
+            own[COUNTERS] = counters(self.state.description)
+        if self.storage is not None:
+            own[STORAGE] = str(self.storage)
+        return {**programs.variables(self.state.remote_shell), **os.environ, **own}
+
+    def run(
+        self, host: str | None, words: Sequence[str], timeout: float = TIMEOUT_S, given: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command inside and return its output; `given` goes to its standard input."""
+        return subprocess.run(
+            self.command(words, host),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            **({"input": given} if given is not None else {"stdin": subprocess.DEVNULL}),
+        )
+
+    def started(self, host: str | None, words: Sequence[str]) -> subprocess.Popen[str]:
+        """Start a command inside; its output goes into a pipe."""
+        return subprocess.Popen(
+            self.command(words, host),
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+
+    def kept(self, state: ActiveLab) -> Emulation:
+        """Write a new state and return the lab with it."""
+        write_json(self.folder / folder.STATE, state)
+        return Emulation(self.folder, state)
+
+
+def signal_command(command: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to a command inside: `nsenter` would not forward it.
+
+    `nsenter` starts the command as its child, which takes it a moment; where it has none by then, it has ended.
+    """
+    deadline = time.monotonic() + ENTRY_S
+    while not (children := _children_of(command.pid)) and time.monotonic() < deadline:
+        if command.poll() is not None:
+            return
+        time.sleep(AGAIN_S)
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, number)
+
+
+def _children_of(parent: int) -> list[int]:
+    """Return the children of a process: not every kernel lists them in one file."""
+    numbers = (int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit())
+    return [number for number in numbers if _parent_of(Path(f"/proc/{number}")) == parent]
+
+
+def _parent_of(process: Path) -> int | None:
+    """Return the parent of a process, by its folder in /proc; None when the process has gone."""
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None

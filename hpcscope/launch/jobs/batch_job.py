@@ -1,0 +1,134 @@
+"""One run as a job of a batch system: what it asks for, the script it is given, and how it ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hpcscope.errors import InterruptedRunError, OutOfTimeError, ScopeError, UsageError
+from hpcscope.launch import schedulers
+from hpcscope.launch.scheduler import JobState, Request, Scheduler
+from hpcscope.launch.supervision.journal import Journal
+from hpcscope.launch.supervision.supervisor import unfinished
+from hpcscope.machine.machine import Machine
+from hpcscope.plan import experiment as asking
+from hpcscope.plan import plan as planning
+from hpcscope.private import refuse_foreign
+from hpcscope.rundirectory import RunDirectory, RunFile, read_json, read_text, write_text
+from hpcscope.settings.experiment import Experiment, LauncherSettings
+from hpcscope.settings.hosts import hostnames
+
+LONGEST_NAME = 100
+"""Characters of a job's name, of which PBS allows 230; those that are no ASCII it refuses."""
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """The files of the `job` folder of a run."""
+
+    run: RunDirectory
+
+    @property
+    def experiment(self) -> Path:
+        """The experiment that the job runs."""
+        return self.run.job / "experiment.toml"
+
+    @property
+    def script(self) -> Path:
+        """The job script."""
+        return self.run.job / "script.sh"
+
+    @property
+    def output(self) -> Path:
+        """The output of the jobs of this run, one after the other."""
+        return self.run.job / "output.txt"
+
+    @property
+    def number(self) -> Path:
+        """The number of the last job in its queue."""
+        return self.run.job / "number"
+
+
+def prepare(run: RunDirectory, experiment: Experiment, nice: int = 0) -> tuple[Scheduler, Request]:
+    """Write the experiment and the script of a run's job."""
+    files = JobFiles(run)
+    run.job.mkdir(parents=True, exist_ok=True)
+    write_text(files.experiment, asking.write(experiment))
+    scheduler = schedulers.all_schedulers()[experiment.launcher.scheduler]
+    request = _request(run, experiment.launcher, nice)
+    words = ["run", str(files.experiment), "--output", str(run.path)]
+    write_text(files.script, schedulers.script(scheduler, request, run.path, words))
+    return scheduler, request
+
+
+def experiment_of(run: RunDirectory, changes: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of a run that was begun or submitted, with changes for its next job.
+
+    Raises UsageError when the folder is no such run, or a change is wrong.
+    """
+    file = run.experiment if run.experiment.exists() else JobFiles(run).experiment
+    refuse_foreign(file)
+    return asking.resolve(file, changes)
+
+
+def finished(run: RunDirectory) -> bool | None:
+    """Return whether all cases of a finished run are well; None of a run that is not finished."""
+    if not run.run.exists() or read_json(run.run, RunFile).status != "finished":
+        return None
+    return not Journal.read_only(run).failed
+
+
+def outcome(run: RunDirectory, number: str, state: JobState) -> bool:
+    """Return whether all cases are well of a run whose job has ended; raises what the run itself raised."""
+    if (well := finished(run)) is not None:
+        return well
+    if state.exit_code == OutOfTimeError.exit_code or state.state == "TIMEOUT":
+        raise OutOfTimeError(f"job {number} reached its time limit: {_progress(run)}")
+    if state.state == "CANCELLED":
+        raise InterruptedRunError(f"job {number} was cancelled: {_progress(run)}")
+    message = f"job {number} ended ({state.state}): {_last_line(JobFiles(run).output)}"
+    raise UsageError(message) if state.exit_code == UsageError.exit_code else ScopeError(message)
+
+
+def _request(run: RunDirectory, asked: LauncherSettings, nice: int) -> Request:
+    """Return what a job asks for; a run that was begun must go on on the same hosts."""
+    named: Sequence[str] = asked.nodelist or [host.name for host in asked.hosts]
+    if run.machine.exists():
+        named = [host.name for host in read_json(run.machine, Machine).hosts]
+    nodelist = tuple(host for text in named for host in hostnames(text))
+    return Request(
+        name=re.sub(r"[^\w.-]", "_", f"scope-{run.path.name}", flags=re.ASCII)[:LONGEST_NAME],
+        folder=Path.cwd(),
+        output=JobFiles(run).output,
+        nodes=asked.nodes or len(nodelist) or 1,
+        nodelist=nodelist,
+        ranks_per_node=asked.ranks_per_host,
+        exclusive=asked.exclusive,
+        partition=asked.partition,
+        account=asked.account,
+        parallel_environment=asked.parallel_environment,
+        time_limit_s=asked.time_limit_s,
+        nice=nice,
+        arguments=asked.scheduler_arguments,
+    )
+
+
+def _progress(run: RunDirectory) -> str:
+    if not run.plan.exists():
+        return "nothing was measured"
+    plan = planning.read(run.plan)
+    total = sum(len(launch.cases) for launch in plan.launches)
+    left = sum(len(launch.cases) for launch in unfinished(plan, Journal.read_only(run)).launches)
+    return f"{total - left} of {total} cases have their records"
+
+
+def _last_line(output: Path) -> str:
+    try:
+        lines = [line.strip() for line in read_text(output).splitlines() if line.strip()]
+    except UsageError:
+        return "it printed nothing"
+    own = [line for line in lines if line.startswith("scope run: ")]
+    return (own or lines or ["it printed nothing"])[-1].removeprefix("scope run: ")

@@ -1,0 +1,129 @@
+"""What a launcher must be able to do: say how an MPI program is started at a site."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from hpcscope.build.active_messages import PROVIDER_NAME
+from hpcscope.build.mpi import registry
+from hpcscope.build.mpi.implementation import Conditions, MpiFamily
+from hpcscope.machine.links import fabric_adapter_present
+from hpcscope.machine.machine import MpiInstallation
+from hpcscope.plan.case import over_active_messages
+from hpcscope.settings.experiment import Binding
+from hpcscope.settings.hosts import HostSlots
+
+MPIEXEC = "mpiexec"
+
+
+@dataclass(frozen=True)
+class MpiProgram:
+    """What is started: a program, on how many ranks, and where its ranks are placed."""
+
+    path: str
+    arguments: tuple[str, ...]
+    ranks: int
+    transport: str = "default"
+    binding: Binding = "none"
+    oversubscribed: bool = False
+    ranks_per_host: int | None = None
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The folder in which the ranks make their files, and the mark in the names of all that they make there."""
+
+    folder: str
+    mark: str
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables by which the native program learns of both."""
+        return {FOLDER: self.folder, MARK: self.mark}
+
+
+FOLDER, MARK = "SCOPE_STORAGE", "SCOPE_STORAGE_MARK"
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where MPI programs are started, and by which launcher."""
+
+    mpi: MpiInstallation
+    mpiexec: str
+    """Path of the launcher: mpiexec or srun."""
+    kind: str = MPIEXEC
+    hosts: tuple[HostSlots, ...] = ()
+    """Empty: this host."""
+    ranks_per_host: int | None = None
+    binding: Binding = "core"
+    """Of launches whose placement prescribes no binding."""
+    remote_shell: str | None = None
+    """The program that replaces ssh."""
+    interface: str | None = None
+    arguments: tuple[str, ...] = ()
+    control_interface: str | None = None
+    """The network interface of the launcher's own messages."""
+    topology: Path | None = None
+    """The topology file of the topology-aware collectives."""
+    storage: Storage | None = None
+    shared_kernel: bool = False
+    """The hosts are emulated: they share one kernel, its memory and its processors."""
+
+    @property
+    def one_host(self) -> bool:
+        """Whether all ranks run on one host, where messages need no network."""
+        return len(self.hosts) <= 1
+
+    @property
+    def family(self) -> MpiFamily:
+        """The family of the MPI; every implementation that has a launcher has one."""
+        family = registry.family_of(self.mpi.name)
+        assert family is not None
+        return family
+
+    @property
+    def _embedded(self) -> bool:
+        """Whether the MPI is the wheel beside Scope, which no administrator has configured."""
+        return Path(self.mpi.compiler).parent == Path(sysconfig.get_path("scripts"))
+
+    def conditions(self, program: MpiProgram) -> Conditions:
+        """Return what the environment of a program depends on."""
+        return Conditions(
+            version=self.mpi.version,
+            tcp=program.transport == "tcp",
+            provider=PROVIDER_NAME if over_active_messages(program.transport) else None,
+            oversubscribed=program.oversubscribed,
+            shared_kernel=self.shared_kernel,
+            one_host=self.one_host,
+            fabric=not (self.one_host and self._embedded) or fabric_adapter_present(),
+            interface=self.interface,
+        )
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is executed, and the variables that are set for it."""
+
+    arguments: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+class Launcher(Protocol):
+    """One way to start ranks."""
+
+    kind: str
+    """As an experiment's `launcher.kind` spells it."""
+    mpis: tuple[str, ...]
+    """Names of the MPI implementations whose programs it starts."""
+    scheduler: str | None
+    """The batch system in whose jobs alone it works."""
+    program: str | None
+    """The program that it runs; None: the mpiexec beside the compiler."""
+
+    def command(self, program: MpiProgram, site: Site, environment: Mapping[str, str]) -> Command:
+        """Return how `program` is started at `site`; every rank must get the variables of `environment`."""

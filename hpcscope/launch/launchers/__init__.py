@@ -1,0 +1,21 @@
+"""One file per launcher; each holds a `LAUNCHER` and is found by walking this package."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import cast
+
+from hpcscope.errors import UsageError
+from hpcscope.launch.launcher import MPIEXEC, Launcher
+from hpcscope.machine.machine import MpiInstallation
+
+
+def choose(mpi: MpiInstallation, kind: str = MPIEXEC) -> Launcher:
+    """Return the launcher of a kind that starts this MPI's programs; raises UsageError when there is none."""
+    modules = (import_module(found.name) for found in iter_modules(__path__, f"{__name__}."))
+    of_kind = [each for each in (cast(Launcher, module.LAUNCHER) for module in modules) if each.kind == kind]
+    if chosen := next((each for each in of_kind if mpi.name in each.mpis), None):
+        return chosen
+    known = ", ".join(name for each in of_kind for name in each.mpis)
+    raise UsageError(f"--mpi {mpi.compiler}: no launcher for {mpi.name}; must be one of {known}")

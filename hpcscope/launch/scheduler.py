@@ -1,0 +1,188 @@
+"""What a batch system must be able to do: say what a job was granted, and write the directives of a job script.
+
+To a `Queue` Scope submits the script, too.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from hpcscope.errors import ScopeError, UsageError
+
+TIMEOUT_S = 60
+"""How long a command of a batch system may take."""
+END = "SCOPE_JOB_END_UNIX_S"
+"""Set by the scripts for batch systems that do not tell a job when it ends."""
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What the batch job of this process was granted."""
+
+    scheduler: str
+    title: str
+    job: str
+    slots: Mapping[str, int | None]
+    """Ranks of each host, in the job's order; None: one per usable core."""
+    end_unix_s: float | None
+    """When the job ends; None without a limit, or where the batch system does not say."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job asks for."""
+
+    name: str
+    folder: Path
+    """Working directory of its script."""
+    output: Path
+    """Where the output of its script is appended."""
+    nodes: int = 1
+    nodelist: tuple[str, ...] = ()
+    """Names of hosts; empty: any."""
+    ranks_per_node: int | None = None
+    exclusive: bool = True
+    partition: str | None = None
+    account: str | None = None
+    parallel_environment: str | None = None
+    time_limit_s: float | None = None
+    nice: int = 0
+    """How far its priority is lowered."""
+    arguments: tuple[str, ...] = ()
+
+
+class Scheduler(Protocol):
+    """One batch system."""
+
+    name: str
+    """As an experiment's `launcher.scheduler` spells it."""
+    title: str
+    """As its authors spell it."""
+    submits: str
+    """The command that submits a script, whose path follows."""
+    tells_end: bool
+    """Whether a job can ask when it ends."""
+
+    def allocation(self, environment: Mapping[str, str]) -> Allocation | None:
+        """Return what the job of this process was granted; None outside of any job."""
+
+    def directives(self, request: Request) -> list[str]:
+        """Return the lines of a job script that say what the job asks for."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """The state of a job in the queue."""
+
+    state: str
+    """As the batch system calls it; `GONE` when it does not know the job (any more)."""
+    reason: str = ""
+    exit_code: int | None = None
+    """Of the script, once it has ended and where the batch system says so."""
+    pending: bool = False
+    """Whether the job has not started."""
+    stuck: bool = False
+    """Whether the job is pending for a reason that does not go away by itself."""
+    ended: bool = False
+    """Whether the job has ended, however."""
+
+
+@runtime_checkable
+class Queue(Scheduler, Protocol):
+    """A batch system to which Scope submits jobs."""
+
+    accounts_within_s: float
+    """How long after the end of a job its exit code may stay unknown."""
+
+    def require(self) -> None:
+        """Raise UsageError where its commands are not on PATH."""
+
+    def submit(self, script: Path, request: Request) -> str:
+        """Submit a job and return its number; raises UsageError with the reason of a rejection."""
+
+    def state_of(self, job: str) -> JobState:
+        """Return the state of a job; raises ScopeError while the batch system does not respond."""
+
+    def cancel(self, job: str) -> None:
+        """Cancel a job; one that has ended meanwhile is left alone."""
+
+
+def require(command: str, title: str) -> None:
+    """Raise UsageError where a command of the batch system `title` is not on PATH."""
+    if shutil.which(command) is None:
+        raise UsageError(f"{command}: no such program on PATH; {title}'s commands must be there")
+
+
+def ask(title: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of the batch system `title`, whatever its exit code; raises ScopeError without an answer."""
+    require(words[0], title)
+    try:
+        return subprocess.run(
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            # Ctrl-C is for Scope alone; an interrupted submission would leave a job whose number is unknown.
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ScopeError(f"{words[0]}: no answer within {TIMEOUT_S} s") from error
+
+
+def refuse_array(arguments: Iterable[str], option: re.Pattern[str]) -> None:
+    """Raise UsageError where the arguments have the `option` of an array, which is many jobs for one run."""
+    if array := next((word for word in arguments if option.match(word)), None):
+        raise UsageError(
+            f"launcher.scheduler_arguments = {array}: must not make a job array: a run is one job;"
+            " in an array of your own each task can start `scope run --output DIR` with its own folder"
+        )
+
+
+def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], request: Request) -> str:
+    """Return one line with the reason of a rejection and, where `keys` has a pattern, the experiment's key.
+
+    A key is a field of `Request`, too.
+    """
+    found = [key for pattern, key in keys if re.search(pattern, reason, re.IGNORECASE)]
+    key = found[0] if len(found) == 1 else None  # a reason that names several leaves open which is wrong
+    if key == "nodes" and request.nodelist:
+        key = "nodelist"
+    value = getattr(request, key) if key else None
+    return f"launcher.{key} = {_plain(value)}: {command}: {reason}" if value else f"{command}: {reason}"
+
+
+def counted(names: Iterable[str]) -> dict[str, int | None]:
+    """Return the slots of each host by how often it is named.
+
+    A host that is named once may have been granted whole; its usable cores count.
+    """
+    return {name: count if count > 1 else None for name, count in Counter(names).items()}
+
+
+def end_of_job(environment: Mapping[str, str]) -> float | None:
+    """Return when this job ends, as its script computed; None where the script did not."""
+    end = environment.get(END, "")
+    return float(end) if end.isdigit() else None
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as HH:MM:SS, rounded up to whole minutes, which is what batch systems count."""
+    minutes = -(-int(seconds) // 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

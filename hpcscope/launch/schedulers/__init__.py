@@ -1,0 +1,82 @@
+"""One file per batch system; each holds a `SCHEDULER` and is found by walking this package."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import cast
+
+from hpcscope.errors import UsageError
+from hpcscope.launch.scheduler import END, Allocation, Request, Scheduler
+from hpcscope.strict import printable
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When a run stops by itself, and why."""
+
+    unix_s: float
+    reason: str
+
+
+def all_schedulers() -> dict[str, Scheduler]:
+    """Return the batch systems by name."""
+    modules = (import_module(found.name) for found in iter_modules(__path__, f"{__name__}."))
+    known = [cast(Scheduler, module.SCHEDULER) for module in modules]
+    return {each.name: each for each in known}
+
+
+def allocation() -> Allocation | None:
+    """Return what the batch job of this process was granted; None outside of any job."""
+    granted = (each.allocation(os.environ) for each in all_schedulers().values())
+    return next((each for each in granted if each is not None), None)
+
+
+def deadline(margin_s: float) -> Deadline | None:
+    """Return when a run must stop to end `margin_s` before its job; None where no end is known."""
+    granted = allocation()
+    if granted is None or granted.end_unix_s is None:
+        return None
+    end = time.strftime("%H:%M:%S", time.localtime(granted.end_unix_s))
+    job = f"{granted.title} job {granted.job}"
+    reason = f"stopped {margin_s:g} s (launcher.time_margin_s) before the end of {job} at {end}"
+    return Deadline(granted.end_unix_s - margin_s, reason)
+
+
+def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) -> str:
+    """Return a job script that begins the run `run` with `scope WORDS...`, or resumes it once it was begun.
+
+    So a job that its batch system requeues after the failure of a node goes on where it was.
+    """
+    scope = [sys.executable, "-m", "hpcscope"]
+    end = [] if scheduler.tells_end or request.time_limit_s is None else [_export_end(request.time_limit_s)]
+    lines = [
+        "#!/bin/bash",
+        *(_one_line(scheduler, line) for line in scheduler.directives(request)),
+        f"cd {shlex.quote(str(request.folder))} || exit 2",
+        *end,
+        f"if [ -e {shlex.quote(str(run / 'run.json'))} ]; then",
+        f"  exec {shlex.join([*scope, 'run', '--resume', str(run)])}",
+        "fi",
+        # exec, so that the batch system's signals reach Scope itself.
+        f"exec {shlex.join([*scope, *words])}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _one_line(scheduler: Scheduler, directive: str) -> str:
+    """Return a directive; UsageError where its text would go on as a line of its own."""
+    try:
+        return printable(directive)
+    except ValueError as error:
+        raise UsageError(f"{scheduler.title} directive {directive!r}: {error}") from error
+
+
+def _export_end(seconds: float) -> str:
+    return f"export {END}=$(($(date +%s) + {int(seconds)}))"

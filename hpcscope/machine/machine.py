@@ -1,0 +1,243 @@
+"""The machine as `machine.json` keeps it: stable facts identify it, volatile ones are attributes."""
+
+from __future__ import annotations
+
+import re
+
+from hpcscope.machine import processors
+from hpcscope.machine.storage import StorageFolder
+from hpcscope.strict import Strict, Unix
+
+
+class Cache(Strict):
+    """One cache level as one core sees it."""
+
+    level: int
+    kind: str
+    """`data`, `instruction` or `unified`."""
+    size_bytes: int
+    line_bytes: int
+    shared_by_cores: int
+
+
+class Link(Strict):
+    """One network interface."""
+
+    name: str
+    kind: str
+    """`loopback`, `ethernet`, `infiniband`, `virtual` or the kernel's name."""
+    rate_bits_per_s: float | None
+    """None where the kernel does not know it (virtual links)."""
+    mtu_bytes: int
+    addresses: list[str]
+    driver: str
+    up: bool
+
+
+class Processor(Strict):
+    """The processors of a host (one model per host)."""
+
+    model: str
+    architecture: str
+    sockets: int
+    cores: int
+    """Physical cores."""
+    threads: int
+    """Hardware threads."""
+    usable: list[int]
+    """Numbers of the hardware threads that this process may use (its affinity)."""
+    quota_processors: float | None
+    """Processor time that control groups grant, in processors; None without a limit."""
+    base_frequency_hz: float | None
+    flags: list[str]
+    """Vector and timer features that matter: avx2, avx512f, constant_tsc, nonstop_tsc, ..."""
+
+    @property
+    def usable_processors(self) -> int:
+        """Logical processors that a process may use at a time, within affinity and control groups."""
+        return processors.limited(len(self.usable), self.quota_processors)
+
+    @property
+    def usable_cores(self) -> int:
+        """Ranks that can have a physical core each, within affinity and control groups."""
+        cores = len(self.usable) * self.cores // max(self.threads, 1)
+        return processors.limited(cores, self.quota_processors)
+
+
+class IdleState(Strict):
+    """A state in which an idle processor sleeps (C-state)."""
+
+    name: str
+    latency_s: float
+    """Time to leave it, as the kernel assumes."""
+    disabled: bool
+
+
+class Host(Strict):
+    """One node."""
+
+    name: str
+    processor: Processor
+    caches: list[Cache]
+    memory_bytes: int
+    numa_nodes: int
+    links: list[Link]
+    kernel: str
+    operating_system: str
+    virtualization: str
+    """Hypervisor or container as the system names it; empty on bare metal."""
+    governor: str
+    """Frequency governor; empty where the kernel shows none."""
+    turbo: bool | None
+    transparent_huge_pages: str
+    load: float
+    """One-minute load average before the run: volatile."""
+    run_queue: float | None = None
+    """Other processes that were running or waiting for a processor just before the run: volatile."""
+    microcode: str = ""
+    """Of the first processor; empty where the kernel does not say."""
+    vulnerabilities: dict[str, str] = {}
+    """What the kernel does about each; mitigations cost time in system calls and interrupts."""
+    idle_governor: str = ""
+    """What chooses among the idle states; empty where the kernel shows none."""
+    idle_states: list[IdleState] = []
+    """Of the first processor, the lightest first; none where the kernel shows none."""
+    throttle_counts: dict[str, int] = {}
+    """How often heat slowed `core`s (all together) and the `package` (the one with the most) since the system
+    started; empty where the kernel does not count."""
+    boot_id: str
+    """Tells whether two hosts are one kernel."""
+
+
+class MpiInstallation(Strict):
+    """An MPI installation: its compiler wrapper, its launcher and their versions."""
+
+    name: str
+    """`openmpi`, `mpich`, `intelmpi` or the name that the wrapper reports."""
+    version: str
+    origin: str
+    """`asked`, `path` or `embedded`."""
+    compiler: str
+    """Path of mpicxx."""
+    launcher: str
+    """Path of mpiexec; empty when there is none."""
+
+
+class Blas(Strict):
+    """The library of dense linear algebra that the native program loads, as it describes itself on this host."""
+
+    name: str
+    """`OpenBLAS`, `MKL`, `BLIS`, or `BLAS` where it does not say."""
+    version: str
+    origin: str
+    """`MKLROOT`, `pkg-config openblas`, `compiler's path` or `embedded`."""
+    library: str
+    """Path."""
+    prefix: str
+    """The prefix of its symbol names."""
+    configuration: str
+    """The library's own description; empty where it has none."""
+    core: str
+    """The kind of processor whose kernels it chose; empty where it does not say."""
+
+
+class Scalapack(Strict):
+    """The library of distributed linear algebra that the native program loads."""
+
+    origin: str
+    """`pkg-config scalapack`, `MKLROOT` or `compiler's path`."""
+    library: str
+    """Path, links resolved."""
+    version: str
+    """As the library's file is called; the library itself does not say. Empty where its name has none."""
+    mpi_name: str
+    """Name under which it asks for MPI, where the MPI of the build goes by another; else empty."""
+    parts: list[str] = []
+    """Paths of the libraries that make it up, itself first, where the build has to join them; else empty."""
+
+
+BASELINE_FLAG = re.compile(r"-O2|-std=c\+\+20|-pthread|-g|-isystem.*|-DSCOPE_.*")
+"""Flags of a baseline build, and those that do not change what is measured."""
+
+
+class NativeBuild(Strict):
+    """One compiled copy of the native program."""
+
+    fingerprint: str
+    """Of compiler, flags, MPI, BLAS and sources."""
+    program: str
+    compiler: str
+    flags: str
+    mpi: MpiInstallation
+    blas: Blas | None = None
+    """None where none was found, or in a run of before it was looked for."""
+    scalapack: Scalapack | None = None
+    """The same."""
+    built_unix_s: Unix
+
+    @property
+    def optimized(self) -> str:
+        """The flags beyond those of the baseline, which make this an optimized measurement; empty for none."""
+        return " ".join(flag for flag in self.flags.split() if not BASELINE_FLAG.fullmatch(flag))
+
+    @property
+    def labelled_flags(self) -> str:
+        """The flags, labelled where they are not those of the baseline."""
+        return f"{self.flags} (optimized: not the baseline's -O2)" if self.optimized else self.flags
+
+
+class EmulatedLink(Strict):
+    """A link of an emulated cluster that was measured when it came up."""
+
+    link: str
+    """For example `ports of hpc` or `trunk giza-router`."""
+    declared_bytes_per_s: float
+    """Payload of TCP that the declared rate leaves."""
+    measured_bytes_per_s: float
+    processor_share: float
+    """Of all processors' time that was in use meanwhile, 0 to 1."""
+
+    @property
+    def deviation(self) -> float:
+        """Measured over declared, minus one."""
+        return self.measured_bytes_per_s / self.declared_bytes_per_s - 1
+
+
+class RelayedLink(Strict):
+    """A link that a program carries, and how late its frames were delivered."""
+
+    link: str
+    frames: int
+    late_median_us: float
+    late_p99_us: float
+
+
+class EmulatedCluster(Strict):
+    """The lab that a run was made in."""
+
+    name: str
+    title: str
+    links: list[EmulatedLink]
+    relayed: list[RelayedLink]
+    faults: list[str]
+    """The injected faults, in words."""
+    storage: str = ""
+    """Its file system, in words; empty where it has none."""
+
+
+class Machine(Strict):
+    """`machine.json`."""
+
+    format: int
+    hosts: list[Host]
+    build: NativeBuild | None
+    further_builds: list[NativeBuild] = []
+    """Of the native program for the architectures of other hosts."""
+    environment: dict[str, str]
+    """Variables that steer MPI, fabrics, threads or BLAS and are set (OMPI_*, UCX_*, OMP_*, ...)."""
+    python: str
+    scope_version: str
+    lab: EmulatedCluster | None = None
+    """None where the hosts are real."""
+    storage: StorageFolder | None = None
+    """Where storage was measured; None where it was not."""

@@ -1,0 +1,69 @@
+"""The folder of the storage benchmarks and its file system, as this host sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from hpcscope.machine.kernel_files import text_of
+from hpcscope.strict import Strict
+
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+class StorageFolder(Strict):
+    """A folder and the file system that it lies on."""
+
+    folder: str
+    file_system: str
+    """`ext4`, `nfs4`, `lustre`, ...; empty where the kernel does not say."""
+    source: str
+    """What is mounted: a device, or a server and its export."""
+    mount_point: str
+    mount_options: str
+    block_bytes: int
+    """The size in which the file system likes its transfers."""
+    total_bytes: int
+    free_bytes: int
+    """For this user, before the run: volatile."""
+
+
+def storage_folder(folder: Path, mounts: str | None = None) -> StorageFolder:
+    """Return the facts of an existing folder; `mounts`: the content of /proc/self/mountinfo.
+
+    Raises OSError where the folder does not exist.
+    """
+    place = folder.resolve(strict=True)
+    facts = os.statvfs(place)
+    file_system, source, point, options = _mount_of(place, text_of(MOUNTS) if mounts is None else mounts)
+    return StorageFolder(
+        folder=str(place),
+        file_system=file_system,
+        source=source,
+        mount_point=point,
+        mount_options=options,
+        block_bytes=facts.f_bsize,
+        total_bytes=facts.f_blocks * facts.f_frsize,
+        free_bytes=facts.f_bavail * facts.f_frsize,
+    )
+
+
+def _mount_of(place: Path, mounts: str) -> tuple[str, str, str, str]:
+    """Return type, source, mount point and options of the last mount on the longest way to a place (proc(5))."""
+    found = ("", "", "", "")
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, more = before.split(), after.split()
+        if len(fields) < 6 or len(more) < 3:
+            continue
+        point = _unescaped(fields[4])
+        if place.is_relative_to(point) and len(point) >= len(found[2]):
+            options = dict.fromkeys([*fields[5].split(","), *more[2].split(",")])
+            found = (more[0], _unescaped(more[1]), point, ",".join(options))
+    return found
+
+
+def _unescaped(word: str) -> str:
+    r"""Return a word of the kernel, in which blanks and the like are octal numbers (`\040`)."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)

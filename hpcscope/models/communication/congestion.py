@@ -1,0 +1,85 @@
+"""What a load of others costs an exchange: its impact factor, at the median and in the tail.
+
+After Chunduri et al. 2019, GPCNeT (SC19).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.plan.case import Case, Key
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import CaseSamples, Floats, Samples, Times
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.order_statistics import CONFIDENCE, median_interval
+from hpcscope.strict import Strict
+
+IMPACT, ALONE = "impact_factor", "isolated_s"
+"""Metrics by which a benchmark says that it measures an exchange beside a load, and without it."""
+TAIL = 0.99
+FEWEST = 100
+"""Repetitions of a launch that have a 99 % quantile."""
+
+
+class Congestion(Strict):
+    """An exchange with and without a load, measured in turn."""
+
+    case: Case
+    origin: Origin
+    launches: int
+    repetitions: int
+    median: Estimate
+    """Time beside the load over time without it: the median over the launches of the ratios' medians."""
+    tail: Estimate | None
+    """The 99 % quantile beside the load over that without it, likewise; None where repetitions are few."""
+
+
+def congestion(samples: Samples, catalog: Catalog) -> list[Congestion]:
+    """Return the impact of each load on each exchange that was measured, in the order of the samples."""
+    declared = {one.name for one in catalog if {IMPACT, ALONE} <= set(one.metric)}
+    cases: dict[tuple[Key, Origin], list[CaseSamples]] = defaultdict(list)
+    for one in samples.cases:
+        if one.case.benchmark in declared and one.ok:
+            cases[one.key].append(one)
+    return [found for launches in cases.values() if (found := _of(launches)) is not None]
+
+
+def _of(launches: list[CaseSamples]) -> Congestion | None:
+    pairs = [times for one in launches for series in one.times if (times := _both(series)) is not None]
+    pairs = [(beside, alone) for beside, alone in pairs if beside.size]
+    if not pairs:
+        return None
+    whole = [(beside, alone) for beside, alone in pairs if beside.size >= FEWEST]
+    tails = [float(np.quantile(beside, TAIL) / np.quantile(alone, TAIL)) for beside, alone in whole]
+    return Congestion(
+        case=launches[0].case,
+        origin=launches[0].origin,
+        launches=len(pairs),
+        repetitions=sum(beside.size for beside, _ in pairs),
+        median=_estimate([float(np.median(beside / alone)) for beside, alone in pairs]),
+        tail=_estimate(tails) if tails else None,
+    )
+
+
+def _both(series: Times) -> tuple[Floats, Floats] | None:
+    """Return the times beside the load and without it, of the slowest rank of each repetition."""
+    alone = series.largest_observed(ALONE)
+    if alone is None or series.cadence != "isolated":
+        return None
+    slowest: Floats = series.extremes.maximum_s if series.extremes else series.elapsed_s.max(axis=0)
+    counted = series.counted & (alone > 0)
+    return slowest[counted], alone[counted]
+
+
+def _estimate(values: list[float]) -> Estimate:
+    interval = median_interval(np.array(values))
+    if interval is not None and interval.coverage < CONFIDENCE:
+        interval = None
+    return Estimate(
+        value=float(np.median(values)),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+    )

@@ -1,0 +1,151 @@
+"""The pair matrix of a cluster: the time of a message between every two processes, and which stand out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES, Outlier, decompose
+from hpcscope.plan.case import Batch
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import CaseSamples, Floats, Samples
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.strict import Strict
+
+PATTERN: Pattern = "pair_matrix"
+"""Its benchmarks have a message size, a `load`, and a `round`, in which ranks with i + j = round (mod p) meet."""
+
+Kind = tuple[str, int, str, Batch, Origin]
+"""Benchmark, message bytes, load, batch and origin of a matrix."""
+
+
+class Slow(Strict):
+    """A process, a pair or a group of processes whose messages take longer than its equals'."""
+
+    members: list[str]
+    excess: Estimate
+    """Share by which it takes longer, 0.1 is 10 %, with its interval over the launches."""
+
+
+class PairMatrix(Strict):
+    """The ping-pong of every pair of processes, and its outliers."""
+
+    benchmark: str
+    message_bytes: int
+    load: str
+    """`isolated`: one pair at a time; `concurrent`: all pairs of a round at once."""
+    transport: str
+    placement: Placement
+    origin: str
+    names: list[str]
+    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    time_s: list[list[float | None]]
+    """Half round trip of each pair, the median over the launches; None where it was not measured."""
+    launches: int
+    slow_processes: list[Slow] = []
+    slow_pairs: list[Slow] = []
+    slow_between: Slow | None = None
+    """The smaller of two groups between which messages are slower than inside them."""
+    reason: str = ""
+    """Why nothing was looked for; empty when it was."""
+
+
+def pair_matrices(samples: Samples, catalog: Catalog) -> list[PairMatrix]:
+    """Return a matrix for each kind of round that was measured, in the order of their sizes."""
+    kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
+    declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
+    for one in samples.cases:
+        if one.case.benchmark in declared and one.ok and one.times:
+            kinds[_kind(one, catalog)].append(one)
+    places = {(launch.launch, launch.attempt): launch for launch in samples.launches}
+    matrices = []
+    for kind in sorted(kinds):
+        first = kinds[kind][0]
+        launch = places.get((first.launch, first.attempt))
+        hosts = [process.host for process in launch.processes] if launch else []
+        matrices.append(_matrix(kind, kinds[kind], hosts))
+    return matrices
+
+
+def half_round_trips(cases: list[CaseSamples], ranks: int) -> Floats:
+    """Return the half round trip of each pair in each launch, in s, NaN where none; (launches, ranks, ranks).
+
+    In round r the ranks i and j with i + j = r (mod p) are a pair, and both time it.
+    """
+    numbers = sorted({case.launch for case in cases})
+    times_s = np.full((len(numbers), ranks, ranks), np.nan)
+    for case in cases:
+        series = next(times for times in case.times if times.cadence == "isolated")
+        counted = (series.elapsed_s / series.operations / 2)[:, series.counted]
+        if not counted.size:
+            continue
+        medians = np.median(counted, axis=1)
+        for rank, median in zip(series.ranks_kept.tolist(), medians.tolist(), strict=True):
+            partner = (int(case.case.parameters["round"]) - rank) % ranks
+            if median > 0 and partner != rank:
+                times_s[numbers.index(case.launch), rank, partner] = median
+    with np.errstate(invalid="ignore"):
+        both: Floats = np.fmax(times_s, times_s.transpose(0, 2, 1))
+    return both
+
+
+def _kind(one: CaseSamples, catalog: Catalog) -> Kind:
+    size = catalog.size(one.case.benchmark, one.case.parameters) or 0
+    return one.case.benchmark, size, str(one.case.parameters["load"]), one.case.batch, one.origin
+
+
+def _matrix(kind: Kind, cases: list[CaseSamples], hosts: list[str]) -> PairMatrix:
+    benchmark, size, load, (ranks, transport, placement), origin = kind
+    names = process_names(hosts, ranks)
+    times_s = half_round_trips(cases, ranks)
+    whole = times_s[~np.isnan(times_s[:, ~np.eye(ranks, dtype=bool)]).any(axis=1)]
+    reason = ""
+    if ranks < FEWEST:
+        reason = f"{ranks} processes; {FEWEST} are needed to distinguish a slow process from slow pairs"
+    elif len(whole) < FEWEST_LAUNCHES:
+        reason = f"{len(whole)} launches have every pair; {FEWEST_LAUNCHES} are needed"
+    found = decompose(np.nan_to_num(whole)) if not reason else None
+
+    def slow(outlier: Outlier) -> Slow:
+        members = [names[member] for member in outlier.members]
+        return Slow(members=members, excess=outlier.excess)
+
+    return PairMatrix(
+        benchmark=benchmark,
+        message_bytes=size,
+        load=load,
+        transport=transport,
+        placement=placement,
+        origin=origin,
+        names=names,
+        time_s=_medians(times_s),
+        launches=len(times_s),
+        slow_processes=[slow(effect) for effect in found.hosts] if found else [],
+        slow_pairs=[slow(effect) for effect in found.pairs] if found else [],
+        slow_between=slow(found.groups) if found and found.groups else None,
+        reason=reason,
+    )
+
+
+def _medians(times_s: Floats) -> list[list[float | None]]:
+    """Return the median over the launches that have the pair; None where none has it."""
+
+    def median(values: Floats) -> float | None:
+        measured = values[~np.isnan(values)]
+        return float(np.median(measured)) if measured.size else None
+
+    count = times_s.shape[1]
+    return [[median(times_s[:, i, j]) for j in range(count)] for i in range(count)]
+
+
+def process_names(hosts: list[str], ranks: int) -> list[str]:
+    """Return the names of the ranks: their hosts, with the rank where a host has several."""
+    if len(hosts) != ranks:
+        return [f"rank {rank}" for rank in range(ranks)]
+    if len(set(hosts)) == ranks:
+        return hosts
+    return [f"{host} rank {rank}" for rank, host in enumerate(hosts)]

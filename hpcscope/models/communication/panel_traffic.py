@@ -1,0 +1,172 @@
+"""The traffic of a product by panels between groups of hosts: its own messages, by sender and receiver.
+
+C = A B in blocks on r x c processes: for each block of inner indices the processes that have these columns of A
+broadcast them along their rows of the grid, those that have these rows of B along their columns (van de Geijn and
+Watts 1997). Which links that loads depends on how the grid lies on the hosts, and on the tree of a broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.samples.samples import Floats
+from hpcscope.topology.topology import Topology
+
+SUMMA, PDGEMM = "algorithm.summa", "algorithm.scalapack_pdgemm"
+PRODUCTS = (SUMMA, PDGEMM)
+KNOWN = ("ring_modified", "ring", "binomial")
+"""Broadcasts whose messages are known; how the MPI library sends is its own affair."""
+BYTES = {"double": 8, "single": 4}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How the processes stand in rows and columns."""
+
+    rows: int
+    columns: int
+    order: str = "rows"
+    """The direction of successive ranks: `rows` or `columns`."""
+
+    @property
+    def ranks(self) -> int:
+        """How many there are."""
+        return self.rows * self.columns
+
+    def rank(self, row: int, column: int) -> int:
+        """Return the rank at this position."""
+        return row * self.columns + column if self.order == "rows" else row + column * self.rows
+
+    def __str__(self) -> str:
+        """Write it as people say it."""
+        return f"{self.rows} x {self.columns} along {self.order}"
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product, from its parameters and number of processes."""
+
+    n: int
+    block: int
+    value_bytes: int
+    broadcast: str
+    grid: Grid
+
+    @property
+    def known(self) -> bool:
+        """Whether its messages are known."""
+        return self.broadcast in KNOWN
+
+
+def product_of(benchmark: str, parameters: Mapping[str, Value], ranks: int) -> Product:
+    """Return the product of a case; without a requested grid, the native program's choice."""
+    rows, columns = (int(parameters[name]) for name in ("grid_rows", "grid_columns"))
+    if not rows:
+        rows = ranks // columns if columns else squarest(ranks)
+    return Product(
+        n=int(parameters["n"]),
+        block=min(int(parameters["block"]), int(parameters["n"])),
+        value_bytes=BYTES[str(parameters.get("precision", "double"))],
+        # The PBLAS pass panels on in rings: so the trunks of a lab counted it (ScaLAPACK 2.2).
+        broadcast="ring" if benchmark == PDGEMM else str(parameters["broadcast"]),
+        grid=Grid(rows, ranks // rows, str(parameters["grid_order"])),
+    )
+
+
+def squarest(ranks: int) -> int:
+    """Return the rows of the grid nearest to a square, never more than its columns."""
+    return max(rows for rows in range(1, int(ranks**0.5) + 1) if ranks % rows == 0)
+
+
+def grids(ranks: int) -> Iterator[Grid]:
+    """Yield every grid of this number of processes."""
+    for rows in (rows for rows in range(1, ranks + 1) if ranks % rows == 0):
+        for order in ("rows", "columns"):
+            yield Grid(rows, ranks // rows, order)
+
+
+def sent_bytes(product: Product) -> Floats:
+    """Return the payload of a whole product from every rank to every other; shape (ranks, ranks)."""
+    grid, n, block = product.grid, product.n, product.block
+    sent = np.zeros((grid.ranks, grid.ranks))
+    in_row, in_column = _shares(n, block, grid.rows), _shares(n, block, grid.columns)
+    # Of A: a panel's columns are on one process of each row; of B: its rows on one of each column.
+    for owner, width in enumerate(in_column):
+        for row, height in enumerate(in_row):
+            for parent, child in _edges(product.broadcast, grid.columns, owner):
+                sent[grid.rank(row, parent), grid.rank(row, child)] += width * height * product.value_bytes
+    for owner, height in enumerate(in_row):
+        for column, width in enumerate(in_column):
+            for parent, child in _edges(product.broadcast, grid.rows, owner):
+                sent[grid.rank(parent, column), grid.rank(child, column)] += width * height * product.value_bytes
+    return sent
+
+
+def _shares(items: int, block: int, parts: int) -> NDArray[np.int64]:
+    """Return how many items each of the processes has: blocks are dealt in turn."""
+    owners = np.arange(items) // block % parts
+    return np.bincount(owners, minlength=parts).astype(np.int64)
+
+
+def _edges(kind: str, size: int, root: int) -> Iterator[tuple[int, int]]:
+    """Yield sender and receiver of each message in a broadcast; each rank but the root receives once."""
+    for place in range(1, size):
+        parent = place - 1
+        if kind == "binomial":
+            parent = place & (place - 1)
+        elif kind == "ring_modified" and place == 2:
+            parent = 0
+        yield (root + parent) % size, (root + place) % size
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The bytes that leave and enter a group of hosts."""
+
+    group: str
+    out_bytes: float
+    in_bytes: float
+    bytes_per_s: float | None
+    """Bandwidth of its uplink in one direction; None where it is never a limit."""
+    duplex: str = "full"
+
+    @property
+    def busier_bytes(self) -> float:
+        """Bytes of the direction that has more; of both where they share the line."""
+        both = self.duplex == "half"
+        return self.out_bytes + self.in_bytes if both else max(self.out_bytes, self.in_bytes)
+
+    @property
+    def seconds(self) -> float:
+        """How long its uplink is busy at least."""
+        return self.busier_bytes / self.bytes_per_s if self.bytes_per_s else 0.0
+
+
+def crossings(sent: Floats, hosts: Sequence[str], topology: Topology) -> list[Crossing]:
+    """Return what crosses the edge of each group of hosts, but for the group of all and those it never concerns.
+
+    Args:
+        sent: bytes by sender and receiver, shape (ranks, ranks).
+        hosts: the host of each rank.
+        topology: the groups; hosts that it does not know are outside of all.
+
+    """
+    found = []
+    for group in topology.group:
+        members = set(topology.members(group))
+        inside = np.array([host in members for host in hosts])
+        if group.parent is not None and inside.any() and not inside.all():
+            out = float(sent[np.ix_(inside, ~inside)].sum())
+            into = float(sent[np.ix_(~inside, inside)].sum())
+            found.append(Crossing(group.name, out, into, group.uplink_bytes_per_s, group.uplink_duplex))
+    return found
+
+
+def busy_s(found: Sequence[Crossing]) -> float:
+    """Return how long the busiest uplink is busy: no product is faster; 0 where none limits."""
+    return max((one.seconds for one in found), default=0.0)

@@ -1,0 +1,182 @@
+"""Several straight lines over message sizes, as for a library with several protocols."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from hpcscope.models.fitting.curve import Curve
+from hpcscope.models.fitting.fit import Breakpoint, Fit, FittedParameter, NotFitted, Segment
+from hpcscope.models.fitting.least_squares import LinearFit, fit_linear
+from hpcscope.models.fitting.model import make_fit
+from hpcscope.models.fitting.segmentation import best_divisions
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.estimate import Estimate
+
+FEWEST_SIZES = 6
+"""Below, a break says more of where sizes were chosen than of the library."""
+COST_OF_A_BREAK = 3
+"""Parameters that a break counts for beside its line: its place is searched for (after Zhang & Siegmund 2007)."""
+
+
+class PiecewiseHockney:
+    """t = a_i + b_i n within segment i; jumps between segments are allowed."""
+
+    name = "piecewise_hockney"
+    equation = "t(n) = latency_s[i] + per_byte_s[i] n in segment i"
+    source = (
+        "Bellman & Roth 1969, J. Am. Stat. Assoc. 64 (327), 1079-1084 (exact segmentation); "
+        "Zhang & Siegmund 2007, Biometrics 63 (1), 22-32 (number of segments)"
+    )
+
+    def fit(self, curve: Curve) -> Fit | NotFitted | None:
+        """Find the segments and fit their lines; one segment is left to Hockney's model."""
+        if curve.variable != "message_bytes" or curve.definition == "observed":
+            return None
+        sizes = curve.message_bytes
+        if sizes.size < FEWEST_SIZES:
+            reason = f"{sizes.size} message sizes; to place a break takes at least {FEWEST_SIZES}"
+            return curve.not_fitted(self.name, reason)
+        bic, starts = divide(curve)
+        if len(starts) == 1:
+            return curve.not_fitted(self.name, "one segment describes the data: this is Hockney's model")
+        lines = Lines(curve, starts)
+        fit = make_fit(self, curve, lines.linear, lines.whole_curve())
+        agreement = _agreement(curve, starts)
+        breakpoints = [
+            point.model_copy(update={"agreement": share})
+            for point, share in zip(lines.breakpoints(), agreement, strict=True)
+        ]
+        return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "breakpoints": breakpoints})
+
+
+def divide(curve: Curve) -> tuple[float, list[int]]:
+    """Return the lowest criterion of all divisions of a curve, and where its segments start."""
+    sizes = curve.message_bytes
+    return min(
+        (_criterion(cost, len(starts), sizes.size), starts)
+        for cost, starts in best_divisions(sizes, curve.time_s, curve.sigma_s)
+    )
+
+
+def _criterion(cost: float, segments: int, points: int) -> float:
+    parameters = 2 * segments + COST_OF_A_BREAK * (segments - 1)
+    return cost + parameters * float(np.log(points))
+
+
+def _agreement(curve: Curve, starts: list[int]) -> list[float | None]:
+    """Return, for each break, the share of launches that would break there too, divided into as many segments."""
+    if curve.launches_s is None:
+        return [None] * (len(starts) - 1)
+    each = [
+        dict(enumerate(starts for _, starts in best_divisions(curve.message_bytes, times_s, curve.sigma_s)))
+        for times_s in curve.launches_s.T
+    ]
+    found = [divisions.get(len(starts) - 1, []) for divisions in each]
+    return [sum(start in launch for launch in found) / len(found) for start in starts[1:]]
+
+
+class Lines:
+    """The lines of given segments as one linear model: coefficients a_0, b_0, a_1, b_1, ..."""
+
+    def __init__(self, curve: Curve, starts: list[int]) -> None:
+        self.sizes = curve.message_bytes
+        self.starts = starts
+        self.ends = [*starts[1:], self.sizes.size]
+        self.linear = self._fit(curve)
+
+    def _fit(self, curve: Curve) -> LinearFit:
+        columns = [column for i in range(len(self.starts)) for column in self._columns(i)]
+        design = np.column_stack(columns)
+        free = fit_linear(design, curve)
+        # A line that falls becomes a level, as in the segmentation.
+        rising = np.ones(design.shape[1], dtype=np.bool_)
+        rising[1::2] = free.coefficients[1::2] > 0
+        return free if rising.all() else _spread(fit_linear(design[:, rising], curve), rising)
+
+    def _columns(self, segment: int) -> list[Floats]:
+        inside = np.zeros_like(self.sizes)
+        inside[self.starts[segment] : self.ends[segment]] = 1.0
+        return [inside, inside * self.sizes]
+
+    def segments(self) -> list[Segment]:
+        """Return the line of each segment with intervals."""
+        found = []
+        for i in range(len(self.starts)):
+            latency = self.linear.parameter("latency_s", "s", lambda c, i=i: float(c[2 * i]))  # type: ignore[misc]
+            per_byte = self.linear.parameter("per_byte_s", "s/byte", lambda c, i=i: float(c[2 * i + 1]))  # type: ignore[misc]
+            if latency is None or per_byte is None:  # pragma: no cover - both are finite by construction
+                raise AssertionError("a straight line through finite points is finite")
+            low, high = self.sizes[self.starts[i]], self.sizes[self.ends[i] - 1]
+            found.append(Segment(low=float(low), high=float(high), latency_s=latency, per_byte_s=per_byte))
+        return found
+
+    def breakpoints(self) -> list[Breakpoint]:
+        """Return the gaps between segments, with their steps."""
+        found = []
+        for i, start in enumerate(self.starts[1:]):
+            last, first = float(self.sizes[start - 1]), float(self.sizes[start])
+            jump = partial(_least_step, i, last, first)
+            value, low, high = self.linear.interval(jump)
+            step = Estimate(value=value, low=low, high=high)
+            found.append(Breakpoint(last_before=last, first_after=first, jump_s=step))
+        return found
+
+    def whole_curve(self) -> list[FittedParameter | None]:
+        """Return latency of the first segment, bandwidth of the last, and the size that reaches half of it."""
+        parameters = [self.linear.parameter("latency_s", "s", lambda c: float(c[0]))]
+        if self.linear.interval(lambda c: float(c[-1]))[1] > 0:
+            parameters += [
+                self.linear.parameter("r_inf_bytes_per_s", "B/s", lambda c: float(1 / c[-1])),
+                self.linear.parameter("n_half_bytes", "B", self._half),
+            ]
+        return parameters
+
+    def _half(self, c: Floats) -> float:
+        """Return the smallest n with n / t(n) = r_inf / 2; where the rate jumps across it, the break."""
+        half = 1 / (2 * c[-1])
+        for i in range(len(self.starts)):
+            low = self.sizes[self.starts[i]]
+            high = self.sizes[self.ends[i] - 1] if i + 1 < len(self.starts) else np.inf
+            a, b = c[2 * i], c[2 * i + 1]
+            if low >= half * (a + b * low) and low > 0:
+                return float(low)
+            n = a * half / (1 - b * half) if b * half < 1 else np.inf
+            if low <= n <= high:
+                return float(n)
+        return float("nan")
+
+
+def _least_step(i: int, last: float, first: float, c: Floats) -> float:
+    """Return the step between segments i and i + 1 that is left wherever between two sizes the break lies.
+
+    Lines that cross between the sizes may just bend there: that is no step.
+    """
+    steps = [float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * n) for n in (last, first)]
+    return min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
+
+
+def _spread(found: LinearFit, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> LinearFit:
+    """Put zeros where coefficients were left out."""
+    k = kept.size
+    coefficients = np.zeros(k)
+    coefficients[kept] = found.coefficients
+    covariance = np.zeros((k, k))
+    covariance[np.ix_(kept, kept)] = found.covariance
+    launches = None
+    if found.launches is not None:
+        launches = np.zeros((found.launches.shape[0], k))
+        launches[:, kept] = found.launches
+    return LinearFit(
+        coefficients,
+        covariance,
+        launches,
+        found.fitted_s,
+        found.chi_square,
+        found.relative_error,
+        found.degrees_of_freedom,
+    )
+
+
+MODELS = (PiecewiseHockney(),)

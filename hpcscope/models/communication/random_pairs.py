@@ -1,0 +1,265 @@
+"""Random pairs of a cluster that has too many to measure each: what is slow, and with which chance it is seen."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES
+from hpcscope.models.communication.localisation import (
+    Found,
+    Localisation,
+    Pairs,
+    all_pairs,
+    chance_of_pair,
+    chance_of_path,
+    localise,
+)
+from hpcscope.models.communication.pair_matrix import Slow, process_names
+from hpcscope.plan.case import Batch
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import Origin, Process
+from hpcscope.samples.samples import CaseSamples, Floats, Integers, Samples
+from hpcscope.strict import Strict
+from hpcscope.topology.topology import Topology
+
+PATTERN: Pattern = "pair_sample"
+"""Its benchmarks have a message size and a `round`, which draws the pairs."""
+MOST_IN_A_MATRIX = 64
+"""Groups of which every two are told; of more the slow ones alone."""
+RAIL = "rail"
+"""Ranks with the same number on their hosts: where each has an adapter of its own, those of one plane."""
+
+Kind = tuple[str, int, Batch, Origin]
+"""Benchmark, message bytes, batch and origin of a sample."""
+
+
+class Attribute(Strict):
+    """What processes can have in common: a switch, a group of switches, a rail."""
+
+    name: str
+    groups: list[str]
+    """Names of the groups."""
+    of: list[int]
+    """The number of each process's group; -1 where it has none."""
+    slow: list[Slow] = []
+    """Groups whose members are slow with every partner."""
+    slow_between: list[Slow] = []
+    """Two groups each, between which messages are slower than elsewhere."""
+    between: list[list[float | None]] = []
+    """Median time between two groups over that of all pairs, where there are few groups; None where no pair."""
+    chance: float
+    """That two pairs or more joined two groups of the usual size, so that a slow path between them is found."""
+
+
+class RandomPairs(Strict):
+    """The ping-pong of random pairs of a large cluster, and its outliers."""
+
+    benchmark: str
+    message_bytes: int
+    transport: str
+    placement: Placement
+    origin: str
+    names: list[str]
+    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    rounds: int
+    launches: int
+    pairs: int
+    """Pairs that were measured."""
+    of_pairs: int
+    """Pairs that there are."""
+    chance_of_pair: float
+    """That a given pair was measured."""
+    typical_s: float | None
+    """The median half round trip."""
+    excess: list[float | None]
+    """What each process adds to its pairs beyond the typical one: 0.1 is 10 %; None where it was not measured."""
+    attributes: list[Attribute] = []
+    slow_processes: list[Slow] = []
+    slow_pairs: list[Slow] = []
+    reason: str = ""
+    """Why nothing was looked for; empty when it was."""
+
+
+_SEED, _PLACE, _LAST = (
+    np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def partners(number: int, ranks: int) -> Integers:
+    """Return the partner of every rank in a round; one that rests is its own.
+
+    As `mpi.random_pairs` draws them: ranks in the order of a hash of round and rank (splitmix64: Steele, Lea and
+    Flood, OOPSLA 2014), neighbors in this order are a pair.
+    """
+    with np.errstate(over="ignore"):
+        value = np.uint64(number) * _SEED + np.arange(ranks, dtype=np.uint64) * _PLACE
+        value = (value ^ (value >> np.uint64(30))) * _PLACE
+        value = (value ^ (value >> np.uint64(27))) * _LAST
+        value ^= value >> np.uint64(31)
+    order = np.argsort(value)
+    found = np.arange(ranks)
+    even = order[: ranks // 2 * 2].reshape(-1, 2)
+    found[even[:, 0]], found[even[:, 1]] = even[:, 1], even[:, 0]
+    return found
+
+
+def random_pairs(samples: Samples, catalog: Catalog, topology: Topology | None) -> list[RandomPairs]:
+    """Return the sample of every size that was measured, in the order of the sizes."""
+    kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
+    declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
+    for one in samples.cases:
+        if one.case.benchmark in declared and one.ok and one.times:
+            size = catalog.size(one.case.benchmark, one.case.parameters) or 0
+            kinds[one.case.benchmark, size, one.case.batch, one.origin].append(one)
+    places = {(launch.launch, launch.attempt): launch.processes for launch in samples.launches}
+    return [
+        _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology)
+        for kind, cases in sorted(kinds.items())
+    ]
+
+
+def _sample(
+    kind: Kind, cases: list[CaseSamples], processes: list[Process], topology: Topology | None
+) -> RandomPairs:
+    benchmark, size, (ranks, transport, placement), origin = kind
+    rounds = {int(one.case.parameters["round"]) for one in cases}
+    pairs = measured(cases, ranks)
+    hosts = [process.host for process in processes]
+    names = process_names(hosts, ranks)
+    attributes = _attributes(hosts, ranks, topology)
+    reason = ""
+    if ranks < FEWEST:
+        reason = f"{ranks} processes; {FEWEST} are needed"
+    elif len(pairs.logs) < FEWEST_LAUNCHES:
+        reason = f"{len(pairs.logs)} launches have every round; {FEWEST_LAUNCHES} are needed"
+    groups = {one.name: np.array(one.of, np.int64) for one in attributes}
+    between = {name: between_groups(pairs, of) for name, of in groups.items()}
+    found = localise(pairs, groups)
+    return RandomPairs(
+        benchmark=benchmark,
+        message_bytes=size,
+        transport=transport,
+        placement=placement,
+        origin=origin,
+        names=names,
+        rounds=len(rounds),
+        launches=len({one.launch for one in cases}),
+        pairs=len(
+            np.unique(np.minimum(pairs.first, pairs.second) * ranks + np.maximum(pairs.first, pairs.second))
+        ),
+        of_pairs=all_pairs(ranks),
+        chance_of_pair=chance_of_pair(ranks, len(rounds)),
+        typical_s=float(np.exp(np.median(pairs.typical))) if pairs.logs.size else None,
+        excess=[None if np.isnan(one) else float(f"{np.expm1(one):.4g}") for one in found.effects],
+        attributes=[
+            _with_slow(one, found, ranks, len(rounds)).model_copy(update={"between": between[one.name]})
+            for one in attributes
+        ],
+        slow_processes=[_slow(one, names) for one in found.hosts],
+        slow_pairs=[_slow(one, names) for one in found.pairs],
+        reason=reason,
+    )
+
+
+def measured(cases: list[CaseSamples], ranks: int) -> Pairs:
+    """Return the pairs of all rounds that every launch has; the slower of both partners' times counts."""
+    launches: dict[int, dict[int, Floats]] = defaultdict(dict)
+    for case in cases:
+        launches[case.launch][int(case.case.parameters["round"])] = _times_of_ranks(case, ranks)
+    most = max((len(rounds) for rounds in launches.values()), default=0)
+    whole = [rounds for rounds in launches.values() if len(rounds) == most]
+    known = sorted(set.intersection(*(set(rounds) for rounds in whole))) if whole else []
+    firsts, seconds, columns = [], [], []
+    for number in known:
+        other = partners(number, ranks)
+        first = np.flatnonzero(np.arange(ranks) < other)
+        both = np.array([np.fmax(rounds[number][first], rounds[number][other[first]]) for rounds in whole])
+        seen = np.isfinite(both).all(axis=0)
+        firsts.append(first[seen])
+        seconds.append(other[first][seen])
+        columns.append(np.log(both[:, seen]))
+    none = np.zeros(0, np.int64)
+    return Pairs(
+        ranks,
+        np.concatenate(firsts) if firsts else none,
+        np.concatenate(seconds) if seconds else none,
+        np.concatenate(columns, axis=1) if columns else np.zeros((0, 0)),
+    )
+
+
+def between_groups(pairs: Pairs, of: Integers) -> list[list[float | None]]:
+    """Return the median time between every two groups over that of all pairs; empty where there are many."""
+    count = int(of.max(initial=-1)) + 1
+    if count > MOST_IN_A_MATRIX or not pairs.logs.size:
+        return []
+    one, other = of[pairs.first], of[pairs.second]
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    times = pairs.typical - np.median(pairs.typical)
+    found: list[list[float | None]] = [[None] * count for _ in range(count)]
+    for i in range(count):
+        row = low == i
+        for j in range(i, count):
+            inside = times[row & (high == j)]
+            if inside.size:
+                found[i][j] = found[j][i] = float(f"{np.exp(np.median(inside)):.4g}")
+    return found
+
+
+def _times_of_ranks(case: CaseSamples, ranks: int) -> Floats:
+    """Return every rank's half round trip in s; NaN of one that rested or whose times were not kept."""
+    series = next(times for times in case.times if times.cadence == "isolated")
+    found = np.full(ranks, np.nan)
+    if series.medians_s is not None and series.medians_s.size == ranks:
+        found[:] = series.medians_s / float(np.median(series.operations)) / 2
+    elif series.counted.any():
+        counted = (series.elapsed_s / series.operations / 2)[:, series.counted]
+        found[series.ranks_kept] = np.median(counted, axis=1)
+    found[found <= 0] = np.nan
+    return found
+
+
+def _attributes(hosts: list[str], ranks: int, topology: Topology | None) -> list[Attribute]:
+    """Return the groups of the topology, level by level from the switches up, and the rails."""
+    if len(hosts) != ranks:
+        return []
+    labels: list[tuple[str, list[str]]] = []
+    if topology is not None:
+        short = {host.split(".")[0]: group for host, group in topology.group_of.items()}
+        ways = [
+            list(topology.way_up(group))[:-1] if (group := short.get(host.split(".")[0])) else [] for host in hosts
+        ]
+        for level in range(max(map(len, ways), default=0)):
+            name = "switch" if level == 0 else "group of switches" + (f", level {level}" if level > 1 else "")
+            labels.append((name, [way[level].name if level < len(way) else "" for way in ways]))
+    numbers: dict[str, int] = defaultdict(int)
+    rails = []
+    for host in hosts:
+        rails.append(f"{RAIL} {numbers[host]}")
+        numbers[host] += 1
+    if len(set(numbers.values())) == 1 and 1 < len(set(rails)) < ranks:
+        labels.append((RAIL, rails))
+    found = []
+    for name, each in labels:
+        groups = sorted(set(each) - {""})
+        numbered = {group: number for number, group in enumerate(groups)}
+        found.append(Attribute(name=name, groups=groups, of=[numbered.get(one, -1) for one in each], chance=0.0))
+    return [one for one in found if len(one.groups) > 1]
+
+
+def _with_slow(one: Attribute, found: Localisation, ranks: int, rounds: int) -> Attribute:
+    usual = int(np.median(np.bincount([number for number in one.of if number >= 0])))
+    return one.model_copy(
+        update={
+            "slow": [_slow(each, one.groups) for each in found.groups.get(one.name, [])],
+            "slow_between": [_slow(each, one.groups) for each in found.paths.get(one.name, [])],
+            "chance": chance_of_path(ranks, rounds, usual, usual),
+        }
+    )
+
+
+def _slow(found: Found, names: list[str]) -> Slow:
+    return Slow(members=[names[member] for member in found.members], excess=found.excess)

@@ -1,0 +1,158 @@
+"""R_max, N_max, N_1/2 and R_peak of LINPACK, and its share of matrix products on all cores.
+
+R_max is the best rate of all sizes and settings on one number of processes, N_max its size, N_1/2 the size at
+which half of it is reached: the figures of the TOP500 list (Dongarra, Luszczek and Petitet 2003, Concurrency and
+Computation 15, section 3).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from hpcscope.machine.machine import Host, Machine
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.measurements import Measurements
+from hpcscope.plan.case import Case
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import estimate
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.figures import LAUNCHES_FOR_INTERVAL
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+BENCHMARK = "algorithm.linpack"
+PRODUCT = "node.matrix_multiply"
+SEED = 13
+FUSED = {"fma", "avx512f", "asimd"}
+"""Any of these: an addition and a multiplication are one instruction."""
+DOUBLES = {"avx512f": 8, "avx2": 4, "avx": 4, "sse2": 2, "asimd": 2}
+"""Doubles in a vector, widest first."""
+
+
+class LinpackRates(Strict):
+    """The joint results of LINPACK runs on one number of processes; rates in flop/s."""
+
+    case: Case
+    """That has R_max."""
+    origin: Origin
+    rate: Estimate
+    """R_max."""
+    time_s: float | None
+    """Of that case; None where another program did not print it with enough digits."""
+    residual: float | None
+    """The largest scaled residual of its repetitions."""
+    n_half: Estimate | None
+    n_half_reason: str
+    """Why there is none; empty where there is."""
+    product: Case | None
+    """Matrix products on as many processes; None where they were not measured."""
+    product_rate: Estimate | None
+    efficiency: Estimate | None
+    """R_max over the rate of products."""
+    theoretical_flops_per_s: float | None
+    """R_peak: cores, nominal clock and operations per cycle; None where one of them is not known."""
+    theoretical_basis: str
+    """Assumptions and unknowns."""
+    theoretical_share: float | None
+    """R_max over R_peak."""
+
+    @property
+    def n_max(self) -> int:
+        """The order of the system that reaches R_max."""
+        return int(self.case.parameters["n"])
+
+
+def linpack_rates(measurements: Measurements) -> LinpackRates | None:
+    """Return the figures of the most processes over their best transport; None where LINPACK did not run."""
+    rates = measurements.of(BENCHMARK, "flops_per_s")
+    if not rates:
+        return None
+    most = max(one.ranks for one in rates)
+    best = max((one for one in rates if one.ranks == most), key=lambda one: one.median or 0.0)
+    alike = [one for one in rates if (one.ranks, one.transport, one.origin) == (most, best.transport, best.origin)]
+    n_half, reason = _n_half(best, alike)
+    residuals = [s for s in measurements.of(BENCHMARK, "residual") if s.samples_key == best.samples_key]
+    times = [s for s in measurements.of(BENCHMARK, "time_s") if s.samples_key == best.samples_key]
+    products = [s for s in measurements.of(PRODUCT, "flops_per_s", {"precision": "double"}) if s.ranks == most]
+    product = max(products, key=measurements.size, default=None)
+    peak, basis = theoretical(measurements.machine)
+    return LinpackRates(
+        case=best.case,
+        origin=best.origin,
+        rate=best.estimate,
+        time_s=times[0].estimate.value if times else None,
+        residual=residuals[0].maximum if residuals else None,
+        n_half=n_half,
+        n_half_reason=reason,
+        product=product.case if product is not None else None,
+        product_rate=product.estimate if product is not None else None,
+        efficiency=ratio(best.per_launch, product.per_launch) if product is not None else None,
+        theoretical_flops_per_s=peak,
+        theoretical_basis=basis,
+        theoretical_share=best.estimate.value / peak if peak else None,
+    )
+
+
+def theoretical(machine: Machine) -> tuple[float | None, str]:
+    """Return cores x clock x operations per cycle in flop/s, and the basis; None and the reason where not known.
+
+    Two vector instructions are assumed for each cycle, of the widest vectors that the processor names, with fused
+    multiply-adds where it has them: most processors do, but no system reports it.
+    """
+    if not machine.hosts:
+        return None, "the machine is not known"
+    total, words = 0.0, []
+    for host in machine.hosts:
+        processor = host.processor
+        vector = next((flag for flag in DOUBLES if flag in processor.flags), None)
+        if not processor.base_frequency_hz:
+            return None, f"the clock of {host.name} is not known"
+        if vector is None or processor.architecture not in ("x86_64", "aarch64"):
+            return None, f"the vectors of {processor.architecture} are not known"
+        per_cycle = DOUBLES[vector] * (4 if FUSED & set(processor.flags) else 2)
+        total += used_cores(host) * processor.base_frequency_hz * per_cycle
+        words.append(f"{per_cycle} operations per cycle with {vector}")
+    return total, f"{', '.join(dict.fromkeys(words))}, nominal clock"
+
+
+def used_cores(host: Host) -> int:
+    """Return the cores that a run may use."""
+    processor = host.processor
+    return processor.usable_cores if processor.usable else processor.cores
+
+
+def _n_half(best: Summary, rates: list[Summary]) -> tuple[Estimate | None, str]:
+    """Interpolate the best rate of each size between the last size below half of R_max and the next.
+
+    Fewer than six launches give no interval.
+    """
+    fastest: dict[int, Summary] = {}
+    for one in rates:
+        n = int(one.parameters["n"])
+        if n <= int(best.parameters["n"]) and (n not in fastest or (one.median or 0) > (fastest[n].median or 0)):
+            fastest[n] = one
+    sizes = sorted(fastest)
+    half = (best.median or 0.0) / 2
+    below = [pair for pair in pairwise(sizes) if (fastest[pair[0]].median or 0.0) < half]
+    if not below:
+        return None, f"at n={sizes[0]}, the smallest that was run, the rate already exceeds half of R_max"
+    low, high = below[-1]
+    ends = best, fastest[low], fastest[high]
+    if min(len(one.launch_medians) for one in ends) < LAUNCHES_FOR_INTERVAL:
+        wanted, first, second = (np.array([one.median or 0.0]) for one in ends)
+        return Estimate(value=float(_between(low, high, first, second, wanted / 2)[0])), ""
+    random = np.random.default_rng(SEED)
+    drawn = {id(one): draw(one, random) for one in ends}
+    first, second = drawn[id(fastest[low])], drawn[id(fastest[high])]
+    return estimate(_between(low, high, first, second, drawn[id(best)] / 2)), ""
+
+
+def _between(low: int, high: int, first: Floats, second: Floats, wanted: Floats) -> Floats:
+    """Return where the rate, linear in log n between two sizes, is the wanted one; beyond them an end."""
+    rise = np.where(second > first, second - first, np.nan)
+    share = np.clip(np.nan_to_num((wanted - first) / rise, nan=0.5), 0.0, 1.0)
+    return np.asarray(low * (high / low) ** share, dtype=np.float64)

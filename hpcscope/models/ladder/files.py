@@ -1,0 +1,62 @@
+"""Ladders of files: what is kept from a memory copy to the files of an application, writing and reading.
+
+A rung that benchmarks declare before others of its layer stands below them: independent access of MPI-IO below
+collective access. On the layer of the file system one client stands below many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from hpcscope.catalog.benchmark import Layer
+from hpcscope.models.ladder.ladder import largest_copy
+from hpcscope.models.ladder.rung import LAYERS, Ladder, LadderStep, measured_step, successive
+from hpcscope.models.measurements import Measurements
+from hpcscope.statistics.summary import Summary
+
+FilePattern = Literal["file_write", "file_read"]
+PATHS: dict[FilePattern, str] = {"file_write": "writing files", "file_read": "reading files"}
+FILE_SYSTEM: Layer = "storage"
+"""The layer on which one client and many clients are two rungs."""
+ORDER: tuple[Layer, ...] = ("node", FILE_SYSTEM, *(one for one in LAYERS if one not in ("node", FILE_SYSTEM)))
+"""Layers above the limit: files of the operating system stand below those of MPI."""
+
+
+def file_ladders(measurements: Measurements) -> list[Ladder]:
+    """Return the ladder of each direction in which files of a file system were measured."""
+    return [ladder for pattern in PATHS if (ladder := _ladder(pattern, measurements)) is not None]
+
+
+def _ladder(pattern: FilePattern, measurements: Measurements) -> Ladder | None:
+    steps = list(_steps(pattern, measurements))
+    if not any(step.layer == FILE_SYSTEM for step in steps):
+        return None
+    # Files are larger than all caches.
+    limit = largest_copy(measurements)
+    return Ladder(
+        path=PATHS[pattern],
+        quantity="bandwidth_bytes_per_s",
+        message_bytes=None,
+        rungs=successive([limit, *steps], "B/s"),
+        successive=True,
+    )
+
+
+def _steps(pattern: FilePattern, measurements: Measurements) -> Iterator[LadderStep]:
+    for layer in ORDER:
+        rungs: dict[tuple[str, int], list[Summary]] = {}
+        for on in measurements.standing(pattern, layer, "B/s"):
+            benchmark = on.place.benchmark
+            rungs.setdefault((benchmark.name, benchmark.rungs.index(on.place.rung)), []).append(on.summary)
+        for _, cases in sorted(rungs.items()):
+            one = [case for case in cases if case.ranks == 1]
+            most = max(case.ranks for case in cases)
+            if one and (layer in ("node", FILE_SYSTEM) or most == 1):
+                yield measured_step(layer, _fastest(one))
+            if most > 1 and layer != "node":
+                yield measured_step(layer, _fastest([case for case in cases if case.ranks == most]))
+
+
+def _fastest(cases: list[Summary]) -> Summary:
+    return max(cases, key=lambda case: case.estimate.value)

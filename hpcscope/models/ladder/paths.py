@@ -1,0 +1,91 @@
+"""The paths between two processes that were measured, one for each transport, inside a host and between hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope.machine.machine import Link, Machine
+from hpcscope.plan.case import Case, over_active_messages, transport_words
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import LaunchRecord
+
+BETWEEN_HOSTS = "between hosts"
+"""The end of the name of the default path where it leaves a host."""
+
+FABRICS = ("libfabric", "ucx")
+"""Libraries that choose a way of their own, as the MPI library does that calls them."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """One path between two processes."""
+
+    name: str
+    transport: str
+    inside: bool
+    """Whether both processes are on one host."""
+    placements: frozenset[Placement]
+    """Of the launches whose processes used this path."""
+    link: Link | None
+    """The link between the hosts (or the loopback); None for shared memory or where it is not known."""
+
+    @property
+    def memory(self) -> bool:
+        """Whether messages go through memory alone."""
+        return self.inside and (self.transport == "default" or over_active_messages(self.transport))
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols below the MPI library on this path; the best one counts."""
+        if over_active_messages(self.transport):
+            return ("active_messages",)
+        here = ("shm", "cma") if self.memory else ("tcp",)
+        return here if self.transport == "tcp" else (*here, *FABRICS)
+
+    def placed(self, case: Case) -> bool:
+        """Return whether the processes of a case stand as those of the path."""
+        return case.placement in self.placements
+
+    def carries(self, case: Case) -> bool:
+        """Return whether the messages of a case take the path."""
+        return case.transport == self.transport and self.placed(case)
+
+
+def paths(machine: Machine, launches: list[LaunchRecord]) -> list[Path]:
+    """Return the paths between rank 0 and rank 1 that were measured, the default first, inside before outside."""
+    placements: dict[tuple[str, bool], set[Placement]] = {}
+    for launch in launches:
+        hosts = {process.rank: process.host for process in launch.processes}
+        if launch.ranks == 2 and 0 in hosts and 1 in hosts:
+            placements.setdefault((launch.transport, hosts[0] == hosts[1]), set()).add(launch.placement)
+    return [
+        _path(transport, inside, frozenset(placements[transport, inside]), machine)
+        for transport, inside in sorted(placements, key=lambda way: (way[0] != "default", way[0], not way[1]))
+    ]
+
+
+def _path(transport: str, inside: bool, placements: frozenset[Placement], machine: Machine) -> Path:
+    if inside and transport == "default":
+        return Path("shared memory inside a host", transport, inside, placements, None)
+    name = transport_words(transport)
+    if inside and transport != "tcp":
+        return Path(f"{name} inside a host", transport, inside, placements, None)
+    if inside:
+        loopback = next((link for host in machine.hosts for link in host.links if link.kind == "loopback"), None)
+        return Path(f"{name} over the loopback", transport, inside, placements, loopback)
+    link = link_between(machine)
+    way = link.name if link else "the network"
+    between = f"{way} {BETWEEN_HOSTS}" if transport == "default" else f"{name} over {way}"
+    return Path(between, transport, inside, placements, link)
+
+
+def link_between(machine: Machine) -> Link | None:
+    """Return the fastest link that all hosts have up under one name, at the rate of the slowest host."""
+    by_name: dict[str, list[Link]] = {}
+    for host in machine.hosts:
+        for link in host.links:
+            if link.up and link.kind != "loopback":
+                by_name.setdefault(link.name, []).append(link)
+    common = [links for links in by_name.values() if len(links) == len(machine.hosts)]
+    slowest = [min(links, key=lambda link: link.rate_bits_per_s or 0.0) for links in common]
+    return max(slowest, key=lambda link: link.rate_bits_per_s or 0.0, default=None)

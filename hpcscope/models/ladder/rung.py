@@ -1,0 +1,126 @@
+"""A ladder and its rungs: figures of one layer after another, each held against what is below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hpcscope.catalog.benchmark import Layer
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import PerLaunch, Ratio, ratio
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+Quantity = Literal["bandwidth_bytes_per_s", "latency_s", "flops_per_s"]
+LAYERS: tuple[Layer, ...] = get_args(Layer)
+
+
+class LadderRung(Strict):
+    """One benchmark on one layer of the ladder, or its limit."""
+
+    layer: Layer
+    name: str
+    """A case's label or the name of the limit."""
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    retained: float | None
+    """Share of the layer below that reaches this one; None on the lowest rung or where either is missing."""
+    retained_low: float | None
+    retained_high: float | None
+    paired_launches: int = 0
+    """Launches that measured this and the layer below, `retained` being the median of their shares; 0: none."""
+    of_limit: float | None
+    reason: str
+    """Why a figure is missing; empty when it is not."""
+    note: str = ""
+    """A remark on the figure, for example that the messages stay in a cache."""
+    mixes_states: bool = False
+    """Whether the figure mixes states of the machine."""
+
+
+class Ladder(Strict):
+    """The way from the physical limit up to the algorithm, for one path between two processes or one machine."""
+
+    path: str
+    """For example `shared memory inside a host`, `TCP over the loopback`, `eth0 between hosts`."""
+    quantity: Quantity
+    exchange: Literal["ping-pong", "stream", ""] = ""
+    """How messages are exchanged: one and its echo, or a window in one direction; empty without messages."""
+    message_bytes: int | None
+    rungs: list[LadderRung]
+    """From the limit upwards."""
+    successive: bool = False
+    """Whether each rung is held against the one before it, instead of the best one of the layer below."""
+
+
+@dataclass(frozen=True)
+class LadderStep:
+    """A rung before its comparison with the layer below."""
+
+    layer: Layer
+    name: str
+    figure: PerLaunch | None
+    reason: str = ""
+    note: str = ""
+
+
+def compared(
+    step: LadderStep, below: PerLaunch | None, limit: PerLaunch | None, unit: str, higher_is_better: bool
+) -> LadderRung:
+    """Hold a step against the figure below it and against the limit."""
+    retained = _share(step.figure, below, higher_is_better)
+    of_limit = _share(step.figure, limit if step.layer != "limit" else None, higher_is_better)
+    figure = step.figure.estimate if step.figure else None
+    return LadderRung(
+        layer=step.layer,
+        name=step.name,
+        value=figure.value if figure else None,
+        low=figure.low if figure else None,
+        high=figure.high if figure else None,
+        unit=unit,
+        retained=retained.value if retained else None,
+        retained_low=retained.low if retained else None,
+        retained_high=retained.high if retained else None,
+        paired_launches=retained.paired_launches if retained else 0,
+        of_limit=of_limit.value if of_limit else None,
+        reason=step.reason,
+        note="; ".join(filter(None, [step.note, _apart(step.figure, below, retained)])),
+        mixes_states=figure is not None and figure.mixes_states,
+    )
+
+
+def successive(steps: Sequence[LadderStep], unit: str) -> list[LadderRung]:
+    """Hold each rate against the last one before it that was measured; the first is the limit."""
+    rungs: list[LadderRung] = []
+    below: PerLaunch | None = None
+    for step in steps:
+        rungs.append(compared(step, below, steps[0].figure, unit, higher_is_better=True))
+        below = step.figure or below
+    return rungs
+
+
+def _share(this: PerLaunch | None, below: PerLaunch | None, higher_is_better: bool) -> Ratio | None:
+    """Return the share retained of the layer below: below 1 where this layer is worse."""
+    if this is None or below is None:
+        return None
+    return ratio(this, below) if higher_is_better else ratio(below, this)
+
+
+def _apart(this: PerLaunch | None, below: PerLaunch | None, retained: Ratio | None) -> str:
+    """Say where launches of different ranks, transports or placements measured a rung and the layer below."""
+    if this is None or below is None or retained is None or retained.paired_launches:
+        return ""
+    return "measured in other launches than the layer below" if this.launches and below.launches else ""
+
+
+def measured_step(layer: Layer, summary: Summary) -> LadderStep:
+    """Return the step of a measured case."""
+    return LadderStep(layer, summary.label, summary.per_launch)
+
+
+def exact(value: float) -> PerLaunch:
+    """Return a figure that is known without error, such as the rate of a link."""
+    return PerLaunch(Estimate.exact(value))

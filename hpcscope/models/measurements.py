@@ -1,0 +1,141 @@
+"""The sources of models: the results of a run, its machine, its launches and its catalog."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import Catalog, Settings, Standing
+from hpcscope.machine.machine import Host, Machine
+from hpcscope.plan.case import Batch, Case
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary, headlines
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Everything that a run measured, with the catalog of its benchmarks."""
+
+    summaries: Sequence[Summary]
+    machine: Machine
+    launches: list[LaunchRecord]
+    catalog: Catalog
+
+    @cached_property
+    def headlines(self) -> list[Summary]:
+        """The results with a figure above zero, under their metrics' headline definitions."""
+        return [one for one in headlines(self.summaries) if one.median]
+
+    @cached_property
+    def oversubscribed(self) -> frozenset[Batch]:
+        """The batches with more processes than processors on some host: no point of any model."""
+        return oversubscribed(self.machine, self.launches)
+
+    def is_oversubscribed(self, case: Case) -> bool:
+        """Return whether the processes of a case had to share processors."""
+        return case.batch in self.oversubscribed
+
+    def standing(self, pattern: Pattern, layer: str, unit: str, free: Iterable[str] = ()) -> Iterator[On]:
+        """Yield the results in a unit that stand on the rungs of a layer; `free` parameters may have any value."""
+        allowed = tuple(free)
+        for place in self.catalog.standing(pattern, layer):
+            for one in self.headlines:
+                if (one.benchmark, one.unit) != (place.benchmark.name, unit) or not place.shows(one.metric):
+                    continue
+                if place.holds(one.parameters, allowed):
+                    yield On(place, one)
+
+    def calling(self, routine: str, level: str = "mpi", free: Iterable[str] = ()) -> Iterator[Summary]:
+        """Yield the times of the cases that call an MPI routine as a plain program does; `free` as above."""
+        allowed = tuple(free)
+        for bound in self.catalog.bound_to(routine, level):
+            metric = self.catalog.time_metric(bound.benchmark.name)
+            for one in self.headlines:
+                if (one.benchmark, one.metric) != (bound.benchmark.name, metric):
+                    continue
+                if bound.holds(one.parameters, allowed):
+                    yield one
+
+    def back_to_back(self, one: Summary) -> Summary:
+        """Return the same result of operations back to back; itself where that was not measured.
+
+        An operation with a root, which may run ahead of the others, has none that a program would pay.
+        """
+        if self.catalog[one.benchmark].parameter.get("root"):
+            return one
+        return self._back_to_back.get((one.samples_key, one.metric), one)
+
+    @cached_property
+    def _back_to_back(self) -> dict[tuple[object, str], Summary]:
+        found = [one for one in self.summaries if one.definition == "streaming" and one.valid and one.median]
+        return {(one.samples_key, one.metric): one for one in found}
+
+    def of(self, benchmark: str, metric: str, settings: Settings | None = None) -> list[Summary]:
+        """Return the results of a benchmark's metric with these parameters, where the benchmark has them."""
+        wanted = settings or {}
+        return [
+            one
+            for one in self.headlines
+            if (one.benchmark, one.metric) == (benchmark, metric)
+            and all(one.parameters.get(name, value) == value for name, value in wanted.items())
+        ]
+
+    def size(self, case: Case) -> int:
+        """Return the extent of a case's problem or message; 0 where it has none as one number."""
+        return self.catalog.size(case.benchmark, case.parameters) or 0
+
+    def message_bytes(self, one: Summary) -> float:
+        """Return the bytes of a message: a size in bytes, else the declared payload of each rank."""
+        declared = self.catalog[one.benchmark].parameter
+        sizes = self.catalog.of_role(one.benchmark, one.parameters, "size")
+        in_bytes = [float(value) for name, value in sizes.items() if declared[name].unit == "B"]
+        if in_bytes:
+            return in_bytes[0]
+        return one.work.bytes / one.ranks if one.work else 0.0
+
+    def hosts(self, case: Case) -> list[str]:
+        """Return the host of each rank of a case, from the launch that ran it; empty where none did."""
+        launch = next((one for one in self.launches if one.batch == case.batch), None)
+        return [p.host for p in sorted(launch.processes, key=lambda p: p.rank)] if launch else []
+
+
+@dataclass(frozen=True)
+class On:
+    """A result on a rung."""
+
+    place: Standing
+    summary: Summary
+
+
+def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:
+    """Return the batches of the launches with more processes than processors on some host."""
+    known = hosts_by_name(machine)
+    return frozenset(
+        launch.batch
+        for launch in launches
+        for host, processes in Counter(p.host for p in launch.processes).items()
+        if (room := usable(known.get(short_name(host)))) is not None and processes > room
+    )
+
+
+def short_name(host: str) -> str:
+    """Return the part of a host's name before its first dot, by which it is known in all records."""
+    return host.partition(".")[0]
+
+
+def hosts_by_name(machine: Machine) -> dict[str, Host]:
+    """Return the hosts of a machine by their short names; of equal ones the first."""
+    return {short_name(one.name): one for one in reversed(machine.hosts)}
+
+
+def shared_processors(machine: Machine) -> int | None:
+    """Return how many processors all hosts of a lab share; None where that is not known."""
+    return max((count for host in machine.hosts if (count := usable(host)) is not None), default=None)
+
+
+def usable(host: Host | None) -> int | None:
+    """Return how many processors the run may use on a host; None where that is not known."""
+    return host.processor.usable_processors if host is not None and host.processor.usable else None

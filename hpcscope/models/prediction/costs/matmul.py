@@ -1,0 +1,53 @@
+"""The common part of all matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from hpcscope.catalog.benchmark import Phase
+from hpcscope.models.prediction.costs.steps import DOUBLE_BYTES, LocalWork, Messages, Problem, refuse_grid
+
+
+def units(phase: Phase, size: float) -> float:
+    """Return N^3 multiplications and additions of a product, N^2 elements of everything else."""
+    return size**3 if phase == "compute" else size**2
+
+
+class Product:
+    """The time of one process for a product of N x N matrices, and the possible grids."""
+
+    def units(self, phase: Phase, size: float, problem: Problem) -> float:  # noqa: ARG002 - of the protocol
+        """Return N^3 or N^2."""
+        return units(phase, size)
+
+    def touched_bytes(self, size: float) -> float:
+        """Return the bytes of both factors and the product."""
+        return 3 * DOUBLE_BYTES * size**2
+
+    def refuses(self, problem: Problem) -> str:
+        """Any number of processes will do, if its grid exists."""
+        return refuse_grid(problem)
+
+
+def root(problem: Problem, phases: tuple[Phase, ...]) -> Iterator[LocalWork]:
+    """Yield the root's work on whole matrices, which does not depend on the number of processes."""
+    for phase in phases:
+        yield LocalWork(phase, units(phase, problem.size), problem.size)
+
+
+def largest_block(problem: Problem) -> tuple[int, int]:
+    """Return rows and columns of the largest block of the product; blocks differ by one."""
+    rows, columns = problem.grid
+    return ceil(problem.size / rows), ceil(problem.size / columns)
+
+
+def overlaps(problem: Problem) -> bool:
+    """Say whether messages go on behind the product: at best they are hidden altogether."""
+    return problem.variant in ("overlapped", "tuned")
+
+
+def collect(problem: Problem) -> Iterator[Messages]:
+    """Yield the blocks of the product on their way to the root."""
+    share = DOUBLE_BYTES * problem.size**2 / problem.ranks
+    yield Messages("collect", problem.ranks - 1, share, overlaps(problem))

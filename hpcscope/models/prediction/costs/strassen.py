@@ -1,0 +1,45 @@
+"""One level of Strassen's algorithm on seven processes (Melas 2000, appendix C), or all of it on one.
+
+Process 0 sends an operand of A to each of the six others, process 2 one of B, both at once: six messages of
+q = 8 m^2 bytes, m = ceil(N / 2). Each process makes one of the seven products. The second session, in which the
+products go to where they are added, has 6 messages of q one after another in the order of Table C.2 and 3 in that
+of Table C.3. The quarters of the result stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from hpcscope.models.prediction.costs import matmul
+from hpcscope.models.prediction.costs.steps import DOUBLE_BYTES, LocalWork, Messages, Problem, Step
+
+PRODUCTS = 7
+ROUNDS = {"original": 6, "rescheduled": 3}
+
+
+class Strassen(matmul.Product):
+    """Costs of `algorithm.matmul_strassen`."""
+
+    name = "strassen"
+    benchmark = "algorithm.matmul_strassen"
+    source = "Melas 2000, appendix C, products P5 and P6 corrected"
+
+    def refuses(self, problem: Problem) -> str:
+        """Say that there are seven products."""
+        return "" if problem.ranks in (1, PRODUCTS) else f"{problem.ranks} processes: must be 1 or {PRODUCTS}"
+
+    def steps(self, problem: Problem) -> Iterator[Step]:
+        """Yield the matrices' making, the first session, a seventh of the products, the second session."""
+        half = ceil(problem.size / 2)
+        quarter = DOUBLE_BYTES * half**2
+        alone = problem.ranks == 1
+        # Two processes make a matrix each at once; one process makes both.
+        yield LocalWork("initialise", problem.size**2 / (1 if alone else 2), problem.size)
+        yield LocalWork("compute", problem.size**3 / problem.ranks, problem.size)
+        if not alone:
+            yield Messages("distribute", PRODUCTS - 1, quarter)
+            yield Messages("exchange", ROUNDS[str(problem.parameters.get("schedule", "original"))], quarter)
+
+
+COSTS = Strassen()

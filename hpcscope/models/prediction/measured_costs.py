@@ -1,0 +1,274 @@
+"""The cost of a message or a collective according to the measured lower levels, with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.ranks import GROUP
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.ladder.paths import Path, paths
+from hpcscope.models.measurements import Measurements, usable
+from hpcscope.models.prediction.costs.steps import CollectiveStep, Messages, NeighborExchange, crossing
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import DRAWS
+from hpcscope.statistics.summary import Summary
+
+SEED = 11
+PAIR = 2
+ALIKE_ON_TWO = ("MPI_Alltoallv", "MPI_Alltoall")
+"""Routines that exchange the same between two processes."""
+NEIGHBORS: Pattern = "neighbor_exchange"
+"""The rung of the benchmarks that measure exchanges with all neighbors on a ring or grid of ranks."""
+DIMENSIONS = "dimensions"
+"""The parameter of these that says of how many dimensions the grid is."""
+LARGEST_OF_LATENCY = 4096
+"""Bytes: larger messages say little of the latency."""
+MESSAGE = "MPI_Send"
+"""The routine whose benchmark measures the cost of a message."""
+
+
+class NotMeasuredError(Exception):
+    """A parameter that this run did not measure; the message says which one, and what to run."""
+
+
+@dataclass(frozen=True)
+class SizeCurve:
+    """Times over message sizes: `sizes` of the shape (points,), `drawn_s` (points, 1 + draws)."""
+
+    name: str
+    sizes: Floats
+    drawn_s: Floats
+
+    def at(self, message_bytes: float) -> Floats:
+        """Interpolate between the sizes; extrapolate beyond the largest from the last two; shape (1 + draws,)."""
+        if self.sizes.size == 1:
+            return np.asarray(self.drawn_s[0], dtype=np.float64)
+        right = int(np.clip(np.searchsorted(self.sizes, message_bytes), 1, self.sizes.size - 1))
+        left = right - 1
+        share = (message_bytes - self.sizes[left]) / (self.sizes[right] - self.sizes[left])
+        share = max(share, 0.0)
+        return np.asarray(self.drawn_s[left] * (1 - share) + self.drawn_s[right] * share, dtype=np.float64)
+
+    @property
+    def latency_s(self) -> Floats:
+        """The time at 0 bytes on the line through the two smallest sizes; 0 where none is small enough."""
+        if self.sizes.size == 1 or self.sizes[0] > LARGEST_OF_LATENCY:
+            return np.zeros_like(self.drawn_s[0])
+        slope = (self.drawn_s[1] - self.drawn_s[0]) / (self.sizes[1] - self.sizes[0])
+        return np.asarray(np.clip(self.drawn_s[0] - slope * self.sizes[0], 0.0, self.drawn_s[0]), dtype=np.float64)
+
+    def beyond(self, message_bytes: float) -> bool:
+        """Return whether a size lies outside the measured range."""
+        return not self.sizes[0] <= message_bytes <= self.sizes[-1]
+
+
+class MeasuredCosts:
+    """Message and collective costs of a run over one transport."""
+
+    def __init__(self, measurements: Measurements, transport: str) -> None:
+        self._measurements = measurements
+        self._transport = transport
+        self._random = np.random.default_rng(SEED)
+        machine = measurements.machine
+        self._paths = [path for path in paths(machine, measurements.launches) if path.transport == transport]
+        together = [one for one in measurements.launches if one.transport == transport and one.ranks > 1]
+        self._apart = not any(len({each.host for each in one.processes}) < one.ranks for one in together)
+        rooms = [usable(host) for host in machine.hosts]
+        known = [room for room in rooms if room is not None]
+        self.host_room = min(known) if known else None
+        """Processes that one host has a processor for; None where that is not known."""
+        self._curves: dict[tuple[object, ...], SizeCurve | None] = {}
+
+    def between_hosts(self, ranks: int) -> bool:
+        """Return whether this number of processes needs several hosts of a cluster made of the measured ones.
+
+        Two already do where no two processes of the run were on one host.
+        """
+        if not any(not path.inside for path in self._paths):
+            return False
+        return (self._apart and ranks > 1) or (self.host_room is not None and ranks > self.host_room)
+
+    def beyond_a_host(self, ranks: int) -> str:
+        """Return the assumption where processes outnumber a host's processors and no other host was measured."""
+        if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):
+            return ""
+        return f"more ranks than the {self.host_room} processors of a host: as if it had enough"
+
+    def messages(self, step: Messages, outside: bool) -> tuple[Floats, str, str]:
+        """Return the draws of the time in s, its origin, and the extrapolated part."""
+        curve = self._ping_pong(outside)
+        return step.count * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
+
+    def collective(self, step: CollectiveStep, outside: bool, together: int) -> tuple[Floats, str, str]:
+        """Return the same of a collective: as measured, else as the messages that stand for it.
+
+        Of pairs of processes that exchange these, what the collective takes on two, where that was measured.
+        `together`: the processes of the program, groups of which call the collective at the same time.
+        """
+        if step.ranks < 2:
+            return np.zeros(1 + DRAWS), "", ""
+        curve = self._measured(step, outside, together)
+        if curve is not None:
+            return step.times * curve.at(step.bytes), curve.name, _beyond(curve, step.bytes)
+        if step.messages and (pair := self._measured(replace(step, ranks=PAIR), outside, together)):
+            return step.count * pair.at(step.bytes), f"{pair.name}, one after another", _beyond(pair, step.bytes)
+        ping_pong = self._ping_pong(outside)
+        kind = "messages" if step.messages else "a tree of messages"
+        name = f"{kind} for {step.routine} ({ping_pong.name})"
+        return step.count * ping_pong.at(step.bytes), name, _beyond(ping_pong, step.bytes)
+
+    def neighbor_exchange(self, step: NeighborExchange, outside: bool) -> tuple[Floats, str, str]:
+        """Return the same of exchanges with neighbors: as measured on a ring or grid, else as exchanges of pairs.
+
+        Messages that are posted together share one latency.
+        """
+        pair = crossing(step.phase, step.times, step.bytes)
+        for where in (outside, None):
+            pairs = (
+                (curve, float(step.neighbors)) for curve in self._of_collectives(pair, "mpi", where, step.ranks)
+            )
+            known = [*self._of_neighbors(step, where), *pairs]
+            if known:
+                curve, ratio = next((one for one in known if not one[0].beyond(step.bytes)), known[0])
+                time_s = _of_messages(curve, step.bytes, ratio)
+                return step.times * time_s, curve.name, _beyond(curve, step.bytes)
+        return self.messages(Messages(step.phase, step.count, step.bytes), outside)
+
+    def _ping_pong(self, outside: bool) -> SizeCurve:
+        key = (MESSAGE, outside)
+        if key not in self._curves:
+            path = next((path for path in self._paths if path.inside != outside), None)
+            self._curves[key] = self._curve_of_path(path) if path else None
+        curve = self._curves[key]
+        if curve is None:
+            names = " or ".join(bound.benchmark.name for bound in self._measurements.catalog.bound_to(MESSAGE))
+            way = "between hosts" if outside else "inside a host"
+            over = "" if self._transport == "default" else f" transport={self._transport}"
+            raise NotMeasuredError(
+                f"{names or MESSAGE}{over} was not measured {way}: the cost of a message is not known"
+            )
+        return curve
+
+    def _curve_of_path(self, path: Path) -> SizeCurve | None:
+        found = [one for one in self._measurements.calling(MESSAGE) if path.carries(one)]
+        return self._curve(f"{found[0].benchmark}, {path.name}" if found else "", found)
+
+    def _measured(self, step: CollectiveStep, outside: bool, together: int) -> SizeCurve | None:
+        """Return the times of a collective between hosts, or inside one, as the program runs; else of any.
+
+        A program's operation for fresh buffers goes before the library's collective.
+        """
+        for where in (outside, None):
+            for level in ["operation", "mpi"] if step.fresh else ["mpi"]:
+                if known := self._of_collectives(step, level, where, together):
+                    return next((curve for curve in known if not curve.beyond(step.bytes)), known[0])
+        return None
+
+    def _of_collectives(
+        self, step: CollectiveStep, level: str, outside: bool | None, together: int
+    ) -> list[SizeCurve]:
+        """Return the times among as many groups at the same time as the program has, and of one group alone."""
+        numbers = dict.fromkeys((together, step.ranks))
+        curves = (self._of_collective(step.routine, level, step.ranks, ranks, outside) for ranks in numbers)
+        return [curve for curve in curves if curve is not None]
+
+    def _of_collective(
+        self, routine: str, level: str, group: int, ranks: int, outside: bool | None
+    ) -> SizeCurve | None:
+        """Return the times of a collective among `group` processes, when all of `ranks` call it.
+
+        `outside`: between hosts or inside one; None: either. Of two routines that do the same, the one that was
+        measured with more sizes.
+        """
+        routines = ALIKE_ON_TWO if group == PAIR and routine in ALIKE_ON_TWO else (routine,)
+        curves = [self._of_routine(one, level, group, ranks, outside) for one in routines]
+        return max((one for one in curves if one), key=lambda one: one.sizes.size, default=None)
+
+    def _of_routine(
+        self, routine: str, level: str, group: int, ranks: int, outside: bool | None
+    ) -> SizeCurve | None:
+        key = (routine, level, group, ranks, outside)
+        if key not in self._curves:
+            found = [
+                one
+                for one in self._measurements.calling(routine, level, free=[GROUP])
+                if one.ranks == ranks
+                and (one.parameters.get(GROUP, 0) or ranks) == group
+                and one.transport == self._transport
+                and outside in (None, self._between_hosts(one, group))
+            ]
+            among = f"{group} ranks" if ranks == group else f"{ranks // group} groups of {group} ranks"
+            name = f"{found[0].benchmark} on {among}" if found else ""
+            self._curves[key] = self._curve(name, self._repeated(found))
+        return self._curves[key]
+
+    def _of_neighbors(self, step: NeighborExchange, outside: bool | None) -> Iterator[tuple[SizeCurve, float]]:
+        """Yield the times of exchanges with neighbors, the best first, and how many have as many messages.
+
+        A grid of as many dimensions goes before a ring; of each, the largest number of ranks up to the step's goes
+        before all others.
+        """
+        found = [
+            on.summary
+            for on in self._measurements.standing(NEIGHBORS, "mpi", "s")
+            if on.summary.transport == self._transport
+            and outside in (None, self._between_hosts(on.summary, on.summary.ranks))
+        ]
+        counts = sorted(
+            {one.ranks for one in found}, key=lambda count: (count > step.ranks, abs(count - step.ranks))
+        )
+        for dimensions in dict.fromkeys(((step.neighbors + 1) // 2, 1)):
+            for ranks in counts:
+                key = (NEIGHBORS, dimensions, ranks, outside)
+                if key not in self._curves:
+                    same = [
+                        one for one in found if (one.parameters.get(DIMENSIONS), one.ranks) == (dimensions, ranks)
+                    ]
+                    name = f"{same[0].benchmark} on {ranks} ranks" if same else ""
+                    self._curves[key] = self._curve(name, self._repeated(same))
+                if curve := self._curves[key]:
+                    yield curve, step.neighbors / (2 * dimensions)
+
+    def _between_hosts(self, one: Summary, ranks: int) -> bool:
+        """Return whether the first `ranks` ranks of a case were on several hosts."""
+        hosts = self._measurements.hosts(one)
+        return len(set(hosts[:ranks])) > 1 if hosts else one.placement.one_per_host
+
+    def _repeated(self, found: list[Summary]) -> list[Summary]:
+        """Return the results of operations back to back.
+
+        A program calls them again and again: a process may begin before the last call has ended on all others.
+        """
+        return [self._measurements.back_to_back(one) for one in found]
+
+    def _curve(self, name: str, summaries: list[Summary]) -> SizeCurve | None:
+        return curve(name, summaries, self._random, self._measurements) if summaries else None
+
+
+def curve(
+    name: str, summaries: Iterable[Summary], random: np.random.Generator, measurements: Measurements
+) -> SizeCurve:
+    """Return the times of one or more messages of different sizes; of equal sizes the first counts."""
+    by_size: dict[float, Summary] = {}
+    for one in summaries:
+        by_size.setdefault(measurements.message_bytes(one), one)
+    sizes = sorted(by_size)
+    drawn = np.array([draw(by_size[size], random) for size in sizes])
+    return SizeCurve(name, np.array(sizes, dtype=np.float64), drawn)
+
+
+def _of_messages(curve: SizeCurve, message_bytes: float, ratio: float) -> Floats:
+    """Return the time of so many times the messages of the curve, all posted together: the latency counts once."""
+    alone = curve.at(message_bytes)
+    latency = np.minimum(curve.latency_s, alone)
+    return np.asarray(latency + (alone - latency) * ratio, dtype=np.float64)
+
+
+def _beyond(curve: SizeCurve, message_bytes: float) -> str:
+    if not curve.beyond(message_bytes):
+        return ""
+    return f"messages outside {curve.sizes[0]:.0f} to {curve.sizes[-1]:.0f} B"

@@ -1,0 +1,130 @@
+"""The rates at which one process does the phases of an algorithm, over the sizes at which it was measured."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Phase, Value
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.prediction.costs.steps import Costs, LocalWork, Problem
+from hpcscope.models.prediction.measured_costs import NotMeasuredError
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import DRAWS
+from hpcscope.statistics.summary import Summary
+
+SEED = 13
+
+RAN: tuple[Origin, ...] = ("measured", "emulated")
+"""The origins of times that a program took: the processors of an emulated cluster are real."""
+
+Rates = tuple[Floats, Floats]
+"""Sizes, shape (points,), and seconds for each unit of work there, shape (points, 1 + draws)."""
+
+
+class OneProcess:
+    """Phase times of an algorithm's runs on one process."""
+
+    def __init__(self, costs: Costs, measurements: Measurements) -> None:
+        self._costs = costs
+        self._catalog = measurements.catalog
+        self._random = np.random.default_rng(SEED)
+        self._summaries = [
+            s
+            for s in measurements.summaries
+            if (s.benchmark, s.ranks) == (costs.benchmark, 1) and s.origin in RAN and s.is_headline
+        ]
+        self._rates: dict[tuple[object, ...], Rates | None] = {}
+
+    def sizes(self, problem: Problem) -> list[int]:
+        """Return the sizes at which one process was measured."""
+        rates = self._of(problem, "compute")
+        return [] if rates is None else [int(size) for size in rates[0]]
+
+    def time(self, work: LocalWork, problem: Problem) -> tuple[Floats, str]:
+        """Return the draws of the time of some work in s, and the extrapolated part.
+
+        Rates are interpolated over the logarithm of the size, and kept beyond the smallest and the largest.
+        """
+        changed = replace(problem, parameters=problem.parameters | work.of)
+        phase = work.rate_of or work.phase
+        rates = self._of(changed, phase) or (self._of(problem, phase) if work.of else None)
+        if rates is None:
+            if phase != "compute":
+                return np.zeros(1 + DRAWS), ""
+            raise NotMeasuredError(
+                f"{self._costs.benchmark} with {self._words(changed)} was not measured on one process: "
+                "the cost of its computation is not known"
+            )
+        sizes, per_unit_s = rates
+        if not sizes[0] <= work.like <= sizes[-1]:
+            beyond = f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
+        else:
+            beyond = ""
+        return work.units * _interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
+
+    def counts(self, problem: Problem) -> dict[str, float]:
+        """Return the metrics of role `count` of the problem, interpolated over the logarithm of the size."""
+        wanted = self._effective(problem.parameters)
+        found: dict[str, dict[int, float]] = defaultdict(dict)
+        for one in self._summaries:
+            declared = self._catalog[one.benchmark].metric.get(one.metric)
+            size = self._catalog.size(one.benchmark, one.parameters)
+            if declared is None or declared.role != "count" or one.median is None or not size:
+                continue
+            if self._effective(one.parameters) == wanted:
+                found[one.metric].setdefault(size, one.median)
+        place = float(np.log(max(problem.size, 1)))
+        return {
+            metric: float(np.interp(place, np.log(sorted(by_size)), [by_size[size] for size in sorted(by_size)]))
+            for metric, by_size in found.items()
+        }
+
+    def _of(self, problem: Problem, phase: Phase) -> Rates | None:
+        wanted = self._effective(problem.parameters)
+        key = (phase, *sorted((name, str(value)) for name, value in wanted.items()))
+        if key not in self._rates:
+            self._rates[key] = self._measured(wanted, phase, lambda n: self._costs.units(phase, n, problem))
+        return self._rates[key]
+
+    def _measured(self, wanted: dict[str, Value], phase: Phase, units: Callable[[float], float]) -> Rates | None:
+        metric = self._metric(phase)
+        by_size: dict[int, Summary] = {}
+        for one in self._summaries:
+            size = self._catalog.size(one.benchmark, one.parameters)
+            if one.metric == metric and self._effective(one.parameters) == wanted and size:
+                by_size.setdefault(size, one)
+        if not by_size:
+            return None
+        sizes = sorted(by_size)
+        drawn = np.array([draw(by_size[size], self._random) / units(size) for size in sizes])
+        return np.array(sizes, dtype=np.float64), drawn
+
+    def _metric(self, phase: Phase) -> str | None:
+        """Return the metric of a phase; a program that tells no phases apart only computes on one process."""
+        name = f"{phase}_s"
+        if phase == "compute" and name not in self._catalog[self._costs.benchmark].metric:
+            return self._catalog.time_metric(self._costs.benchmark)
+        return name
+
+    def _effective(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the parameters but the size that have an effect on one process."""
+        without = {*self._catalog.of_role(self._costs.benchmark, parameters, "size", "parallel")}
+        return {name: value for name, value in parameters.items() if name not in without}
+
+    def _words(self, problem: Problem) -> str:
+        return " ".join(f"{name}={value}" for name, value in sorted(self._effective(problem.parameters).items()))
+
+
+def _interpolated(places: Floats, values: Floats, place: float) -> Floats:
+    """Interpolate each column of `values` (points, draws) linearly; constant outside."""
+    if places.size == 1:
+        return np.asarray(values[0], dtype=np.float64)
+    right = int(np.clip(np.searchsorted(places, place), 1, places.size - 1))
+    share = float(np.clip((place - places[right - 1]) / (places[right] - places[right - 1]), 0.0, 1.0))
+    return np.asarray(values[right - 1] * (1 - share) + values[right] * share, dtype=np.float64)

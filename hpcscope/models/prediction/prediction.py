@@ -1,0 +1,261 @@
+"""Predictions of algorithms, and how wrong they are.
+
+The phase formulas are evaluated with the figures of the lower levels: messages, halo exchanges and collectives
+take their measured times, and computation takes the time of one process for a block of that size. No run of the
+predicted program on several processes is an input: each such run is a test.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Literal
+
+import numpy as np
+
+import hpcscope.models.prediction.costs
+from hpcscope.catalog.benchmark import Phase
+from hpcscope.catalog.catalog import PROGRAM_LEVELS, Catalog
+from hpcscope.errors import UsageError
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.prediction.costs.declared import Declared
+from hpcscope.models.prediction.costs.steps import Costs, LocalWork, Messages, NeighborExchange, Problem
+from hpcscope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
+from hpcscope.models.prediction.model_error import ModelError
+from hpcscope.models.prediction.one_process import RAN, OneProcess
+from hpcscope.models.prediction.points import PredictedPoint
+from hpcscope.models.scaling.speedup import totals
+from hpcscope.plan.case import Case
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import DRAWS, estimate
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+COMMUNICATION: tuple[Phase, ...] = ("distribute", "exchange", "collect")
+
+
+class Prediction(Strict):
+    """An algorithm's phase formulas with the measured lower levels, compared with all measured cases."""
+
+    subject: Case
+    """The case without size and grid; its `ranks` is the largest number."""
+    origin: Literal["simulated"] = "simulated"
+    """Origin of the prediction; the compared times were measured, if only in an emulated cluster."""
+    source: str
+    parameters_from: list[str]
+    """The measurements that the formulas are evaluated with."""
+    points: list[PredictedPoint]
+    median_error: float | None
+    """Median absolute error of the validated points with a processor for each process; None without any."""
+    reason: str = ""
+    """Why nothing could be predicted, or validated."""
+
+
+def all_costs(catalog: Catalog) -> dict[str, Costs]:
+    """Return the costs of every program by its benchmark: those with a file, and those that declare their own."""
+    declared: dict[str, Costs] = {
+        one.name: Declared(one) for one in catalog if one.level in PROGRAM_LEVELS and one.costs
+    }
+    return declared | _costs_with_a_file()
+
+
+@cache
+def _costs_with_a_file() -> dict[str, Costs]:
+    """Return the costs that need more than expressions, by walking the package."""
+    modules = [
+        importlib.import_module(f"hpcscope.models.prediction.costs.{info.name}")
+        for info in pkgutil.iter_modules(hpcscope.models.prediction.costs.__path__)
+    ]
+    found: list[Costs] = [module.COSTS for module in modules if hasattr(module, "COSTS")]
+    return {one.benchmark: one for one in found}
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The results of the formulas, each of the shape (1 + draws,)."""
+
+    phases_s: dict[Phase, Floats]
+    hidden_s: Floats
+    """Messages that go on behind the computation, as far as that lasts."""
+    names: tuple[str, ...]
+    """Where the figures come from."""
+    beyond: tuple[str, ...]
+
+    @property
+    def compute_s(self) -> Floats:
+        """Of computation."""
+        return self.phases_s["compute"]
+
+    @property
+    def communicate_s(self) -> Floats:
+        """The visible part of communication."""
+        shown = sum((self.phases_s[phase] for phase in COMMUNICATION), np.zeros(1 + DRAWS))
+        return np.asarray(shown + np.maximum(self.hidden_s - self.compute_s, 0.0), dtype=np.float64)
+
+    @property
+    def total_s(self) -> Floats:
+        """Of everything."""
+        return np.asarray(self.phases_s["initialise"] + self.compute_s + self.communicate_s, dtype=np.float64)
+
+
+class Predictor:
+    """One program over one transport, with the parameters that a run gives."""
+
+    def __init__(self, costs: Costs, measurements: Measurements, transport: str = "default") -> None:
+        self._costs = costs
+        self._catalog = measurements.catalog
+        self._below = MeasuredCosts(measurements, transport)
+        self._one = OneProcess(costs, measurements)
+
+    def seconds(self, problem: Problem, outside: bool | None = None) -> Seconds:
+        """Evaluate the formulas; raises NotMeasuredError where the run lacks a parameter.
+
+        `outside`: whether messages go between hosts; by default they do where such a path was measured, and the
+        processes outnumber the processors of one host or no two processes of the run shared one.
+        """
+        if outside is None:
+            outside = self._below.between_hosts(problem.ranks)
+        problem = replace(problem, counts=self._one.counts(problem))
+        phases: dict[Phase, Floats] = defaultdict(lambda: np.zeros(1 + DRAWS))
+        hidden = np.zeros(1 + DRAWS)
+        names: list[str] = []
+        beyond: list[str] = []
+        for step in self._costs.steps(problem):
+            if isinstance(step, LocalWork):
+                time_s, far = self._one.time(step, problem)
+                name = f"{self._costs.benchmark} on one process"
+            elif step.count <= 0:
+                continue
+            elif isinstance(step, Messages):
+                time_s, name, far = self._below.messages(step, outside)
+            elif isinstance(step, NeighborExchange):
+                time_s, name, far = self._below.neighbor_exchange(step, outside)
+            else:
+                time_s, name, far = self._below.collective(step, outside, problem.ranks)
+            if isinstance(step, Messages) and step.hidden:
+                hidden = hidden + time_s
+            else:
+                phases[step.phase] = phases[step.phase] + time_s
+            names.append(name)
+            beyond.append(far)
+        return Seconds(phases, hidden, _once(names), _once(beyond))
+
+    def point(self, problem: Problem, outside: bool | None = None) -> PredictedPoint:
+        """Return the prediction of one case; raises NotMeasuredError or UsageError where it is impossible."""
+        if reason := self._costs.refuses(problem):
+            raise UsageError(f"{self._costs.benchmark}: {reason}")
+        seconds = self.seconds(problem, outside)
+        grid = self._catalog.grid(self._costs.benchmark, problem.parameters)
+        alone = replace(problem, ranks=1, parameters=problem.parameters | dict.fromkeys(grid, 0))
+        one = self.seconds(alone, outside=False)
+        return PredictedPoint(
+            size=problem.size,
+            ranks=problem.ranks,
+            grid=grid,
+            compute_s=estimate(seconds.compute_s),
+            communicate_s=estimate(seconds.communicate_s),
+            total_s=estimate(seconds.total_s),
+            speedup=estimate(one.total_s / seconds.total_s),
+            role="predicted",
+            beyond=[
+                *_once([self._below.beyond_a_host(problem.ranks) if outside is None else ""]),
+                *seconds.beyond,
+            ],
+        )
+
+
+def predictions(measurements: Measurements) -> list[Prediction]:
+    """Predict every program at every point that was measured, and hold the two against each other."""
+    costs = all_costs(measurements.catalog)
+    groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
+    for one in totals(measurements):
+        if one.benchmark in costs and one.origin in RAN:
+            groups[(one.benchmark, *_given(one, measurements), one.transport)].append(one)
+    several = [groups[key] for key in sorted(groups, key=str) if any(s.ranks > 1 for s in groups[key])]
+    found = [_prediction(group, costs[group[0].benchmark], measurements) for group in several]
+    error = error_of(found)
+    return [
+        one.model_copy(update={"points": [error.widened(point, one.points) for point in one.points]})
+        for one in found
+    ]
+
+
+def error_of(held: Iterable[Prediction]) -> ModelError:
+    """Return the error of the formulas, from all predictions of a run that have a measurement."""
+    return ModelError(point for one in held for point in one.points)
+
+
+def _given(one: Summary, measurements: Measurements) -> tuple[tuple[str, object], ...]:
+    left_out = _varying(one, measurements)
+    return tuple(sorted((k, v) for k, v in one.parameters.items() if k not in left_out))
+
+
+def _varying(one: Case, measurements: Measurements) -> set[str]:
+    """Return the parameters over which a prediction is made: the size and the extents of the grid."""
+    catalog = measurements.catalog
+    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
+    return {*sizes, *catalog.grid(one.benchmark, one.parameters)}
+
+
+def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) -> Prediction:
+    first = group[0]
+    predictor = Predictor(costs, measurements, first.transport)
+    points: list[PredictedPoint] = []
+    names: list[str] = []
+    reasons: list[str] = []
+    for one in sorted(group, key=lambda s: (measurements.size(s), s.ranks)):
+        problem = problem_of(one, measurements.catalog)
+        outside = len(set(measurements.hosts(one))) > 1
+        try:
+            point = predictor.point(problem, outside)
+            names += predictor.seconds(problem, outside).names
+        except (NotMeasuredError, UsageError) as error:
+            reasons.append(str(error))
+            continue
+        points.append(_beside(point, one, measurements))
+    errors = [abs(p.error) for p in points if p.error is not None and not p.oversubscribed]
+    return Prediction(
+        subject=first.without(
+            measurements.catalog, *_varying(first, measurements), ranks=max(s.ranks for s in group)
+        ),
+        source=costs.source,
+        parameters_from=list(_once(names)),
+        points=points,
+        median_error=float(np.median(errors)) if errors else None,
+        reason="; ".join(_once(reasons)),
+    )
+
+
+def problem_of(one: Case, catalog: Catalog) -> Problem:
+    """Return the problem of a measured case."""
+    sizes = catalog.of_role(one.benchmark, one.parameters, "size")
+    parameters = {name: value for name, value in one.parameters.items() if name not in sizes}
+    return Problem(catalog.size(one.benchmark, one.parameters) or 0, one.ranks, parameters)
+
+
+def _beside(point: PredictedPoint, total: Summary, measurements: Measurements) -> PredictedPoint:
+    """Compare measured times with predicted ones."""
+    phases = {
+        s.metric: s.median
+        for s in measurements.summaries
+        if s.metric in ("compute_s", "communicate_s") and s.samples_key == total.samples_key
+    }
+    is_input = total.ranks == 1
+    return point.model_copy(
+        update={
+            "role": "input" if is_input else "validated",
+            "measured_compute_s": phases.get("compute_s"),
+            "measured_communicate_s": phases.get("communicate_s"),
+            "measured_total_s": total.estimate,
+            "error": None if is_input else point.total_s.value / total.estimate.value - 1,
+            "oversubscribed": measurements.is_oversubscribed(total),
+        }
+    )
+
+
+def _once(words: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in words if word))

@@ -1,0 +1,223 @@
+"""Historic machines: their published values as results of our benchmarks, to stand beside those of runs.
+
+A published value has the origin `published`, no interval and no samples; it is never ranked with measured ones.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.models.published.reference import Reference, directory, load
+from hpcscope.strict import Strict
+
+ORIGIN: Literal["published"] = "published"
+FOLDER = "machines"
+
+
+class TableKind(Strict):
+    """What a table of figures shows."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    factor: float = 1.0
+    """Of the printed numbers, to the unit."""
+    parameters: dict[str, Value | list[Value]] = {}
+    """Of a list any value fits: the source does not say which."""
+    best: bool = False
+    """Whether it is the best over all parameters that are not given."""
+    columns: list[str]
+    """Further parameters, `ranks` and `transport`: a row has a value of each, then the figure."""
+
+
+class PrintedTable(Strict):
+    """Figures of a machine."""
+
+    figures: str
+    """The name of what they show."""
+    where: str
+    """The table or section of the source."""
+    rows: list[list[Value]]
+
+
+class TabledExperiment(Strict):
+    """A published experiment of the machine, whose figures stand in a file of its own."""
+
+    name: str
+    where: str
+    network: str = ""
+    """Only the figures whose names have this one of its networks."""
+
+
+class MachineFacts(Strict):
+    """A historic machine, or one of its networks."""
+
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    name: str
+    hosts: str
+    processor: str = ""
+    network: str
+    mpi: str = ""
+    experiments: list[TabledExperiment] = []
+    tables: list[PrintedTable] = []
+
+
+class MachineFile(Strict):
+    """A file of machines."""
+
+    source: str
+    statistic: str = ""
+    """What the figures are of several repetitions; empty where the source does not say."""
+    figures: dict[str, TableKind] = {}
+    machine: list[MachineFacts]
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A printed value as the result of a benchmark."""
+
+    benchmark: str
+    metric: str
+    unit: str
+    parameters: Mapping[str, Value | list[Value]]
+    best: bool
+    """Whether it is the best over all parameters that are not given."""
+    ranks: int
+    transport: str
+    value: float
+    where: str
+
+    @property
+    def better(self) -> Literal["lower", "higher"]:
+        """The direction: more is better of rates only."""
+        return "higher" if self.unit.endswith("/s") else "lower"
+
+    @property
+    def label(self) -> str:
+        """The case as `scope run --case` reads it."""
+        values = {name: value if isinstance(value, list) else [value] for name, value in self.parameters.items()}
+        known = [f"{name}={','.join(map(str, each))}" for name, each in values.items()]
+        words = [self.benchmark, *known, f"ranks={self.ranks}"]
+        words += [f"transport={self.transport}"] if self.transport != "default" else []
+        return " ".join(words) + (", the best case" if self.best else "")
+
+    @property
+    def subject(self) -> tuple[str, str, int]:
+        """Benchmark, metric and ranks, which must be the same."""
+        return self.benchmark, self.metric, self.ranks
+
+    def fits(self, parameters: Mapping[str, Value], transport: str) -> bool:
+        """Return whether a case of its subject is the published one; what is not published may have any value.
+
+        One process sends no messages: its transport and the parameters that it lacks do not matter.
+        """
+        alone = self.ranks == 1
+        return (alone or self.transport == transport) and all(
+            parameters[name] in (value if isinstance(value, list) else [value]) if name in parameters else alone
+            for name, value in self.parameters.items()
+        )
+
+
+@dataclass(frozen=True)
+class PublishedMachine:
+    """A historic machine with its figures."""
+
+    facts: MachineFacts
+    source: str
+    statistic: str
+    figures: Sequence[PublishedValue]
+
+    @property
+    def id(self) -> str:
+        """Its name in commands and addresses."""
+        return self.facts.id
+
+    @property
+    def name(self) -> str:
+        """Its name for people."""
+        return self.facts.name
+
+    @property
+    def sheet(self) -> list[tuple[str, str]]:
+        """What the source says of the machine, and how its figures came about."""
+        facts = self.facts
+        rows = [
+            ("Hosts", facts.hosts),
+            ("Processor", facts.processor),
+            ("Network", facts.network),
+            ("MPI", facts.mpi),
+            ("Source", self.source),
+            ("Figures", self.statistic),
+        ]
+        return [(name, value) for name, value in rows if value]
+
+
+@cache
+def machines() -> list[PublishedMachine]:
+    """Return all historic machines; ScopeError where a file is wrong."""
+    return [one for path in sorted((directory() / FOLDER).glob("*.toml")) for one in _read(path.stem)]
+
+
+def named(name: str) -> PublishedMachine:
+    """Return a historic machine by its id; UsageError names those there are."""
+    for one in machines():
+        if one.id == name:
+            return one
+    raise UsageError(f"{name}: unknown machine; known: {', '.join(one.id for one in machines())}")
+
+
+def _read(stem: str) -> Iterator[PublishedMachine]:
+    path = directory() / FOLDER / f"{stem}.toml"
+    try:
+        source = MachineFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        for machine in source.machine:
+            figures = [one for table in machine.tables for one in _of_table(table, source.figures[table.figures])]
+            figures += [one for each in machine.experiments for one in _of_experiment(each, load(each.name))]
+            yield PublishedMachine(machine, source.source, source.statistic, figures)
+    except (tomllib.TOMLDecodeError, ValidationError, KeyError, ValueError) as error:
+        raise ScopeError(f"{path}: {error}") from error
+
+
+def _of_table(table: PrintedTable, kind: TableKind) -> Iterator[PublishedValue]:
+    for *values, printed in table.rows:
+        known = dict(zip(kind.columns, values, strict=True))
+        yield PublishedValue(
+            benchmark=kind.benchmark,
+            metric=kind.metric,
+            unit=kind.unit,
+            parameters=kind.parameters
+            | {name: known[name] for name in known if name not in ("ranks", "transport")},
+            best=kind.best,
+            ranks=int(known["ranks"]),
+            transport=str(known.get("transport", "default")),
+            value=float(f"{float(printed) * kind.factor:.12g}"),
+            where=table.where,
+        )
+
+
+def _of_experiment(one: TabledExperiment, of: Reference) -> Iterator[PublishedValue]:
+    """Yield the printed results of benchmarks of an experiment at their published sizes."""
+    for printed in of.statement:
+        reading = of.reading[printed.of]
+        if printed.published is None or printed.over or reading.of or one.network not in printed.title:
+            continue
+        given = (reading.parameters | printed.published_at).items()
+        yield PublishedValue(
+            benchmark=reading.benchmark,
+            metric=reading.metric,
+            unit=printed.unit,
+            parameters={name: values[0] if isinstance(values, list) else values for name, values in given},
+            best=reading.read == "largest",
+            ranks=reading.ranks,
+            transport="default",
+            value=printed.published,
+            where=one.where,
+        )

@@ -1,0 +1,382 @@
+"""What a run gave of the values that a published experiment asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Protocol
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Value
+from hpcscope.errors import UsageError
+from hpcscope.lab.fidelity import faithful
+from hpcscope.models.communication.panel_traffic import Crossing, busy_s, crossings, product_of, sent_bytes
+from hpcscope.models.fitting.fit import Fit
+from hpcscope.models.ladder import limits
+from hpcscope.models.measurements import Measurements, shared_processors
+from hpcscope.models.prediction.costs.steps import Problem
+from hpcscope.models.prediction.measured_costs import NotMeasuredError
+from hpcscope.models.prediction.points import PredictedPoint
+from hpcscope.models.prediction.prediction import Predictor, all_costs, problem_of
+from hpcscope.models.published.statement import StatementReading
+from hpcscope.models.scaling.speedup import Speedup
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import CaseSamples, Samples
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import PerLaunch
+from hpcscope.statistics.summary import Summary
+from hpcscope.topology.topology import Topology
+
+FRAMES = ("half_frames", "frames")
+PROTOCOLS = {
+    "raw": limits.RAW,
+    "tcp": limits.TCP_IP,
+    "tcp_timestamps": limits.TCP_IP_TIMESTAMPS,
+    "tcp_acknowledged": limits.TCP_IP_ACKNOWLEDGED,
+}
+LAWS = {
+    "linear_collective": "linear",
+    "linear_broadcast": "linear",
+    "logarithmic_collective": "logarithmic",
+    "logarithmic_broadcast": "logarithmic",
+    "logarithmic_reduce": "logarithmic",
+}
+MOST_RANKS = 64
+"""Largest number of ranks considered for the predicted critical count."""
+COUNTED = "_bytes"
+"""Names of the link counters among the observations of a case: `HERE>THERE_bytes`."""
+
+
+@dataclass(frozen=True)
+class ReadValue:
+    """What is known of a reading."""
+
+    measured: PerLaunch | None = None
+    predicted: float | None = None
+    """By the models of the run."""
+    size: int = 0
+    ranks: int = 0
+    taken: Mapping[str, Value] = field(default_factory=dict)
+    """The parameters and ranks that were chosen of several."""
+    law: str = ""
+    """The law of growth that the models chose."""
+    remarks: Sequence[str] = ()
+    """How it differs from what is published."""
+    why_not: str = ""
+    """Why it was not measured, where that is known."""
+    places: frozenset[str] = frozenset()
+    """Where it was measured."""
+    origins: frozenset[Origin] = frozenset()
+
+
+class ObservedPlace(Protocol):
+    """What was observed at one place."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where its values come from."""
+
+    @property
+    def processors(self) -> int | None:
+        """Of an emulated cluster: the processors that all its hosts share; None where that is no limit."""
+
+    @property
+    def unfaithful(self) -> str:
+        """Why its network is another one than the declared one; empty where it is not."""
+
+    def read(self, one: StatementReading) -> ReadValue:
+        """Return what is known of a reading of this place."""
+
+
+@dataclass(frozen=True)
+class ObservedRun:
+    """What a run of cases gave."""
+
+    measurements: Measurements
+    fits: Sequence[Fit] = ()
+    link_bits_per_s: float | None = None
+    speedups: Sequence[Speedup] = ()
+    topology: Topology | None = None
+    samples: Samples | None = None
+    """For what the trunks of a lab counted."""
+    broadcasts_s: Mapping[str, float] = field(default_factory=dict)
+    """Broadcasts estimated from the topology, by transport."""
+    broadcast_limit_s: float | None = None
+    _predictors: dict[str, Predictor] = field(default_factory=dict, init=False)
+
+    @property
+    def origin(self) -> Origin:
+        """Where its values come from."""
+        return next((one.origin for one in self.measurements.summaries), "measured")
+
+    @property
+    def processors(self) -> int | None:
+        """The processors that all hosts of an emulated cluster share; None where that is no limit."""
+        return shared_processors(self.measurements.machine) if self.origin == "emulated" else None
+
+    @property
+    def unfaithful(self) -> str:
+        """The link that is farthest off its declared rate; empty where none is."""
+        lab = self.measurements.machine.lab
+        off = [link for link in lab.links if not faithful(link)] if lab else []
+        if not off:
+            return ""
+        worst = max(off, key=lambda link: abs(link.deviation))
+        return f"the {worst.link} of the lab carried {units.share(1 + worst.deviation)} of the declared rate"
+
+    def read(self, one: StatementReading) -> ReadValue:
+        """Return what is known of a reading of this run."""
+        if one.read == "growth":
+            return self._growth(one)
+        found = self._cases(one)
+        case = self._chosen(one, found) if found else None
+        size = self.measurements.size(case) if case else self._published_size(one)
+        ranks = case.ranks if case else one.ranks
+        several = [name for name, values in one.parameters.items() if isinstance(values, list)]
+        taken = {name: case.parameters[name] for name in several if name in case.parameters} if case else {}
+        if case and one.fewer_ranks:
+            taken["ranks"] = ranks
+        published = {**next(_alternatives(one)), "ranks": one.ranks}
+        remarks = [f"{name} = {value} here" for name, value in taken.items() if value != published[name]]
+        if case and one.read in ("largest", "smallest") and len(found) > 1:
+            remarks.append(f"here {case.label}")
+        if any(map(self.measurements.is_oversubscribed, found)):
+            remarks.append("more ranks than processors")
+        measured = self._measured(one, found)
+        return ReadValue(measured, self._predicted(one, found, ranks), size, ranks, taken, remarks=remarks)
+
+    def _cases(self, one: StatementReading) -> list[Summary]:
+        """Return the results that are meant: of the first parameters and the most ranks that were run."""
+        for given in _alternatives(one):
+            found = [each for each in self.measurements.summaries if _is_meant(one, given, each)]
+            if one.fewer_ranks:
+                most = max((each.ranks for each in found), default=0)
+                found = [each for each in found if each.ranks == most]
+            if found:
+                return found
+        return []
+
+    def _chosen(self, one: StatementReading, found: Sequence[Summary]) -> Summary:
+        if one.read == "longest":
+            return max(found, key=self.measurements.size)
+        if one.read == "largest":
+            return max(found, key=lambda each: each.median or 0.0)
+        if one.read == "smallest":
+            return min(found, key=lambda each: each.median or 0.0)
+        return found[0]
+
+    def _published_size(self, one: StatementReading) -> int:
+        catalog = self.measurements.catalog
+        known = one.benchmark in catalog
+        return (catalog.size(one.benchmark, next(_alternatives(one))) or 0) if known else 0
+
+    def _measured(self, one: StatementReading, found: Sequence[Summary]) -> PerLaunch | None:
+        if one.read in FRAMES:
+            return PerLaunch(Estimate.exact(_of_frames(one, self.link_bits_per_s or 0.0)))
+        if one.read == "broadcast_limit":
+            return _exactly(self.broadcast_limit_s)
+        if one.read == "fitted":
+            return self._fitted(one)
+        if one.read == "critical_ranks":
+            return self._critical(one)
+        if not found:
+            return None
+        if one.read == "inverse_law":
+            return _inverse_law(found)
+        if one.read == "trunk":
+            return _exactly(busy_s(self._told(found[0])) or busy_s([*self._counted(found[0]).values()]) or None)
+        if one.read == "trunk_bytes":
+            crossing = self._counted(found[0]).get(one.group)
+            return _exactly(crossing.busier_bytes if crossing else None)
+        if one.read == "half_peak":
+            return _half_peak({self.measurements.size(each): each.median or 0.0 for each in found})
+        if one.read == "median" and len(found) > 1:
+            cases = "; ".join(each.label for each in found)
+            raise UsageError(f"{one.benchmark} {one.metric}: must be one case; the run has {len(found)}: {cases}")
+        return self._chosen(one, found).per_launch
+
+    def _predicted(self, one: StatementReading, found: Sequence[Summary], ranks: int) -> float | None:
+        if one.read == "trunk_bytes":
+            told = [each for case in found[:1] for each in self._told(case) if each.group == one.group]
+            return told[0].busier_bytes if told else None
+        if one.read == "critical_ranks":
+            points = [self._point(one, ranks) for ranks in range(1, MOST_RANKS + 1)]
+            times = [(point.total_s.value, ranks) for ranks, point in enumerate(points, 1) if point is not None]
+            return float(min(times)[1]) if len(times) == MOST_RANKS else None
+        if one.read != "median" or one.metric not in ("time_s", "compute_s"):
+            return None
+        if one.benchmark == "mpi.broadcast":
+            return self.broadcasts_s.get(one.transport)
+        point = self._point(one, ranks) if ranks and one.transport == "default" else None
+        if point is None:
+            return None
+        return (point.total_s if one.metric == "time_s" else point.compute_s).value
+
+    def _point(self, one: StatementReading, ranks: int) -> PredictedPoint | None:
+        """Return the prediction from measured costs; None where the run lacks a parameter."""
+        catalog = self.measurements.catalog
+        costs = all_costs(catalog).get(one.benchmark)
+        if costs is None or one.benchmark not in catalog:
+            return None
+        alone = one.model_copy(update={"metric": "time_s", "ranks": 1, "fewer_ranks": False})
+        parallel = catalog.of_role(one.benchmark, next(_alternatives(one)), "parallel")
+        for given in _alternatives(one):
+            wanted = {name: value for name, value in given.items() if name not in parallel}
+            found = [each for each in self.measurements.summaries if _is_meant(alone, wanted, each)]
+            if found:
+                known = problem_of(found[0], catalog)
+                sizes = catalog.of_role(one.benchmark, given, "size")
+                asked = {name: value for name, value in given.items() if name not in sizes}
+                if one.benchmark not in self._predictors:
+                    self._predictors[one.benchmark] = Predictor(costs, self.measurements)
+                try:
+                    problem = Problem(known.size, ranks, known.parameters | asked)
+                    return self._predictors[one.benchmark].point(problem)
+                except (NotMeasuredError, UsageError):
+                    return None
+        return None
+
+    def _critical(self, one: StatementReading) -> PerLaunch | None:
+        for given in _alternatives(one):
+            for speedup in self.speedups:
+                subject = speedup.subject
+                if subject.benchmark == one.benchmark and given.items() <= subject.parameters.items():
+                    critical = speedup.amdahl.critical_ranks if speedup.amdahl else None
+                    return PerLaunch(critical) if critical else None
+        return None
+
+    def _growth(self, one: StatementReading) -> ReadValue:
+        """Return how many times as long all ranks take as half of them, and the law that the models chose."""
+        size = self._published_size(one)
+        found = [
+            fit
+            for fit in self.fits
+            if fit.variable == "ranks"
+            and (fit.subject.benchmark, fit.subject.transport) == (one.benchmark, one.transport)
+            and one.parameters.items() <= fit.subject.parameters.items()
+        ]
+        if not found:
+            return ReadValue(size=size, ranks=one.ranks)
+        # Where no law fits, the values are shown nevertheless: any fit has the points.
+        first = min(found, key=lambda fit: not fit.chosen)
+        points = sorted(first.points, key=lambda point: point.x)
+        last = points[-1]
+        half = min(points, key=lambda point: abs(point.x - last.x / 2))
+        law = LAWS.get(first.model, first.model)
+        chosen = f"chosen: {law}" if first.chosen else f"no law was chosen; {law}: {first.reason}"
+        return ReadValue(
+            _exactly(last.measured / half.measured),
+            last.fitted / half.fitted if first.chosen else None,
+            size,
+            int(last.x),
+            law=law if first.chosen else "",
+            remarks=[f"{last.x:g} over {half.x:g} ranks", chosen],
+        )
+
+    def _fitted(self, one: StatementReading) -> PerLaunch | None:
+        model, _, name = one.fitted.partition(".")
+        for fit in self.fits:
+            subject = fit.subject
+            if (
+                (fit.model, fit.metric) == (model, one.metric)
+                and (subject.benchmark, subject.transport) == (one.benchmark, one.transport)
+                and one.ranks in (0, subject.ranks)
+                and one.parameters.items() <= subject.parameters.items()
+            ):
+                for each in fit.parameters:
+                    if each.name == name:
+                        return PerLaunch(Estimate(value=each.value, low=each.low, high=each.high))
+        return None
+
+    def _told(self, case: Summary) -> list[Crossing]:
+        """Return the bytes that a product's own messages carry into and out of each group of hosts."""
+        hosts = self.measurements.hosts(case)
+        if self.topology is None or not hosts:
+            return []
+        made = product_of(case.benchmark, case.parameters, case.ranks)
+        return crossings(sent_bytes(made), hosts, self.topology) if made.known else []
+
+    def _counted(self, case: Summary) -> dict[str, Crossing]:
+        """Return the bytes that the trunks counted while the product ran."""
+        if self.topology is None or self.samples is None:
+            return {}
+        return counted(self.samples.by_case().get(case.samples_key, []), self.topology)
+
+
+def counted(launches: Sequence[CaseSamples], topology: Topology) -> dict[str, Crossing]:
+    """Return, for each group that is one end of one trunk, the mean bytes of a product over it."""
+    means: dict[str, list[float]] = {}
+    for times in (times for case in launches for times in case.times):
+        for name, values in times.observed.items():
+            if ">" in name and name.endswith(COUNTED) and times.counted.any():
+                bytes_each = values[:, times.counted].max(axis=0)  # rank 0 counts for all
+                means.setdefault(name.removesuffix(COUNTED), []).append(float(bytes_each.mean()))
+    ways = {tuple(name.split(">")): float(np.mean(values)) for name, values in means.items()}
+    found = {}
+    for group in topology.group:
+        out = [size for (here, _), size in ways.items() if here == group.name]
+        into = [size for (_, there), size in ways.items() if there == group.name]
+        if len(out) == len(into) == 1:
+            rate, duplex = group.uplink_bytes_per_s, group.uplink_duplex
+            found[group.name] = Crossing(group.name, out[0], into[0], rate, duplex)
+    return found
+
+
+def _alternatives(one: StatementReading) -> Iterator[dict[str, Value]]:
+    """Yield the parameters: the published ones, then their counterparts."""
+    values = [each if isinstance(each, list) else [each] for each in one.parameters.values()]
+    return (dict(zip(one.parameters, each, strict=True)) for each in product(*values))
+
+
+def _is_meant(one: StatementReading, given: Mapping[str, Value], summary: Summary) -> bool:
+    """Return whether a result is one of a reading's; one process lacks the parameters of messages.
+
+    Of what has a unit, 0 is below the clock's resolution and not a result.
+    """
+    alone = summary.ranks == 1
+    return (
+        summary.is_headline
+        and (bool(summary.median) or summary.dimensionless)
+        and (summary.benchmark, summary.metric, summary.transport) == (one.benchmark, one.metric, one.transport)
+        and (1 < summary.ranks <= one.ranks if one.fewer_ranks else one.ranks in (0, summary.ranks))
+        and one.placement in ("", summary.placement.kind)
+        and all(summary.parameters.get(name, value if alone else None) == value for name, value in given.items())
+    )
+
+
+def _exactly(value: float | None) -> PerLaunch | None:
+    """Return a value that is judged as it is."""
+    return PerLaunch(Estimate(value=value)) if value is not None else None
+
+
+def _of_frames(one: StatementReading, link_bits_per_s: float) -> float:
+    """Return the payload per second of full frames, or the shortest payload of one that has half of it."""
+    protocol = PROTOCOLS[one.protocol]
+    most = limits.asymptotic_bytes_per_s(link_bits_per_s, protocol)
+    if one.read == "frames":
+        return most
+    payloads = range(1, limits.Frame().mtu_bytes - protocol.header_bytes + 1)
+    return next(n for n in payloads if limits.throughput_bytes_per_s(link_bits_per_s, n, protocol) >= most / 2)
+
+
+def _inverse_law(found: Sequence[Summary]) -> PerLaunch | None:
+    """Return a of t(p) = a / p, where the sum over p of (a / (p t) - 1)^2 is least."""
+    inverse = [1 / (each.ranks * each.median) for each in found if each.median]
+    return _exactly(sum(inverse) / sum(each**2 for each in inverse)) if inverse else None
+
+
+def _half_peak(rates: Mapping[int, float]) -> PerLaunch | None:
+    """Return the length that first reaches half of the longest one's rate; None where the shortest exceeds it."""
+    sizes = sorted(rates)
+    half = rates[sizes[-1]] / 2
+    first = next(number for number, size in enumerate(sizes) if rates[size] >= half)
+    if first == 0:
+        return None
+    # Between two lengths the time is taken to be a straight line: exact where it is one.
+    below, above = sizes[first - 1], sizes[first]
+    start, end = below / rates[below], above / rates[above]
+    per_byte = (end - start) / (above - below)
+    return PerLaunch(Estimate(value=half * (start - below * per_byte) / (1 - half * per_byte)))

@@ -1,0 +1,155 @@
+"""Published experiments as data: the printed values, their source, and the cases that reproduce them here."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.models.published.statement import Statement, StatementReading
+from hpcscope.names import NAME
+from hpcscope.strict import Strict
+
+
+class Scale(Strict):
+    """The cases to run, in the syntax of `--case`."""
+
+    launches: int = Field(ge=1)
+    cases: list[str]
+
+
+class ReproductionPlace(Strict):
+    """One of several networks, and its counterpart here: a run of its own."""
+
+    name: str = Field(pattern=f"^{NAME}$")
+    """Also that of the folder of the run."""
+    words: str
+    """Its counterpart here."""
+    lab: str | None = None
+    """The emulated cluster; None: this machine."""
+    link_bits_per_s: float | None = None
+    """Rate of its links, for the limit by frames."""
+    fitting: Scale
+    full: Scale | None = None
+    """None: the same cases."""
+
+    def scale(self, full: bool) -> Scale:
+        """Return the cases to run."""
+        return self.full if full and self.full is not None else self.fitting
+
+
+class StudyScale(Strict):
+    """The extent of the counterpart of a published study."""
+
+    arguments: str
+    """Of the program; `{name}` stands for the values of a parameter."""
+    parameters: dict[str, list[int | str]] = {}
+    further_parameters: list[dict[str, list[int | str]]] = []
+    """As in a study."""
+    per: str | None = None
+    """The parameter by which all features are divided before runs are grouped."""
+    ranks: list[int]
+    repetitions: int = Field(ge=1)
+
+
+Transport = Literal["default", "tcp", "active-messages", "active-messages.no-flow-control"]
+
+
+class StudyNetwork(Strict):
+    """Where a study is run."""
+
+    name: str
+    """As the source calls it."""
+    words: str
+    """Its counterpart here."""
+    lab: str | None = None
+    """The emulated cluster; None: this machine."""
+    full_lab: str | None = None
+    """Another one for the full extent, which needs more hosts."""
+    transport: Transport = "default"
+    program: str = ""
+    """Another one than the study's."""
+
+
+class InstalledApplication(Strict):
+    """An application that is installed, as a package of Debian, and started by the MPI that it is linked with."""
+
+    package: str
+    program: str
+    input: str
+    """A file beside the published values."""
+
+
+class PublishedStudy(Strict):
+    """A published study of a program, and how it is repeated here."""
+
+    kind: Literal["campaign", "placement"]
+    program: str
+    """A benchmark, one of `hpcscope.programs.campaign.programs`, or the name of the application."""
+    application: InstalledApplication | None = None
+    fitting: StudyScale
+    full: StudyScale
+    network: list[StudyNetwork]
+
+
+class Reference(Strict):
+    """One published experiment."""
+
+    title: str
+    source: str
+    machine: str
+    stands_for: str = ""
+    """The differences from the published experiment, in a few sentences."""
+    fitting: Scale = Scale(launches=1, cases=[])
+    full: Scale = Scale(launches=1, cases=[])
+    study: PublishedStudy | None = None
+    """Of programs under the monitor; then there are no cases."""
+    place: list[ReproductionPlace] = []
+    """Where several networks are compared; then there are no other cases."""
+    lab: str | None = None
+    """The emulated cluster on which it is reproduced; None: any cluster."""
+    hosts: list[str] = []
+    """Its hosts in the order of the ranks; empty: in their own order."""
+    link_bits_per_s: float | None = None
+    """Rate of its links, for the limit by frames."""
+    reading: dict[str, StatementReading]
+    """Values to be read off the runs, by the names that statements have for them."""
+    statement: list[Statement]
+    """What the source prints, and what must hold here."""
+
+    def scale(self, full: bool) -> Scale:
+        """Return the cases to run."""
+        return self.full if full else self.fitting
+
+
+def names() -> list[str]:
+    """Return the names of all published experiments."""
+    return sorted(path.stem for path in directory().glob("*.toml"))
+
+
+def load(name: str) -> Reference:
+    """Read a published experiment; raises UsageError for an unknown one and names those there are."""
+    if name not in names():
+        raise UsageError(f"{name}: unknown experiment; known: {', '.join(names())}")
+    path = directory() / f"{name}.toml"
+    try:
+        return Reference.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise ScopeError(f"{path}: {error}") from error
+
+
+def beside(name: str) -> Path:
+    """Return the path of a file beside the published figures."""
+    return directory() / name
+
+
+def directory() -> Path:
+    """Return the folder of the published figures: inside an installed package, else beside it."""
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "reference", package.parent / "reference"):
+        if folder.is_dir():
+            return folder
+    raise ScopeError(f"{package / 'reference'}: missing; install Scope again")

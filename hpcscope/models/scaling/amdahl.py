@@ -1,0 +1,123 @@
+"""Amdahl's law with communication: the serial part, the parallel part, and the cost of each further process.
+
+T(n) = T_ser + T_par / n + alpha (n - 1), after Melas 2000, eq. 7.2. Its alpha n is read as the cost of the others:
+one process has nobody to talk to. The speed-up is T(1) / T(n) with T(1) = T_ser + T_par.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.models.fitting.curve import TOLERANCE
+from hpcscope.models.fitting.fit import FitPoint
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import estimate
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.strict import Strict
+
+FEWEST_COUNTS = 3
+WORST_ERROR = 0.3
+"""A law that misses a quarter of its points by more describes nothing."""
+
+
+class Amdahl(Strict):
+    """T(n) = T_ser + T_par / n + alpha (n - 1), fitted to the times of one size."""
+
+    serial_s: Estimate
+    parallel_s: Estimate
+    per_process_s: Estimate
+    """alpha: the cost of each further process."""
+    serial_share: Estimate
+    """T_ser / (T_ser + T_par)."""
+    critical_ranks: Estimate | None
+    """The number with the shortest time, sqrt(T_par / alpha); None where unknown, for the `reason` given."""
+    reason: str
+    relative_error: float | None
+    """Median absolute relative residual; None where there are no more points than costs: nothing tests the law."""
+    points: list[FitPoint]
+
+
+def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
+    """Fit the law to times, or say why it cannot be fitted.
+
+    `ranks` has the shape (points,), `drawn_s` (points, 1 + draws): medians in s, then draws of them. Each draw
+    is fitted; what comes out of them is the interval.
+    """
+    if ranks.size < FEWEST_COUNTS:
+        known = "1 process count" if ranks.size == 1 else f"{ranks.size} process counts"
+        return f"{known} with a processor for each process; at least {FEWEST_COUNTS} are needed"
+    noise = drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0]
+    sigma_s = drawn_s[:, 0] * np.hypot(noise, TOLERANCE)
+    design = np.column_stack([np.ones_like(ranks), 1 / ranks, ranks - 1])
+    costs = nonnegative(design / sigma_s[:, None], drawn_s / sigma_s[:, None])
+    fitted_s = design @ costs[:, 0]
+    errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
+    if (miss := float(np.quantile(errors, 0.75))) > WORST_ERROR:
+        return (
+            f"the law does not describe the times: a quarter of the points lie {units.percent(miss)} or more away"
+        )
+    serial, parallel, each = costs
+    critical, reason = critical_count(parallel, each)
+    return Amdahl(
+        serial_s=estimate(serial),
+        parallel_s=estimate(parallel),
+        per_process_s=estimate(each),
+        serial_share=estimate(serial / np.maximum(serial + parallel, np.finfo(float).tiny)),
+        critical_ranks=critical,
+        reason=reason,
+        relative_error=float(np.median(errors)) if ranks.size > design.shape[1] else None,
+        points=[_point(*each) for each in zip(ranks, drawn_s, fitted_s, strict=True)],
+    )
+
+
+def inverse(ranks: Floats, drawn_s: Floats) -> Estimate:
+    """Fit a0 of t(n) = a0 / n, the law of what is divided without a rest; shapes as those of `fit`."""
+    sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
+    (cost,) = nonnegative((1 / ranks / sigma_s)[:, None], drawn_s / sigma_s[:, None])
+    return estimate(cost)
+
+
+def nonnegative(design: Floats, times: Floats) -> Floats:
+    """Return the least-squares coefficients that are not negative, shape (k, draws), for times (points, draws).
+
+    They are the free solution in some of the columns: the best admissible one of all selections is the optimum
+    (Lawson & Hanson 1974, Solving Least Squares Problems, ch. 23).
+    """
+    columns = design.shape[1]
+    best = np.zeros((columns, times.shape[1]))
+    least = (times**2).sum(axis=0)
+    for count in range(1, columns + 1):
+        for some in map(list, combinations(range(columns), count)):
+            solution = np.linalg.pinv(design[:, some]) @ times
+            rest = ((times - design[:, some] @ solution) ** 2).sum(axis=0)
+            better = (solution >= 0).all(axis=0) & (rest < least * (1 - 1e-9))
+            least = np.where(better, rest, least)
+            best[:, better] = 0.0
+            best[np.ix_(some, better)] = solution[:, better]
+    return best
+
+
+def critical_count(parallel: Floats, each: Floats) -> tuple[Estimate | None, str]:
+    """Return where dT/dn = 0, n = sqrt(T_par / alpha), or why not; costs of the shape (1 + draws,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counts = np.maximum(np.sqrt(np.where(each > 0, parallel / each, np.inf)), 1.0)
+    low, high = np.quantile(counts[1:], [0.025, 0.975], method="inverted_cdf")
+    if np.isfinite(counts[0]) and np.isfinite(high):
+        value = float(counts[0])
+        return Estimate(value=value, low=min(float(low), value), high=max(float(high), value)), ""
+    known = f"; it lies beyond {low:.0f}" if np.isfinite(low) else ""
+    return None, f"not within reach: what a further process costs cannot be told from 0{known}"
+
+
+def _point(ranks: float, drawn_s: Floats, fitted_s: float) -> FitPoint:
+    time_s = estimate(drawn_s)
+    return FitPoint(
+        x=float(ranks),
+        measured=time_s.value,
+        measured_low=time_s.low or time_s.value,
+        measured_high=time_s.high or time_s.value,
+        fitted=float(fitted_s),
+    )

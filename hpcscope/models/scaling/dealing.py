@@ -1,0 +1,125 @@
+"""How rows of a matrix are dealt to slow and fast hosts: predicted from equal stripes, and measured.
+
+Each of p processes computes 1/p of the product in c_i seconds, so that its speed is 1 / (p c_i). Shares in
+proportion to the speeds end together, after the harmonic mean of all c_i; the time of the whole is shorter by the
+difference to the largest c_i, for which the others had waited (Kalinov & Lastovetsky 2001, Heterogeneous
+distribution of computations solving linear algebra problems on networks of heterogeneous computers, J. Parallel
+and Distributed Computing 61, 520-535).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.scaling.phases_by_rank import PhasesByRank
+from hpcscope.models.scaling.speedup import totals
+from hpcscope.plan.case import Case
+from hpcscope.samples.records import LaunchRecord, Origin
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+DEALING, EVEN, BY_SPEED = "dealing", "even", "by_speed"
+"""The parameter, and its values."""
+
+
+class HostShare(Strict):
+    """What one host gets of all rows."""
+
+    host: str
+    even: float
+    by_speed: float
+
+
+class Dealing(Strict):
+    """A program whose rows were dealt in equal stripes, and what dealing them by speed gives."""
+
+    subject: Case
+    """With equal stripes."""
+    origin: Origin
+    shares: list[HostShare]
+    """In the order of the hosts' first ranks."""
+    compute_s: float
+    """Of the slowest process."""
+    balanced_compute_s: float
+    """Of every process, with rows dealt by speed."""
+    time_s: Estimate
+    predicted_s: float
+    measured_s: Estimate | None
+    """None where rows were not dealt by speed."""
+    error: float | None
+    """The predicted time over the measured one, minus 1; None without the latter."""
+
+
+def dealings(
+    phases: Iterable[PhasesByRank], measurements: Measurements, launches: Sequence[LaunchRecord]
+) -> list[Dealing]:
+    """Return each case with equal stripes on several hosts."""
+    times = totals(measurements)
+    hosts = _hosts(launches)
+    found = [_dealing(one, times, hosts.get((one.subject.batch, one.origin), [])) for one in phases]
+    return [one for one in found if one is not None]
+
+
+def _hosts(launches: Sequence[LaunchRecord]) -> dict[object, list[str]]:
+    """Return the host of each rank; none where launches placed them differently."""
+    found: dict[object, list[str]] = {}
+    for launch in launches:
+        placed = [one.host for one in sorted(launch.processes, key=lambda one: one.rank)]
+        key = launch.batch, launch.origin
+        found[key] = placed if found.setdefault(key, placed) == placed else []
+    return found
+
+
+def _dealing(one: PhasesByRank, times: Sequence[Summary], hosts: Sequence[str]) -> Dealing | None:
+    subject, computed_s = one.subject, one.phases_s.get("compute_s", [])
+    even = next((s for s in times if s.key == subject.key and s.origin == one.origin), None)
+    if (
+        even is None
+        or subject.parameters.get(DEALING) != EVEN
+        or len(set(hosts)) < 2
+        or not len(hosts) == len(computed_s) == subject.ranks
+        or min(computed_s) <= 0
+    ):
+        return None
+    speeds = [1 / (subject.ranks * seconds) for seconds in computed_s]
+    balanced_s = 1 / sum(speeds)
+    counts: dict[str, list[float]] = defaultdict(list)
+    for host, speed in zip(hosts, speeds, strict=True):
+        counts[host].append(speed)
+    predicted_s = even.estimate.value - (max(computed_s) - balanced_s)
+    measured = _by_speed(even, times)
+    return Dealing(
+        subject=subject,
+        origin=one.origin,
+        shares=[
+            HostShare(host=host, even=len(each) / subject.ranks, by_speed=sum(each) * balanced_s)
+            for host, each in counts.items()
+        ],
+        compute_s=max(computed_s),
+        balanced_compute_s=balanced_s,
+        time_s=even.estimate,
+        predicted_s=predicted_s,
+        measured_s=measured.estimate if measured else None,
+        error=predicted_s / measured.estimate.value - 1 if measured else None,
+    )
+
+
+def _by_speed(even: Summary, times: Sequence[Summary]) -> Summary | None:
+    """Return the fastest case that differs in nothing but how its rows are dealt, and in its grid."""
+    wanted = _others(even.parameters)
+    same = [
+        one
+        for one in times
+        if (one.benchmark, one.batch, one.origin) == (even.benchmark, even.batch, even.origin)
+        and one.parameters.get(DEALING) == BY_SPEED
+        and _others(one.parameters) == wanted
+    ]
+    return min(same, key=lambda one: one.estimate.value, default=None)
+
+
+def _others(parameters: dict[str, Value]) -> dict[str, Value]:
+    return {name: value for name, value in parameters.items() if name not in (DEALING, "grid_rows")}

@@ -1,0 +1,57 @@
+"""The phases of each process of an algorithm or application."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Phase
+from hpcscope.catalog.catalog import PROGRAM_LEVELS, Catalog
+from hpcscope.plan.case import Case
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import CaseSamples, Samples
+from hpcscope.strict import Strict
+
+PHASES = (*(f"{phase}_s" for phase in get_args(Phase)), "idle_s")
+"""The metrics that are parts of the time of each process, in the order in which they come; they add up to it."""
+
+
+class PhasesByRank(Strict):
+    """The phases of each process of an algorithm."""
+
+    subject: Case
+    origin: Origin
+    ranks_kept: list[int]
+    phases_s: dict[str, list[float]]
+    """Median over all repetitions and launches of each kept rank, by metric."""
+
+
+def phases_by_rank(samples: Samples, catalog: Catalog) -> list[PhasesByRank]:
+    """Return the medians of each kept rank over all counted repetitions and launches of each case.
+
+    A case that failed in any launch is left out, and so is one without phases, or of one process.
+    """
+    found: list[PhasesByRank] = []
+    for launches in samples.by_case().values():
+        right = [one for one in launches if one.ok]
+        case = launches[0].case
+        if catalog[case.benchmark].level in PROGRAM_LEVELS and case.ranks > 1 and len(right) == len(launches):
+            found += filter(None, [_of_case(right)])
+    return found
+
+
+def _of_case(launches: list[CaseSamples]) -> PhasesByRank | None:
+    series = [times for one in launches for times in one.times if "compute_s" in times.observed]
+    if not series or any(not np.array_equal(times.ranks_kept, series[0].ranks_kept) for times in series):
+        return None
+    names = [name for name in PHASES if all(name in times.observed for times in series)]
+    values = {name: np.hstack([times.observed[name][:, times.counted] for times in series]) for name in names}
+    if not names or not values[names[0]].size:
+        return None
+    return PhasesByRank(
+        subject=launches[0].case,
+        origin=launches[0].origin,
+        ranks_kept=series[0].ranks_kept.tolist(),
+        phases_s={name: np.median(rows, axis=1).tolist() for name, rows in values.items()},
+    )

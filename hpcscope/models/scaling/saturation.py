@@ -1,0 +1,128 @@
+"""The bandwidth of a file system over its clients: what each client reaches alone, and what they share.
+
+Each of p processes transfers n bytes in T(p) = c + p s: c is the time that a process needs for its own bytes
+whatever the others do, s the time that its bytes take from the part that all share: a server, a disk, a link.
+With B(p) = p n / T(p), one process reaches n / (c + s), many approach n / s. This is the asymptotic bound of a
+closed queueing network with one saturated station (Lazowska, Zahorjan, Graham & Sevcik 1984, Quantitative System
+Performance, ch. 5), without its corner.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.models.fitting.curve import TOLERANCE
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.scaling.amdahl import nonnegative
+from hpcscope.plan.case import Case
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import estimate
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+SEED = 11
+PATTERNS: tuple[Pattern, ...] = ("file_write", "file_read")
+FEWEST_COUNTS = 3
+ENOUGH = 0.9
+"""Of the saturated bandwidth: more processes than reach it gain nothing that pays."""
+WORST_ERROR = 0.3
+"""A law that misses a quarter of its points by more describes nothing."""
+
+
+class ClientsPoint(Strict):
+    """What a number of processes reaches together."""
+
+    ranks: int
+    bytes_per_s: Estimate
+
+
+class Saturation(Strict):
+    """Bandwidth over the number of processes that access files together."""
+
+    subject: Case
+    """On the largest number of processes."""
+    origin: Origin
+    alone_bytes_per_s: Estimate | None
+    """Of one process by the law; None where no law was fitted."""
+    saturated_bytes_per_s: Estimate | None
+    """That more and more processes approach; None where the shared part cannot be told from nothing."""
+    enough_ranks: Estimate | None
+    """The number of processes that reach 90 % of it; 1 where one does."""
+    relative_error: float | None
+    """Median absolute relative residual; None where no law was fitted."""
+    reason: str
+    """Why there is no law, or no number; empty where there are both."""
+    points: list[ClientsPoint]
+    """Measured, by the number of processes."""
+
+
+def saturations(measurements: Measurements) -> list[Saturation]:
+    """Return the saturation of every way to access files that was measured on several numbers of processes."""
+    groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
+    for pattern in PATTERNS:
+        for layer in ("storage", "mpi"):
+            for on in measurements.standing(pattern, layer, "B/s"):
+                one = on.summary
+                if not measurements.is_oversubscribed(one):
+                    parameters = sorted((name, str(value)) for name, value in one.parameters.items())
+                    groups[one.benchmark, one.metric, one.transport, one.origin, *parameters].append(one)
+    several = [sorted(group, key=lambda one: one.ranks) for group in groups.values()]
+    return [_saturation(group) for group in several if len({one.ranks for one in group}) > 1]
+
+
+def _saturation(group: list[Summary]) -> Saturation:
+    random = np.random.default_rng(SEED)
+    ranks = np.array([one.ranks for one in group], dtype=np.float64)
+    drawn = np.array([draw(one, random) for one in group])
+    alone = saturated = enough = error = None
+    reason = ""
+    if ranks.size < FEWEST_COUNTS:
+        reason = f"{ranks.size} numbers of processes with a processor each; at least {FEWEST_COUNTS} are needed"
+    else:
+        own, shared, fitted = _fit(ranks, drawn)
+        errors = np.abs(fitted / drawn[:, 0] - 1)
+        if (miss := float(np.quantile(errors, 0.75))) > WORST_ERROR:
+            away = units.percent(miss)
+            reason = f"the law does not describe the bandwidths: a quarter of the points lie {away} or more away"
+        else:
+            alone = estimate(1 / (own + shared))
+            saturated, enough, reason = _limit(own, shared)
+            error = float(np.median(errors))
+    return Saturation(
+        subject=group[-1].case,
+        origin=group[-1].origin,
+        alone_bytes_per_s=alone,
+        saturated_bytes_per_s=saturated,
+        enough_ranks=enough,
+        relative_error=error,
+        reason=reason,
+        points=[ClientsPoint(ranks=one.ranks, bytes_per_s=one.estimate) for one in group],
+    )
+
+
+def _fit(ranks: Floats, drawn: Floats) -> tuple[Floats, Floats, Floats]:
+    """Fit seconds per byte, p / B(p) = own + p shared; own and shared have the shape (1 + draws,)."""
+    per_byte_s = ranks[:, None] / drawn
+    sigma = per_byte_s[:, 0] * np.hypot(drawn[:, 1:].std(axis=1) / drawn[:, 0], TOLERANCE)
+    design = np.column_stack([np.ones_like(ranks), ranks])
+    own, shared = nonnegative(design / sigma[:, None], per_byte_s / sigma[:, None])
+    return own, shared, ranks / (design @ np.array([own[0], shared[0]]))
+
+
+def _limit(own: Floats, shared: Floats) -> tuple[Estimate | None, Estimate | None, str]:
+    """Return the saturated bandwidth and the processes that reach most of it, or why they are not known."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counts = np.where(shared > 0, np.maximum(ENOUGH / (1 - ENOUGH) * own / shared, 1.0), np.inf)
+        limits = np.where(shared > 0, 1 / shared, np.inf)
+    low, high = np.quantile(counts[1:], [0.025, 0.975], method="inverted_cdf")
+    if np.isfinite(counts[0]) and np.isfinite(high):
+        return estimate(limits), estimate(counts), ""
+    known = f"; it takes more than {low:.0f} processes" if np.isfinite(low) else ""
+    return None, None, f"no saturation within reach{known}"

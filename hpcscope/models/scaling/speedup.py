@@ -1,0 +1,207 @@
+"""The effect of more processes: speed-up, efficiency, the most cost-effective number."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.catalog.catalog import PROGRAM_LEVELS
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.scaling import amdahl
+from hpcscope.models.scaling.amdahl import Amdahl
+from hpcscope.plan.case import Case
+from hpcscope.samples.records import Origin
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import ratio
+from hpcscope.statistics.summary import Summary
+from hpcscope.strict import Strict
+
+SEED = 7
+
+
+class SpeedupPoint(Strict):
+    """A program on one number of processes."""
+
+    ranks: int
+    grid: dict[str, Value]
+    """Extents of the fastest measured process grid; 0: the algorithm's choice."""
+    time_s: Estimate
+    speedup: Estimate | None
+    """Against the same method on one process; None where that was not measured."""
+    efficiency: Estimate | None
+    cost_core_s: Estimate | None = None
+    """Processes times time: what a result takes of the machine; None in files of before it was recorded."""
+    speedup_of_best: Estimate | None
+    """Against the fastest way to do the same on one process."""
+    oversubscribed: bool
+    """More processes than processors somewhere: no point of any model."""
+    superlinear: bool
+    """The speed-up's interval lies above the number of processes."""
+
+
+class Speedup(Strict):
+    """The effect of more processes on a program at one size."""
+
+    subject: Case
+    """The case without the grid; its `ranks` is the largest number."""
+    origin: Origin
+    size: int
+    """0 where it is no number, as an NPB class."""
+    sequential_baseline: str
+    """The case on one process that the speed-up is against; empty where it was not measured."""
+    best_sequential: str
+    """The fastest case on one process that computes the same."""
+    best_sequential_s: Estimate | None
+    points: list[SpeedupPoint]
+    effective_ranks: Estimate | None
+    """The measured number with the largest efficiency times speed-up."""
+    amdahl: Amdahl | None
+    reason: str
+    """Why there is no fit; empty when there is one."""
+
+
+def speedups(measurements: Measurements) -> list[Speedup]:
+    """Return the speed-ups of every program that was measured on more than one process, one for each size."""
+    times = totals(measurements)
+    groups: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
+    for one in times:
+        groups[(*without_grid(one, measurements), one.transport, place(one), one.origin)].append(one)
+    several = [group for group in groups.values() if max(s.ranks for s in group) > 1]
+    return sorted((_speedup(group, times, measurements) for group in several), key=_order)
+
+
+def _order(one: Speedup) -> tuple[object, ...]:
+    subject = one.subject
+    return (subject.benchmark, subject.transport, subject.placement, one.size, str(subject.parameters))
+
+
+def totals(measurements: Measurements) -> list[Summary]:
+    """Return the times of whole programs: of algorithms and applications."""
+    catalog = measurements.catalog
+    metrics = {one.name: catalog.time_metric(one.name) for one in catalog if one.level in PROGRAM_LEVELS}
+    return [one for one in measurements.headlines if metrics.get(one.benchmark) == one.metric]
+
+
+def without_grid(case: Case, measurements: Measurements) -> tuple[object, ...]:
+    """Return the benchmark and all its parameters but for the extents of its process grid; hashable."""
+    grid = measurements.catalog.grid(case.benchmark, case.parameters)
+    return (case.benchmark, *sorted((k, str(v)) for k, v in case.parameters.items() if k not in grid))
+
+
+def sequential_baseline(one: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
+    """Return the same problem and method on one process: over the same transport where it was measured so."""
+    catalog = measurements.catalog
+    wanted = catalog.sequential(one.benchmark, one.parameters)
+    same = [
+        s
+        for s in times
+        if s.ranks == 1
+        and s.origin == one.origin
+        and s.benchmark == one.benchmark
+        and catalog.sequential(s.benchmark, s.parameters) == wanted
+    ]
+    kept = without_grid(one, measurements)
+    return min(
+        same, key=lambda s: (without_grid(s, measurements) != kept, s.transport != one.transport), default=None
+    )
+
+
+def best_sequential(one: Summary, times: Iterable[Summary], measurements: Measurements) -> Summary | None:
+    """Return the fastest case on one process that computes the same, by whichever member of the family."""
+    catalog = measurements.catalog
+    wanted = catalog.problem(one.benchmark, one.parameters)
+    same = [
+        s
+        for s in times
+        if s.ranks == 1 and s.origin == one.origin and catalog.problem(s.benchmark, s.parameters) == wanted
+    ]
+    return min(same, key=lambda s: s.estimate.value, default=None)
+
+
+def place(case: Case) -> tuple[bool, str]:
+    """Distinguish deliberate placements; the binding of processes follows from their number."""
+    return case.placement.one_per_host, case.placement.group
+
+
+def _speedup(group: list[Summary], times: list[Summary], measurements: Measurements) -> Speedup:
+    random = np.random.default_rng(SEED)
+    catalog = measurements.catalog
+    first = group[0]
+    one = sequential_baseline(first, times, measurements)
+    best = best_sequential(first, times, measurements)
+    chosen = _fastest(([one] if one else []) + [s for s in group if s.ranks > 1])
+    points = [_point(s, one, best, measurements) for s in chosen]
+    fair = [s for s, point in zip(chosen, points, strict=True) if not point.oversubscribed]
+    ranks = np.array([s.ranks for s in fair], dtype=np.float64)
+    drawn_s = np.array([draw(s, random) for s in fair])
+    law: Amdahl | str = amdahl.fit(ranks, drawn_s)
+    return Speedup(
+        subject=first.without(
+            catalog, *catalog.grid(first.benchmark, first.parameters), ranks=max(s.ranks for s in chosen)
+        ),
+        origin=first.origin,
+        size=measurements.size(first),
+        sequential_baseline=one.label if one else "",
+        best_sequential=best.label if best else "",
+        best_sequential_s=best.estimate if best else None,
+        points=points,
+        effective_ranks=_effective(ranks, drawn_s) if one else None,
+        amdahl=None if isinstance(law, str) else law,
+        reason=law if isinstance(law, str) else "",
+    )
+
+
+def _fastest(group: Sequence[Summary]) -> list[Summary]:
+    """Take the fastest grid of each number of processes."""
+    by_ranks: dict[int, Summary] = {}
+    for one in group:
+        known = by_ranks.get(one.ranks)
+        if known is None or one.estimate.value < known.estimate.value:
+            by_ranks[one.ranks] = one
+    return [by_ranks[ranks] for ranks in sorted(by_ranks)]
+
+
+def _point(
+    summary: Summary, one: Summary | None, best: Summary | None, measurements: Measurements
+) -> SpeedupPoint:
+    over = measurements.is_oversubscribed(summary)
+    speedup = _ratio(one, summary)
+    sure = speedup is not None and speedup.low is not None and speedup.low > summary.ranks
+    return SpeedupPoint(
+        ranks=summary.ranks,
+        grid=measurements.catalog.grid(summary.benchmark, summary.parameters),
+        time_s=summary.estimate,
+        speedup=speedup,
+        efficiency=speedup.scaled(1 / summary.ranks) if speedup else None,
+        cost_core_s=summary.estimate.scaled(summary.ranks),
+        speedup_of_best=_ratio(best, summary),
+        oversubscribed=over,
+        superlinear=sure and not over and summary.ranks > 1,
+    )
+
+
+def _ratio(one: Summary | None, summary: Summary) -> Estimate | None:
+    if one is None:
+        return None
+    return Estimate.exact(1.0) if one is summary else ratio(one.per_launch, summary.per_launch)
+
+
+def _effective(ranks: Floats, drawn_s: Floats) -> Estimate | None:
+    """Return the measured number with the most efficiency times speed-up, which is the least n T(n)^2.
+
+    Eager, Zahorjan & Lazowska 1989, Speedup versus efficiency in parallel systems (IEEE Trans. Computers 38 (3),
+    408-423): the knee, where what is gained no longer pays for what is used. The interval holds the numbers that
+    95 % of the draws choose.
+    """
+    if ranks.size < 2:
+        return None
+    best = ranks[np.argmin(ranks[:, None] * drawn_s**2, axis=0)]
+    low, high = np.quantile(best[1:], [0.025, 0.975], method="inverted_cdf")
+    return Estimate(
+        value=float(best[0]), low=min(float(low), float(best[0])), high=max(float(high), float(best[0]))
+    )

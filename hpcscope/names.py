@@ -1,0 +1,48 @@
+"""Names: those that become names of folders, and those of many hosts in short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hpcscope.errors import UsageError
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+"""Names that become names of folders: never hidden, never `.` or `..`, never an option, never with white space."""
+
+
+def refuse_odd_name(where: str, name: str) -> str:
+    """Return a name that may become that of a folder; UsageError for any other."""
+    if re.fullmatch(NAME, name) is None:
+        raise UsageError(
+            f"{where} = {name!r}: must begin with a letter or digit and have up to 100 letters, digits, dots,"
+            " dashes and underscores"
+        )
+    return name
+
+
+def several(names: Sequence[str]) -> str:
+    """Return names in words: all of a few, else the first ones and how many more there are."""
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+
+
+FEW = 4
+"""Names that are listed: a cluster may have thousands of hosts."""
+
+
+def host_ranges(hosts: Sequence[str]) -> list[str]:
+    """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
+    parts: list[tuple[str, int | None, int | None]] = []
+    for host in hosts:
+        stem = host.rstrip("0123456789")
+        digits = host[len(stem) :]
+        plain = re.fullmatch(r"0|[1-9][0-9]{0,8}", digits) is not None
+        number = int(digits) if plain else None
+        if parts and number is not None and parts[-1][0] == stem and parts[-1][2] == number - 1:
+            parts[-1] = (stem, parts[-1][1], number)
+        else:
+            parts.append((stem, number, number) if plain else (host, None, None))
+    return [
+        stem if first is None else f"{stem}{first}" if first == last else f"{stem}{first}-{last}"
+        for stem, first, last in parts
+    ]

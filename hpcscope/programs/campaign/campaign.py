@@ -1,0 +1,104 @@
+"""The runs of a campaign, one after the other; a crash loses at most the run in progress."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+from hpcscope.errors import InterruptedRunError, ScopeError
+from hpcscope.programs.campaign import features
+from hpcscope.programs.campaign import folder as folders
+from hpcscope.programs.campaign.execution import execute
+from hpcscope.programs.campaign.features import Features
+from hpcscope.programs.campaign.folder import CampaignFolder, Head
+from hpcscope.programs.campaign.record import CampaignJournal, RunRecord
+from hpcscope.programs.campaign.starting import Starter
+from hpcscope.programs.campaign.study import Planned, Study, filled
+from hpcscope.programs.profiles.folder import PROFILES
+
+Listener = Callable[[RunRecord, int, int | None], None]
+"""Receives each run that ended, the number of ended runs, and their total (None: until the time is over)."""
+
+
+def run(folder: CampaignFolder, head: Head, starter: Starter, listener: Listener) -> None:
+    """Do the runs that have no record.
+
+    Raises InterruptedRunError when asked to stop; the folder is then valid and can be resumed. A run that fails is
+    recorded, and the next one begins.
+    """
+    journal = CampaignJournal(folder.records)
+    folders.mark(folder, "running")
+    total = None if head.kind == "soak" else len(head.runs())
+    try:
+        for planned in _todo(head, journal.records):
+            record = one(folder, planned, starter, Path(head.folder))
+            # A soak has thousands of runs: the times of its routines are in the profiles of the runs it keeps.
+            journal.add(record.model_copy(update={"routines": {}}) if head.kind == "soak" else record)
+            if head.kind == "soak":
+                _tidy(folder, journal.records)
+            listener(record, len(journal.records), total)
+    except KeyboardInterrupt:
+        folders.mark(folder, "interrupted")
+        raise InterruptedRunError(f"interrupted after {len(journal.records)} runs") from None
+    folders.mark(folder, "finished")
+
+
+def one(folder: CampaignFolder, planned: Planned, starter: Starter, directory: Path) -> RunRecord:
+    """Do one run, started in `directory`, and return its record."""
+    study, monitor = starter.study, starter.monitor
+    own = folder.run(planned.number)
+    shutil.rmtree(own, ignore_errors=True)  # of a run that a crash interrupted
+    profiles = own / PROFILES
+    profiles.mkdir(parents=True)
+    command = starter.command(planned, own)
+    outcome = execute(command, own, directory, study.limit_s, filled(study.check, planned, own))
+    found, reason = Features(), outcome.reason
+    if monitor is not None:
+        monitor.note(own, command.arguments, outcome)
+        try:
+            found = features.of_folder(own)
+        except ScopeError as error:
+            reason = reason or str(error)
+    # A command's own choice of ranks is known only from its profiles.
+    ranks = planned.ranks if study.says_ranks else found.ranks or planned.ranks
+    return RunRecord(
+        **{**dict(planned), "ranks": ranks},
+        status=outcome.status,
+        reason=reason,
+        exit_code=outcome.exit_code,
+        oversubscribed=starter.oversubscribed(planned.ranks),
+        started_unix_s=outcome.started_unix_s,
+        elapsed_s=outcome.elapsed_s,
+        user_s=outcome.user_s,
+        system_s=outcome.system_s,
+        features=found.figures,
+        routines=found.routines,
+    )
+
+
+def soaking(study: Study, seconds: float | None, runs: int | None, done: Sequence[RunRecord]) -> Iterator[Planned]:
+    """Yield the runs of a soak until its time is over, the time before it was resumed included."""
+    (point,) = study.points()
+    begin_s, before_s = time.monotonic(), sum(record.elapsed_s for record in done)
+    for number in count(len(done) + 1):
+        if runs is not None and number > runs:
+            return
+        if seconds is not None and number > 1 and before_s + time.monotonic() - begin_s >= seconds:
+            return
+        yield Planned(**dict(point), number=number, repetition=number)
+
+
+def _todo(head: Head, done: Sequence[RunRecord]) -> Iterable[Planned]:
+    if head.kind == "soak":
+        return soaking(head.study, head.soak_s, head.soak_runs, list(done))
+    known = {record.number for record in done}
+    return [planned for planned in head.runs() if planned.number not in known]
+
+
+def _tidy(folder: CampaignFolder, records: Sequence[RunRecord]) -> None:
+    """Keep the failed runs of a soak, the first and the last; a day has thousands."""
+    if len(records) > 2 and records[-2].status == "ok":
+        shutil.rmtree(folder.run(records[-2].number), ignore_errors=True)

@@ -1,0 +1,107 @@
+"""All runs of one configuration: their times, raw and sanitised, and how many failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.campaign.study import Point
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.figures import describe
+from hpcscope.strict import Strict
+
+
+class Spread(Strict):
+    """Distribution of a feature over the runs of a configuration."""
+
+    median: float
+    low: float | None
+    """Order-statistics interval of the median: 95 % from six runs on, else the range."""
+    high: float | None
+    mean: float
+    variation: float | None
+    """Coefficient of variation, standard deviation over mean."""
+    sanitised_mean: float
+    """Of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
+    sanitised_variation: float | None
+    maximum: float
+
+
+class Configuration(Strict):
+    """One point of a study."""
+
+    point: Point
+    runs: int
+    """Successful runs."""
+    failed: int
+    """Runs that failed, were wrong or timed out."""
+    oversubscribed: bool
+    """More ranks than processors."""
+    features: dict[str, Spread]
+    """Of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
+
+
+def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
+    """Return the points in the order of their factors."""
+    groups: dict[str, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(record.point.key, []).append(record)
+    found = [_configuration(group) for group in groups.values()]
+    return sorted(found, key=lambda one: order(one.point))
+
+
+def order(point: Point) -> tuple[tuple[bool, float, str], ...]:
+    """Return the sort key of a point: numbers by value, words by letter."""
+    return tuple(
+        (isinstance(value, str), 0.0, value) if isinstance(value, str) else (False, float(value), "")
+        for value in (*point.parameters.values(), point.placement, point.transport, point.ranks)
+    )
+
+
+def numbers(records: Iterable[RunRecord], name: str) -> Floats:
+    """Return a feature of every run that has it."""
+    known = (all_features(record) for record in records)
+    return np.array([features[name] for features in known if name in features], dtype=np.float64)
+
+
+def all_features(record: RunRecord) -> dict[str, float]:
+    """Return the features of a run: those of its profiles, and the elapsed time of the command."""
+    return {**record.features, "elapsed_s": record.elapsed_s}
+
+
+def well(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the successful runs."""
+    return [record for record in records if record.status == "ok"]
+
+
+def _configuration(group: list[RunRecord]) -> Configuration:
+    good = well(group)
+    names = dict.fromkeys(name for record in good for name in all_features(record))
+    return Configuration(
+        point=group[0].point,
+        runs=len(good),
+        failed=len(group) - len(good),
+        oversubscribed=any(record.oversubscribed for record in group),
+        features={name: spread(numbers(good, name)) for name in names},
+    )
+
+
+def spread(values: Floats) -> Spread:
+    """Return the distribution of one value or more; each is an independent launch."""
+    figures = describe([np.array([value]) for value in values])
+    assert figures.median is not None
+    assert figures.mean is not None
+    assert figures.sanitised_mean is not None
+    assert figures.maximum is not None
+    return Spread(
+        median=figures.median,
+        low=figures.ci_low,
+        high=figures.ci_high,
+        mean=figures.mean,
+        variation=figures.coefficient_of_variation,
+        sanitised_mean=figures.sanitised_mean,
+        sanitised_variation=figures.sanitised_coefficient_of_variation,
+        maximum=figures.maximum,
+    )

@@ -1,0 +1,160 @@
+"""One run: started, ended after its time limit, and judged."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.errors import UsageError
+from hpcscope.launch import processes
+from hpcscope.launch.diagnosis import diagnose
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.launcher import Command
+from hpcscope.programs.campaign.record import Status
+
+MARK = "SCOPE_CAMPAIGN_RUN"
+"""The environment variable that marks the processes of a run; its value is the run's folder."""
+GRACE_S = 5.0
+"""How long a launcher may take to end its ranks itself."""
+TAIL_BYTES = 65536
+OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    status: Status
+    reason: str
+    exit_code: int | None
+    started_unix_s: float
+    elapsed_s: float
+    user_s: float
+    system_s: float
+
+
+def execute(command: Command, folder: Path, directory: Path, limit_s: float, check: Sequence[str] = ()) -> Outcome:
+    """Run a command in `directory` to its end, with its output in `folder`, and return how it ended.
+
+    The processor time is that of the command and of all its descendants on this host that were waited for (wait4).
+    Raises UsageError where the command cannot be started; a KeyboardInterrupt ends the run and is raised again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    started_unix_s, begin_s = time.time(), time.perf_counter()
+    with launch_environment({**command.environment, MARK: str(folder)}) as variables:
+        with (folder / OUTPUT).open("wb") as output, (folder / ERRORS).open("wb") as errors:
+            try:
+                process = subprocess.Popen(
+                    command.arguments,
+                    env=variables,
+                    cwd=directory,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise UsageError(f"{command.arguments[0]}: does not start: {error.strerror}") from error
+        in_time = False
+        try:
+            in_time = _ended(process.pid, limit_s)
+        finally:
+            if not in_time:
+                _end(process.pid, str(folder))
+            _, waited, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(waited)
+    elapsed_s = time.perf_counter() - begin_s
+    processes.kill(lambda: processes.with_variable(MARK, str(folder)))  # leftovers would disturb the next run
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    status, reason = _verdict(in_time, code, folder, limit_s, Checked(check, directory, limit_s))
+    return Outcome(
+        status=status,
+        reason=reason,
+        exit_code=code if in_time else None,
+        started_unix_s=started_unix_s,
+        elapsed_s=elapsed_s,
+        user_s=used.ru_utime,
+        system_s=used.ru_stime,
+    )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The command that decides whether the output of a run is correct."""
+
+    words: Sequence[str]
+    """Empty: there is none."""
+    directory: Path
+    limit_s: float
+
+    def verdict(self, printed: Path) -> tuple[Status, str]:
+        """Run the check with the output of the program as its input."""
+        if not self.words:
+            return "ok", ""
+        with printed.open("rb") as output:
+            try:
+                said = subprocess.run(
+                    self.words,
+                    cwd=self.directory,
+                    stdin=output,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=self.limit_s,
+                )
+            except subprocess.TimeoutExpired:
+                return "wrong", f"the check did not end within {self.limit_s:g} s"
+            except OSError as error:
+                raise UsageError(f"check = {self.words[0]}: does not start: {error.strerror}") from error
+        if said.returncode == 0:
+            return "ok", ""
+        lines = f"{said.stdout}\n{said.stderr}".split("\n")
+        word = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return "wrong", f"the check ended with {said.returncode}" + (f": {word}" if word else "")
+
+
+def _verdict(in_time: bool, code: int, folder: Path, limit_s: float, check: Checked) -> tuple[Status, str]:
+    if not in_time:
+        return "timeout", f"did not end within {limit_s:g} s"
+    if code:
+        said = diagnose(f"{_tail(folder / ERRORS)}\n{_tail(folder / OUTPUT)}").text
+        return "failed", f"exit code {code}: {said}" if said else f"exit code {code}"
+    return check.verdict(folder / OUTPUT)
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return file.read().decode(errors="replace")
+
+
+def _ended(pid: int, limit_s: float) -> bool:
+    """Wait for the end of a child without reaping it; return whether it ended in time."""
+    handle = os.pidfd_open(pid)
+    try:
+        return bool(select.select([handle], [], [], limit_s)[0])
+    finally:
+        os.close(handle)
+
+
+def _end(pid: int, mark: str) -> None:
+    """Ask a command to end its ranks, then kill what is left."""
+    try:
+        _signal(pid, signal.SIGTERM)
+        _ended(pid, GRACE_S)
+    finally:  # also when another Ctrl-C arrives meanwhile
+        _signal(pid, signal.SIGKILL)
+        processes.kill(lambda: processes.with_variable(MARK, mark))
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return

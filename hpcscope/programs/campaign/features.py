@@ -1,0 +1,164 @@
+"""The features of a run: a handful of numbers from its profiles.
+
+Times are means over the ranks, as NetFinity's are: computation is the time between calls, so that compute_s and
+mpi_s add up to wall_s exactly. A wait counts for the operation that it completes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from hpcscope.programs.profiles.folder import job
+from hpcscope.programs.profiles.profile import Profile
+from hpcscope.programs.profiles.routines import kind, plain
+from hpcscope.samples.samples import Floats
+from hpcscope.strict import Strict
+
+PARTS = {"send": "send_s", "receive": "receive_s", "send and receive": "exchange_s", "collective": "collective_s"}
+"""The part of the time that each kind of routine counts for; all others are `other_mpi_s`."""
+COUNTED = (*PARTS, "one-sided", "file")
+"""The kinds whose calls count as communications."""
+FEWEST_ROWS = 6
+"""Rows in the second half of a time series that a slope of memory needs."""
+
+NAMES = {
+    "elapsed_s": "time of the command",
+    "wall_s": "time from MPI_Init to MPI_Finalize",
+    "compute_s": "computation",
+    "mpi_s": "inside MPI",
+    "send_s": "sending",
+    "receive_s": "receiving",
+    "exchange_s": "combined sending and receiving",
+    "collective_s": "collectives",
+    "other_mpi_s": "other time inside MPI",
+    "cpu_s": "processor time",
+    "user_s": "processor time in user mode",
+    "system_s": "processor time in the kernel",
+    "communications": "communications per process",
+    "sent_bytes": "bytes sent per process",
+    "compute_imbalance": "slowest computation over the mean, minus one",
+    "peak_resident_bytes": "peak memory of a process",
+    "memory_slope_bytes_per_s": "memory growth in the second half, mean over the ranks",
+    "memory_slope_worst_bytes_per_s": "memory growth of the process that grows most",
+    "memory_slope_worst_rank": "rank of that process",
+}
+
+
+class Routine(Strict):
+    """Calls, time and bytes of an MPI routine (NetFinity: "protocol"), means over the ranks."""
+
+    calls: float
+    seconds: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a run."""
+
+    figures: dict[str, float] = field(default_factory=dict)
+    """By the names of `NAMES`; unknown ones are absent."""
+    routines: dict[str, Routine] = field(default_factory=dict)
+    ranks: int | None = None
+    """Number of processes; None where it is not known."""
+
+
+def of_folder(folder: Path) -> Features:
+    """Return the features of the run in a folder; ScopeError where no process left a readable profile."""
+    return of_profiles(job(folder).profiles)
+
+
+def of_profiles(found: Sequence[Profile]) -> Features:
+    """Return the features of a run: one profile per rank, at least one."""
+    return Features(_figures(found), _routines(found), found[0].ranks)
+
+
+def _figures(found: Sequence[Profile]) -> dict[str, float]:
+    ranks = [_of_one(one) for one in found]
+    names = [name for name in ranks[0] if not name.startswith(("peak", "memory"))]
+    features = {name: float(np.mean([rank[name] for rank in ranks])) for name in names}
+    compute = np.array([rank["compute_s"] for rank in ranks])
+    if compute.mean() > 0:
+        features["compute_imbalance"] = float(compute.max() / compute.mean() - 1)
+    features["peak_resident_bytes"] = max(rank["peak_resident_bytes"] for rank in ranks)
+    slopes = {
+        one.rank: rank["memory_slope"] for one, rank in zip(found, ranks, strict=True) if "memory_slope" in rank
+    }
+    if slopes:
+        worst = max(slopes, key=lambda rank: slopes[rank])
+        features["memory_slope_bytes_per_s"] = float(np.mean(list(slopes.values())))
+        features["memory_slope_worst_bytes_per_s"] = slopes[worst]
+        features["memory_slope_worst_rank"] = float(worst)
+    return features
+
+
+def _routines(found: Sequence[Profile]) -> dict[str, Routine]:
+    sums: dict[str, Floats] = {}
+    for one in found:
+        for row in one.tables["calls"]:
+            name = plain(one.routine(int(row["routine"])))
+            taken = [float(row["calls"]), float(row["ticks"]) * one.tick_s, float(row["bytes"])]
+            sums[name] = sums.get(name, np.zeros(3)) + np.array(taken)
+    means = {name: total / len(found) for name, total in sums.items()}
+    return {
+        name: Routine(calls=float(mean[0]), seconds=float(mean[1]), bytes=float(mean[2]))
+        for name, mean in sorted(means.items(), key=lambda each: -each[1][1])
+    }
+
+
+def _of_one(one: Profile) -> dict[str, float]:
+    process, tick_s = one.process, one.tick_s
+    wall_s = one.wall_s
+    mpi_s = min(float(process["mpi_ticks"]) * tick_s, wall_s)
+    parts = dict.fromkeys((*PARTS.values(), "other_mpi_s"), 0.0)
+    communications = 0.0
+    waited_s = 0.0
+    for row in one.tables["calls"]:
+        what = kind(one.routine(int(row["routine"])))
+        communications += int(row["calls"]) if what in COUNTED else 0
+        if what == "wait":
+            waited_s += float(row["ticks"]) * tick_s
+        else:
+            parts[PARTS.get(what, "other_mpi_s")] += float(row["ticks"]) * tick_s
+    for row in one.tables["waits"]:
+        seconds = float(row["ticks"]) * tick_s
+        parts[PARTS.get(kind(one.routine(int(row["operation"]))), "other_mpi_s")] += seconds
+        waited_s -= seconds
+    parts["other_mpi_s"] += max(waited_s, 0.0)  # tests and waits that completed no operation
+    slope = _memory_slope(one)
+    return {
+        "wall_s": wall_s,
+        "compute_s": wall_s - mpi_s,
+        "mpi_s": mpi_s,
+        **parts,
+        "cpu_s": float(process["user_s"]) + float(process["system_s"]),
+        "user_s": float(process["user_s"]),
+        "system_s": float(process["system_s"]),
+        "communications": communications,
+        "sent_bytes": float(one.tables["partners"]["sent_bytes"].sum()),
+        "peak_resident_bytes": float(process["peak_resident_bytes"]),
+        **({} if slope is None else {"memory_slope": slope}),
+    }
+
+
+def _memory_slope(one: Profile) -> float | None:
+    """Return the slope of resident memory in bytes/s over the second half of the run; None of too few rows.
+
+    The first half is left out, since programs allocate when they begin. The median of all pairwise slopes (Theil
+    and Sen) ignores a single jump.
+    """
+    from scipy.stats import theilslopes  # takes a second to load
+
+    rows = one.tables["timeline"]
+    rows = rows[rows["resident_bytes"] > 0]
+    if not len(rows):
+        return None
+    end_s = (rows["end_tick"] - rows["end_tick"][0]).astype(np.float64) * one.tick_s
+    late = end_s >= end_s[-1] / 2
+    if late.sum() < FEWEST_ROWS:
+        return None
+    return float(theilslopes(rows["resident_bytes"][late].astype(np.float64), end_s[late]).slope)

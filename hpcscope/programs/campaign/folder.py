@@ -1,0 +1,146 @@
+"""The folder of a campaign: the names of its files, and the records of its begin and end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from hpcscope.errors import UsageError
+from hpcscope.lab.active import active
+from hpcscope.programs.campaign import HEAD, is_campaign
+from hpcscope.programs.campaign.placement import Pairing
+from hpcscope.programs.campaign.study import Planned, Point, Study, ordered
+from hpcscope.rundirectory import FORMAT, read_json, write_json
+from hpcscope.strict import Strict, Unix
+from hpcscope.version import VERSION
+
+Kind = Literal["campaign", "placement", "soak"]
+Status = Literal["running", "finished", "interrupted"]
+LAB_NOTE = (
+    "The hosts are emulated: they share the processors and memory of this machine. Network times are those of such"
+    " a cluster; computation is slowed down by all hosts together; speed-ups and memory contention do not show."
+)
+
+
+class Head(Strict):
+    """`campaign.json`: the request and its status."""
+
+    format: int
+    scope_version: str
+    kind: Kind
+    study: Study
+    """With its seed."""
+    words: list[str]
+    """The command line."""
+    folder: str
+    """The working directory of the runs."""
+    host: str
+    lab: str = ""
+    """Title of the lab that the campaign ran in; empty outside of any."""
+    pairings: list[Pairing] = []
+    """The layouts that a placement study compares."""
+    notes: list[str] = []
+    """Limits of the measurement here."""
+    soak_s: float | None = None
+    """Duration of a soak."""
+    soak_runs: int | None = None
+    """Maximum number of runs of a soak."""
+    started_unix_s: Unix
+    status: Status
+
+    def runs(self) -> list[Planned]:
+        """Return the runs of a campaign or placement study in their order; a soak has no fixed number of runs."""
+        if self.kind == "campaign":
+            return self.study.runs()
+        layouts = [layout for pairing in self.pairings for layout in (pairing.packed, pairing.spread)]
+        (transport,) = self.study.transport
+        points = {
+            (one.ranks, one.placement): Point(ranks=one.ranks, placement=one.placement, transport=transport)
+            for one in layouts
+        }
+        return ordered(list(points.values()), self.study.repetitions, self.study.seed)
+
+
+@dataclass(frozen=True)
+class CampaignFolder:
+    """The paths of its files."""
+
+    path: Path
+
+    @property
+    def head(self) -> Path:
+        """The request."""
+        return self.path / HEAD
+
+    @property
+    def records(self) -> Path:
+        """The records, one line per run."""
+        return self.path / "runs.jsonl"
+
+    @property
+    def analysis(self) -> Path:
+        """The joint analysis of the runs; derived."""
+        return self.path / "analysis.json"
+
+    @property
+    def findings(self) -> Path:
+        """The findings, worst first; derived."""
+        return self.path / "findings.json"
+
+    @property
+    def report(self) -> Path:
+        """The report; derived."""
+        return self.path / "report.html"
+
+    def run(self, number: int) -> Path:
+        """Return the folder of a run: its output, and `profiles`."""
+        return self.path / "runs" / f"{number:05d}"
+
+
+def begin(folder: CampaignFolder, head: Head) -> None:
+    """Write the request."""
+    write_json(folder.head, head)
+
+
+def lab_here() -> str:
+    """Return the title of the lab of this process; empty outside of any."""
+    lab = active()
+    return "" if lab is None else lab.description.title or "an untitled lab"
+
+
+def head_of(kind: Kind, study: Study, words: list[str]) -> Head:
+    """Return the head of a campaign that begins now; a seed is drawn unless one was given."""
+    lab = lab_here()
+    seed = secrets.randbelow(2**31) if study.seed is None else study.seed
+    return Head(
+        format=FORMAT,
+        scope_version=VERSION,
+        kind=kind,
+        study=study.model_copy(update={"seed": seed}),
+        words=words,
+        folder=str(Path.cwd()),
+        host=os.uname().nodename,
+        lab=lab,
+        notes=[LAB_NOTE] if lab else [],
+        started_unix_s=time.time(),
+        status="running",
+    )
+
+
+def read(folder: CampaignFolder, kind: Kind | None = None) -> Head:
+    """Read the head of a campaign; UsageError where there is none, or one of another kind than `kind`."""
+    if not is_campaign(folder.path):
+        raise UsageError(f"{folder.path}: is not a campaign: it has no {folder.head.name}")
+    head = read_json(folder.head, Head)
+    if kind is not None and head.kind != kind:
+        raise UsageError(f"{folder.path}: is a {head.kind}; scope {head.kind} --resume resumes it")
+    return head
+
+
+def mark(folder: CampaignFolder, status: Status) -> None:
+    """Write the status of a campaign."""
+    write_json(folder.head, read_json(folder.head, Head).model_copy(update={"status": status}))

@@ -1,0 +1,28 @@
+"""MPI programs of published studies: applications of the native build, and benchmarks as programs of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hpcscope.build import native
+from hpcscope.catalog.declared import declared
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import MpiInstallation
+
+
+def names() -> list[str]:
+    """Return the names of all programs."""
+    return sorted([*native.programs(), *declared().names])
+
+
+def command(name: str, arguments: str, mpi: MpiInstallation) -> list[str]:
+    """Return the words that start a program built for an MPI; UsageError for an unknown one.
+
+    `arguments`: of an application its options, `--levels 4`; of a benchmark its parameters, `class=W`.
+    """
+    if name not in names():
+        raise UsageError(f"{name}: no such program; there are {', '.join(names())}")
+    measure = Path(native.build(mpi).program)
+    if name in native.programs():
+        return [str(measure.with_name(name)), *arguments.split()]
+    return [str(measure), "--action=alone", f"--case={name} {arguments}".rstrip()]

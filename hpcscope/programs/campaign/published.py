@@ -1,0 +1,108 @@
+"""What a campaign gave of the values that a published study asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hpcscope.models.published.observed import ReadValue
+from hpcscope.models.published.statement import StatementReading
+from hpcscope.programs.campaign import folder as folders
+from hpcscope.programs.campaign.analysis import Analysis, analyse
+from hpcscope.programs.campaign.configurations import all_features, spread, well
+from hpcscope.programs.campaign.folder import CampaignFolder, Head
+from hpcscope.programs.campaign.record import RunRecord, read
+from hpcscope.samples.records import Origin
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.ratio import PerLaunch
+
+OF_PLACEMENTS = ("slowdown", "by_computation", "by_communication", "inflation")
+"""Features of a placement study: of one placement over the other."""
+
+
+@dataclass(frozen=True)
+class ObservedCampaign:
+    """The runs over one transport of a campaign; each stands for a launch."""
+
+    head: Head
+    records: list[RunRecord]
+    analysis: Analysis
+
+    @property
+    def origin(self) -> Origin:
+        """Where its values come from."""
+        return "emulated" if self.head.lab else "measured"
+
+    @property
+    def processors(self) -> None:
+        """No limit: the runs say themselves whether they waited for processors."""
+
+    @property
+    def unfaithful(self) -> str:
+        """Nothing: the links of its lab are not measured beside it."""
+        return ""
+
+    def read(self, one: StatementReading) -> ReadValue:
+        """Return a median over the runs, or a result of their analysis."""
+        ranks = one.ranks or max((record.ranks for record in well(self.records)), default=0)
+        if one.cluster:
+            measured = self._of_cluster(one)
+            found = self.analysis.clusters
+            why = f"groups of runs: {len(found.groups)}" if found else "; ".join(self.analysis.absent)
+        elif one.feature == "serial_share":
+            measured = self._serial_share(ranks)
+            why = "Amdahl's law needs two numbers of processes, and the larger one must be faster"
+        elif one.feature in OF_PLACEMENTS:
+            fixed = [each for each in self.analysis.comparisons if each.fixed == one.fixed]
+            measured = PerLaunch(getattr(fixed[0], one.feature)) if fixed else None
+            why = "; ".join(self.analysis.not_compared)
+        else:
+            measured, why = self._of_runs(one, ranks), ""
+        return ReadValue(measured, ranks=ranks, why_not="" if measured else why)
+
+    def _of_runs(self, one: StatementReading, ranks: int) -> PerLaunch | None:
+        runs = [record for record in well(self.records) if record.ranks == ranks]
+        each = {record.number: value for record in runs if (value := _feature(record, one)) is not None}
+        if not each:
+            return None
+        found = spread(np.array([*each.values()]))
+        if len({record.point.key for record in runs}) > 1:
+            return PerLaunch(Estimate(value=found.median))  # the spread is that of different problems
+        return PerLaunch(Estimate(value=found.median, low=found.low, high=found.high), each)
+
+    def _serial_share(self, ranks: int) -> PerLaunch | None:
+        """Return that of Amdahl's law; of two numbers of ranks, that of the law through both."""
+        laws = [each.law for each in self.analysis.speedups if each.law]
+        if laws:
+            return PerLaunch(laws[0].serial_share)
+        times = [self._of_runs(StatementReading(feature="wall_s"), count) for count in (1, ranks)]
+        known = [each.estimate.value for each in times if each]
+        if ranks < 2 or len(known) < len(times) or known[0] < known[1]:
+            return None
+        return PerLaunch(Estimate(value=(ranks * known[1] / known[0] - 1) / (ranks - 1)))
+
+    def _of_cluster(self, one: StatementReading) -> PerLaunch | None:
+        """Return the share of the runs that are alike, or the mean of a feature over them; None without them."""
+        found = self.analysis.clusters
+        if found is None or one.cluster > len(found.groups):
+            return None
+        group = found.groups[one.cluster - 1]
+        value = group.runs / found.runs if one.feature == "share" else group.mean.get(one.feature)
+        return PerLaunch(Estimate(value=value)) if value is not None else None
+
+
+def _feature(record: RunRecord, one: StatementReading) -> float | None:
+    if not one.routine:
+        return all_features(record).get(one.feature)
+    used = record.routines.get(one.routine)
+    return float(getattr(used, one.feature)) if used else None
+
+
+def observed(path: Path, transport: str) -> ObservedCampaign:
+    """Read the runs over one transport of a campaign."""
+    folder = CampaignFolder(path)
+    head = folders.read(folder)
+    records = [record for record in read(folder.records) if record.transport == transport]
+    return ObservedCampaign(head, records, analyse(head, records))

@@ -1,0 +1,53 @@
+"""Bootstrap draws of figures from a few runs, which carry their uncertainty through any computation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics import bootstrap
+from hpcscope.statistics.distributions import normal_quantile, student_quantile
+from hpcscope.statistics.estimate import Estimate
+
+FEWEST = 4
+"""Runs of each group that an interval needs: with three its coverage is too low."""
+
+
+def medians(values: Floats, random: np.random.Generator, count: int = bootstrap.DRAWS) -> Floats:
+    """Return the median of some runs, then `count` draws of it; shape (1 + count,).
+
+    The standard error of a median of few runs is 1.2533 s / sqrt(n), times Student's t over the normal quantile.
+    """
+    median = float(np.median(values))
+    error = 0.0
+    if values.size > 1 and median > 0:
+        wider = student_quantile(0.975, values.size - 1) / normal_quantile(0.975)
+        error = min(1.2533 * float(values.std(ddof=1)) / values.size**0.5 / median * wider, 1.0)
+    return bootstrap.medians(values, median, error, random, count)
+
+
+def interval(samples: list[Floats], figure: Callable[[list[Floats]], Floats], name: str) -> Estimate:
+    """Return a figure of the means of several groups of runs, with its 95 % interval.
+
+    `samples` are groups of shape (runs, k); `figure` takes for each group an array (draws, k) of means and returns
+    (draws,). Runs of a group are drawn with replacement (Efron & Tibshirani 1993, ch. 8), the rows whole, so that
+    what was measured in one run stays together. The percentiles are those of Hesterberg (2015, The American
+    Statistician 69 (4), sec. 4.3, "expanded"), which few runs need. `name` seeds the drawing. Without four runs of
+    each group there is no interval.
+    """
+    value = float(figure([group.mean(axis=0)[None, :] for group in samples])[0])
+    fewest = min(len(group) for group in samples)
+    if fewest < FEWEST:
+        return Estimate(value=value, low=None, high=None)
+    random = bootstrap.seeded(name)
+    drawn = figure(
+        [
+            group[random.integers(len(group), size=(bootstrap.RESAMPLES, len(group)))].mean(axis=1)
+            for group in samples
+        ]
+    )
+    tail = bootstrap.expanded_tail(fewest)
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Estimate(value=value, low=min(float(low), value), high=max(float(high), value))

@@ -1,0 +1,280 @@
+"""How times grow with processes and with parameters: the terms that the data support, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.models.fitting.curve import TOLERANCE
+from hpcscope.models.scaling import amdahl
+from hpcscope.models.scaling.amdahl import Amdahl
+from hpcscope.programs.campaign.configurations import all_features, numbers, order, well
+from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.programs.campaign.resampling import medians
+from hpcscope.programs.campaign.study import Point
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import estimate
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.strict import Strict
+
+FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")
+"""The modeled features; the last one only where no profile has the first."""
+FEWEST_COUNTS = 3
+FEWEST_SIZES = 4
+WORST_ERROR = 0.3
+"""A law that misses a quarter of its points by more than this is rejected."""
+SEED = 11
+
+Columns = dict[str, Floats]
+"""Terms by name: a column of shape (points,) each."""
+
+
+class Term(Strict):
+    """A term of a law, its coefficient in seconds."""
+
+    name: str
+    """`1/p`, `log2 p`, `n^2 log2 n`; `1` is the constant."""
+    seconds: Estimate
+
+
+class LawPoint(Strict):
+    """A point of a law."""
+
+    x: float
+    measured_s: Estimate
+    fitted_s: float
+
+
+class Law(Strict):
+    """One feature as a function of one factor, all other factors constant."""
+
+    feature: str
+    variable: str
+    held: Point
+    """The configuration without the variable."""
+    terms: list[Term]
+    chosen_share: float
+    """Share of the draws in which the data chose the same terms."""
+    relative_error: float
+    """Median of the relative errors of the points; meaningless with as many terms as points."""
+    reason: str
+    """Why the law is rejected; empty where it is not."""
+    points: list[LawPoint]
+    inverse_alone_s: Estimate | None = None
+    """a0 of a0 / p fitted alone, as NetFinity does for computation; None for anything else."""
+    inverse_alone_error: float | None = None
+
+
+class SpeedupLaw(Strict):
+    """Amdahl's law with communication, over the process counts of otherwise equal configurations."""
+
+    held: Point
+    law: Amdahl | None
+    reason: str
+
+
+def laws(records: Sequence[RunRecord]) -> list[Law]:
+    """Return the laws over the number of processes and over each parameter that is a number.
+
+    Oversubscribed runs are no points of a law over processes.
+    """
+    good = well(records)
+    return [
+        law
+        for variable in _variables(good)
+        for group in _groups(_not_oversubscribed(good) if variable == "ranks" else good, variable)
+        for law in _laws(group, variable)
+    ]
+
+
+def without_law(records: Sequence[RunRecord], found: Sequence[Law]) -> list[str]:
+    """Return for each factor that varies without a law how many values it has and how many a law needs."""
+    good = well(records)
+    missing = []
+    for variable in _variables(good):
+        if any(law.variable == variable for law in found):
+            continue
+        processes = variable == "ranks"
+        groups = _groups(_not_oversubscribed(good) if processes else good, variable)
+        most = max((len({record.point.factors[variable] for record in group}) for group in groups), default=1)
+        fewest = FEWEST_COUNTS if processes else FEWEST_SIZES
+        where = " without oversubscription" if processes else ""
+        missing.append(f"No law over {variable}: {most} different values{where}; at least {fewest} are needed")
+    return missing
+
+
+def speedup_laws(records: Sequence[RunRecord]) -> list[SpeedupLaw]:
+    """Return Amdahl's law for each group of configurations that differ only in the number of processes."""
+    found = []
+    for group in _groups(_not_oversubscribed(well(records)), "ranks"):
+        ranks, drawn_s = _drawn(group, "ranks", _wall(group))
+        if ranks.size < FEWEST_COUNTS:
+            continue
+        law = amdahl.fit(ranks, drawn_s)
+        known, reason = (None, law) if isinstance(law, str) else (law, "")
+        found.append(SpeedupLaw(held=group[0].point.without("ranks"), law=known, reason=reason))
+    return found
+
+
+def _not_oversubscribed(records: Sequence[RunRecord]) -> list[RunRecord]:
+    return [record for record in records if not record.oversubscribed]
+
+
+def _wall(group: Sequence[RunRecord]) -> str:
+    return "wall_s" if all("wall_s" in record.features for record in group) else "elapsed_s"
+
+
+def _variables(records: Sequence[RunRecord]) -> list[str]:
+    """Return the factors that vary and are numbers, the number of processes first."""
+    names = dict.fromkeys(["ranks", *(name for record in records for name in record.parameters)])
+    return [
+        name
+        for name in names
+        if len(values := {record.point.factors.get(name) for record in records}) > 1
+        and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    ]
+
+
+def _groups(records: Sequence[RunRecord], variable: str) -> Iterator[list[RunRecord]]:
+    """Yield groups of runs that differ only in the variable, which has at least two values in each."""
+    groups: dict[str, list[RunRecord]] = {}
+    for record in sorted(records, key=lambda record: order(record.point)):
+        groups.setdefault(record.point.without(variable).key, []).append(record)
+    for group in groups.values():
+        if len({record.point.factors[variable] for record in group}) > 1:
+            yield group
+
+
+def _drawn(group: Sequence[RunRecord], variable: str, feature: str) -> tuple[Floats, Floats]:
+    """Return the values of the variable, and for each the median of the feature with draws of it."""
+    random = np.random.default_rng(SEED)
+    by_value: dict[float, list[RunRecord]] = {}
+    for record in group:
+        by_value.setdefault(float(record.point.factors[variable]), []).append(record)
+    values = sorted(by_value)
+    return np.array(values), np.array([medians(numbers(by_value[value], feature), random) for value in values])
+
+
+def _laws(group: Sequence[RunRecord], variable: str) -> Iterator[Law]:
+    features = [name for name in FEATURES if all(name in all_features(record) for record in group)]
+    if "wall_s" in features:
+        features.remove("elapsed_s")
+    for feature in features:
+        x, drawn_s = _drawn(group, variable, feature)
+        if variable == "ranks":
+            # One process does not communicate: the law of the time in MPI begins at two.
+            kept = drawn_s[:, 0] > 0 if feature != "mpi_s" else (drawn_s[:, 0] > 0) & (x > 1)
+            fewest, hypotheses = FEWEST_COUNTS, of_processes
+        else:
+            kept, fewest, hypotheses = drawn_s[:, 0] > 0, FEWEST_SIZES, of_sizes
+        if kept.sum() >= fewest and (x > 0).all():
+            yield law(feature, variable, group[0].point.without(variable), x[kept], drawn_s[kept], hypotheses)
+
+
+def of_processes(x: Floats) -> list[Columns]:
+    """Return every selection of work that processes divide, repeat, combine in a tree or do one by one."""
+    columns = {"1/p": 1 / x, "1": np.ones_like(x), "log2 p": np.log2(x), "p": x}
+    return [
+        {name: columns[name] for name in some}
+        for count in range(1, min(len(x), len(columns) + 1))
+        for some in combinations(columns, count)
+        if _distinguishable([columns[name] for name in some])
+    ]
+
+
+def of_sizes(x: Floats) -> list[Columns]:
+    """Return a constant, a term, or both, for the terms n^i log2^j n of the performance model normal form.
+
+    Calotoiu, Hoefler, Poke and Wolf 2013 (SC'13, sec. 3): few exponents suffice for real programs.
+    """
+    log = np.log2(x)
+    terms: Columns = {}
+    for i, power in ((0.5, "n^0.5"), (1.0, "n"), (1.5, "n^1.5"), (2.0, "n^2"), (2.5, "n^2.5"), (3.0, "n^3")):
+        terms[power] = x**i
+        if (x > 1).all():
+            terms[f"{power} log2 n"] = x**i * log
+    if (x > 1).all():
+        terms["log2 n"] = log
+    one = np.ones_like(x)
+    return [
+        {"1": one},
+        *({name: c} for name, c in terms.items()),
+        *({"1": one, name: c} for name, c in terms.items()),
+    ]
+
+
+def law(
+    feature: str,
+    variable: str,
+    held: Point,
+    x: Floats,
+    drawn_s: Floats,
+    hypotheses: Callable[[Floats], list[Columns]],
+) -> Law:
+    """Choose the terms by Schwarz's criterion among those whose coefficients are not negative, and fit them.
+
+    `drawn_s` has the shape (points, 1 + draws): medians, then draws of them. Every draw chooses its own terms; the
+    intervals are those of the chosen terms over all draws.
+    """
+    sigma_s = drawn_s[:, 0] * np.hypot(drawn_s[:, 1:].std(axis=1) / drawn_s[:, 0], TOLERANCE)
+    target = drawn_s / sigma_s[:, None]
+    candidates = hypotheses(x)
+    criteria = np.array([_criterion(_design(columns) / sigma_s[:, None], target) for columns in candidates])
+    best = np.argmin(criteria, axis=0)
+    chosen = candidates[int(best[0])]
+    costs = amdahl.nonnegative(_design(chosen) / sigma_s[:, None], target)
+    fitted_s = _design(chosen) @ costs[:, 0]
+    errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
+    miss = float(np.quantile(errors, 0.75))
+    alone, error = _inverse_only(feature, variable, x, drawn_s)
+    return Law(
+        feature=feature,
+        variable=variable,
+        held=held,
+        terms=[Term(name=name, seconds=estimate(cost)) for name, cost in zip(chosen, costs, strict=True)],
+        chosen_share=float((best[1:] == best[0]).mean()),
+        relative_error=float(np.median(errors)),
+        reason=f"a quarter of the points deviate by {units.percent(miss)} or more" if miss > WORST_ERROR else "",
+        points=[
+            LawPoint(x=float(at), measured_s=estimate(drawn), fitted_s=float(fitted))
+            for at, drawn, fitted in zip(x, drawn_s, fitted_s, strict=True)
+        ],
+        inverse_alone_s=alone,
+        inverse_alone_error=error,
+    )
+
+
+def curve(found: Law, x: Floats) -> Floats:
+    """Return the values of a law at some values of its variable, in seconds."""
+    hypotheses = of_processes if found.variable == "ranks" else of_sizes
+    columns = {name: column for terms in hypotheses(x) for name, column in terms.items()}
+    values = [term.seconds.value * columns[term.name] for term in found.terms]
+    return np.asarray(np.sum(values, axis=0), dtype=np.float64)
+
+
+def _inverse_only(feature: str, variable: str, x: Floats, drawn_s: Floats) -> tuple[Estimate | None, float | None]:
+    if (feature, variable) != ("compute_s", "ranks"):
+        return None, None
+    alone = amdahl.inverse(x, drawn_s)
+    return alone, float(np.median(np.abs(alone.value / x / drawn_s[:, 0] - 1)))
+
+
+def _design(columns: Columns) -> Floats:
+    return np.column_stack(list(columns.values()))
+
+
+def _criterion(design: Floats, target: Floats) -> Floats:
+    """Return chi square + k ln n of each draw; infinite where a coefficient is negative."""
+    solution = np.linalg.pinv(design) @ target
+    rest = ((target - design @ solution) ** 2).sum(axis=0)
+    criterion = rest + design.shape[1] * np.log(design.shape[0])
+    return np.where((solution >= 0).all(axis=0), criterion, np.inf)
+
+
+def _distinguishable(columns: Sequence[Floats]) -> bool:
+    """Say whether these points distinguish the columns (condition of the scaled columns below 100)."""
+    design = np.column_stack([column / max(float(np.linalg.norm(column)), 1e-300) for column in columns])
+    return bool(np.linalg.cond(design) < 100)

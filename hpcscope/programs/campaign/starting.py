@@ -1,0 +1,122 @@
+"""How a run of a study is started: its command, its hosts, the monitor under it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hpcscope.build import installations
+from hpcscope.errors import UsageError
+from hpcscope.lab.active import active
+from hpcscope.launch import active_messages
+from hpcscope.launch.cluster import Cluster, probe_cluster
+from hpcscope.launch.launcher import Command, MpiProgram
+from hpcscope.launch.site import site_of, start_command
+from hpcscope.machine import processors
+from hpcscope.plan.case import over_active_messages
+from hpcscope.programs.campaign.monitoring import Monitor, monitor_of
+from hpcscope.programs.campaign.study import Planned, Study, filled
+from hpcscope.programs.profiles.program import located, recognise
+from hpcscope.settings.hosts import HostSlots
+
+
+@dataclass(frozen=True)
+class Starter:
+    """Starts the runs of one study."""
+
+    study: Study
+    cluster: Cluster | None
+    """None where the command starts its own ranks."""
+    monitor: Monitor | None
+    """None where the study is not monitored."""
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Ranks of each host; empty where only the command knows them."""
+        return self.cluster.place.slots if self.cluster else ()
+
+    def oversubscribed(self, ranks: int) -> bool:
+        """Return whether this number of ranks shares processors, as far as that is known."""
+        if active() is not None:
+            return ranks > processors.usable()
+        return bool(self.slots) and ranks > sum(self.slots)
+
+    def command(self, run: Planned, folder: Path) -> Command:
+        """Return how `run` is started; its profiles go into `folder`."""
+        environment = {name: filled([text], run, folder)[0] for name, text in self.study.environment.items()}
+        settings = self.monitor.settings(folder) if self.monitor else {}
+        if self.cluster is None:
+            words = filled(self.study.command, run, folder)
+            if self.monitor is None:
+                return Command(words, environment)
+            program = recognise(words, self.monitor.mpi.compiler, {**os.environ, **environment}, Path.cwd())
+            messages = self._messages(run)
+            monitored, further = program.monitored(settings, messages)
+            return Command(monitored, {**environment, **messages, **further})
+        # `env` sets the variables on the hosts of the ranks: the launcher itself must not preload anything.
+        variables = [f"{name}={value}" for name, value in {**environment, **settings}.items()]
+        words = [*variables, *filled(self.study.program, run, folder)]
+        return self._placed(MpiProgram("env", tuple(words), run.ranks, run.transport), run.placement)
+
+    def _messages(self, run: Planned) -> dict[str, str]:
+        """Return the variables under which a command that starts its own ranks takes the transport of a run."""
+        if self.monitor is None or not over_active_messages(run.transport):
+            return {}
+        return active_messages.around(self.monitor.mpi, run.transport)
+
+    def _placed(self, job: MpiProgram, placement: str) -> Command:
+        assert self.cluster is not None
+        site, slots = self.cluster.site, self.cluster.place.slots
+        job = replace(job, binding=site.binding, oversubscribed=job.ranks > sum(slots))
+        if placement == "packed" and site.hosts:
+            site = replace(site, hosts=packed(site.hosts, job.ranks), ranks_per_host=None)
+        elif placement == "spread" and site.hosts:
+            per_host = -(-job.ranks // len(site.hosts))
+            hosts = site.hosts[: -(-job.ranks // per_host)]
+            site = replace(site, hosts=tuple(HostSlots(one.name, per_host) for one in hosts))
+            job = replace(job, ranks_per_host=per_host)
+        elif placement == "spread":
+            job = replace(job, binding="socket")
+        elif placement == "packed":
+            job = replace(job, binding="core")
+        return start_command(job, site)
+
+
+def packed(hosts: tuple[HostSlots, ...], ranks: int) -> tuple[HostSlots, ...]:
+    """Return the first hosts with slots for all ranks; all hosts where there are too few slots."""
+    room = 0
+    for position, host in enumerate(hosts):
+        room += host.slots or 1
+        if room >= ranks:
+            return hosts[: position + 1]
+    return hosts
+
+
+def starter(study: Study, where: str) -> Starter:
+    """Return the starter of a study's runs here.
+
+    Raises UsageError beginning with `where` when that is not possible: no launcher, too few slots, no command.
+    """
+    if study.command:
+        return Starter(study, None, _monitor_of_command(study) if study.monitored else None)
+    mpi = installations.find(study.mpi)
+    cluster = probe_cluster(site_of(mpi, study.launcher, where))
+    active_messages.check(study.transport, cluster.site)
+    first = filled(study.program, study.runs()[0], Path.cwd())[0]
+    if cluster.site.one_host and located(first, {**os.environ, **study.environment}, Path.cwd()) is None:
+        raise UsageError(f"{where}: {first}: no such program; must be a program on PATH or a path")
+    room, most = sum(cluster.place.slots), max(study.ranks)
+    if most > room and not study.launcher.oversubscribe:
+        raise UsageError(
+            f"{where}: ranks = {most}: there are {room} slots; launcher.oversubscribe = true allows more ranks"
+        )
+    return Starter(study, cluster, monitor_of(mpi, study.interval_s) if study.monitored else None)
+
+
+def _monitor_of_command(study: Study) -> Monitor:
+    """Return the monitor for the MPI of a command that starts its own ranks."""
+    first = study.runs()[0]
+    words = filled(study.command, first, Path.cwd())
+    program = recognise(words, study.mpi, {**os.environ, **study.environment}, Path.cwd())
+    return monitor_of(program.mpi, study.interval_s)

@@ -1,0 +1,54 @@
+"""Distribution of quantities over the processes, raw and without values above the 99th percentile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcscope.programs.profiles.records import Process, Spread
+from hpcscope.statistics.order_statistics import sanitised
+
+SPREADS = (
+    *("wall_s", "compute_s", "mpi_s", "init_s", "user_s", "system_s", "off_processor_s"),
+    *("sent_messages", "sent_bytes", "received_messages", "received_bytes", "calls"),
+    *("file_s", "file_bytes"),
+    *("voluntary_switches", "involuntary_switches", "major_faults", "peak_resident_bytes"),
+)
+"""Quantities of a process that are compared over the processes."""
+
+
+def spreads(processes: Sequence[Process]) -> dict[str, Spread]:
+    """Describe every quantity that is known of all processes."""
+    found = {}
+    for name in SPREADS:
+        values = [getattr(one if hasattr(one, name) else one.usage, name, None) for one in processes]
+        known = [value for value in values if value is not None]
+        if len(known) == len(processes):
+            found[name] = spread(known, [one.rank for one in processes])
+    return found
+
+
+def spread(values: Sequence[float], ranks: Sequence[int]) -> Spread:
+    """Describe one quantity over the processes; `ranks` are those of the values."""
+    array = np.asarray(values, np.float64)
+    inner = sanitised(array)
+    mean, most = float(array.mean()), float(array.max())
+    alone = len(array) < 2
+    return Spread(
+        mean=mean,
+        least=float(array.min()),
+        least_rank=ranks[int(array.argmin())],
+        most=most,
+        most_rank=ranks[int(array.argmax())],
+        coefficient_of_variation=_variation(array),
+        sanitised_mean=float(inner.mean()),
+        sanitised_coefficient_of_variation=_variation(inner),
+        imbalance=None if alone or most <= 0 else (most - mean) / most * len(array) / (len(array) - 1),
+    )
+
+
+def _variation(values: NDArray[np.float64]) -> float | None:
+    mean = float(values.mean())
+    return float(values.std(ddof=1)) / abs(mean) if len(values) > 1 and mean != 0 else None

@@ -1,0 +1,38 @@
+"""All calls as comma-separated values, a line each (RFC 4180), times in seconds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from hpcscope.programs.profiles.exports import place
+from hpcscope.programs.profiles.records import Merged
+
+COLUMNS = (
+    *("run", "ranks", "routine", "kind", "place", "communicator_size", "least_bytes", "region", "processes"),
+    *("calls", "bytes", "time_s", "least_rank", "least_rank_s", "most_rank", "most_rank_s", "mean_s", "median_s"),
+    *("p99_s", "shortest_s", "longest_s", "sanitised_mean_s", "coefficient_of_variation"),
+)
+
+
+def write(runs: Sequence[Merged]) -> str:
+    """Return the calls of all runs; `run` counts them from 0, `least_bytes` is where the size class begins."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\r\n")
+    lines.writerow(COLUMNS)
+    for number, merged in enumerate(runs):
+        regions = {one.number: one.label for one in merged.regions}
+        for one in merged.calls:
+            times = one.times
+            lines.writerow(
+                [
+                    *(number, merged.ranks, one.routine, one.kind, " > ".join(place(merged, one.site))),
+                    *(one.communicator_size, 1 << (one.size_class - 1) if one.size_class else 0),
+                    *(regions.get(one.region, "0"), one.processes, one.calls, one.bytes, one.time_s),
+                    *(one.least_rank, one.least_s),
+                    *(one.most_rank, one.most_s, times.mean_s, times.median_s, times.p99_s, times.least_s),
+                    *(times.most_s, times.sanitised_mean_s, times.coefficient_of_variation),
+                ]
+            )
+    return text.getvalue()

@@ -1,0 +1,26 @@
+"""Files as comma-separated values, a line per file and layer (RFC 4180), times in seconds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from hpcscope.programs.profiles.records import Merged
+
+COLUMNS = (
+    *("path", "layer", "processes", "opens", "reads", "read_bytes", "writes", "written_bytes", "syncs", "others"),
+    *("open_s", "read_s", "write_s", "sync_s", "other_s", "longest_s", "consecutive", "forward", "unaligned"),
+    *("collective", "file_gaps", "memory_gaps", "extent_bytes", "block_bytes", "most_rank", "most_bytes"),
+)
+
+
+def write(runs: Sequence[Merged]) -> str:
+    """Return the files of all runs; `run` counts them from 0, an empty path is that of all other files."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\r\n")
+    lines.writerow(("run", "ranks", *COLUMNS))
+    for number, merged in enumerate(runs):
+        for one in merged.files:
+            lines.writerow([number, merged.ranks, *(getattr(one, name) for name in COLUMNS)])
+    return text.getvalue()

@@ -1,0 +1,98 @@
+"""The profiles of a monitored command: those that belong to one start of one program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.programs.profiles.profile import STATES, SUFFIX, Profile, read
+
+PROFILES = "profiles"
+"""The folder of the processes' files in that of a monitored run."""
+_TOGETHER_S = 120.0
+"""Processes of one start leave MPI_Init within so much time of each other."""
+
+
+@dataclass
+class Job:
+    """The processes of one MPI_COMM_WORLD, by rank."""
+
+    profiles: list[Profile] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def ranks(self) -> int:
+        """How many processes there were, whether or not they left a profile."""
+        return max(one.ranks for one in self.profiles)
+
+    @property
+    def total_s(self) -> float:
+        """Time of all processes together."""
+        return sum(one.wall_s for one in self.profiles)
+
+
+def job(folder: Path) -> Job:
+    """Return the processes of the program that took most time below `folder`; what else ran is a warning.
+
+    `folder` is that of a monitored run, or one that holds profiles itself. Raises UsageError where it does not
+    exist, ScopeError where no process left a profile that can be read.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: is no folder; must be that of a monitored run")
+    place = folder / PROFILES if (folder / PROFILES).is_dir() else folder
+    found: list[Profile] = []
+    damaged: list[str] = []
+    for path in sorted(place.glob(f"*{SUFFIX}")):
+        try:
+            found.append(read(path))
+        except ScopeError as error:
+            damaged.append(str(error))
+    if not found:
+        raise ScopeError(damaged[0] if damaged else f"{place}: no process left a profile")
+    jobs = sorted(apart(found), key=lambda one: one.total_s, reverse=True)
+    largest = jobs[0]
+    largest.profiles.sort(key=lambda one: one.rank)
+    largest.warnings += damaged + [text for one in largest.profiles for text in one.warnings]
+    if len(jobs) > 1:
+        largest.warnings.append(
+            f"{len(jobs)} MPI programs ran below the command; this is the one that took most time,"
+            f" {largest.ranks} processes of {largest.profiles[0].header.program or 'a program'}"
+        )
+    return largest
+
+
+def complete(place: Path) -> list[Path]:
+    """Return the profiles in a folder of processes that have ended by themselves: they stay as they are."""
+    found = []
+    for path in sorted(place.glob(f"*{SUFFIX}")):
+        with suppress(ScopeError):
+            if read(path).state != STATES[0]:
+                found.append(path)
+    return found
+
+
+def apart(profiles: Sequence[Profile]) -> list[Job]:
+    """Tell the processes of one start from those of another: by the launcher's name of it, by rank, by time."""
+    jobs: list[Job] = []
+    ranks: list[set[int]] = []
+    for one in sorted(profiles, key=lambda one: int(one.process["first_unix_ns"])):
+        fitting = (
+            place
+            for place, each in enumerate(jobs)
+            if one.rank not in ranks[place] and _together(one, each.profiles[0])
+        )
+        place = next(fitting, len(jobs))
+        if place == len(jobs):
+            jobs.append(Job())
+            ranks.append(set())
+        jobs[place].profiles.append(one)
+        ranks[place].add(one.rank)
+    return jobs
+
+
+def _together(one: Profile, first: Profile) -> bool:
+    near_s = (int(one.process["first_unix_ns"]) - int(first.process["first_unix_ns"])) * 1e-9
+    return (one.ranks, one.header.job) == (first.ranks, first.header.job) and near_s < _TOGETHER_S

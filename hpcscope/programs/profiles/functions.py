@@ -1,0 +1,170 @@
+"""Computation and time in MPI by function of the program: a tree of call paths, and each function by process."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcscope.programs.profiles.profile import NOWHERE, Profile
+from hpcscope.programs.profiles.records import Function, Functions, PathNode
+from hpcscope.programs.profiles.regions import OUTSIDE, region_names
+from hpcscope.programs.profiles.sites import Name
+from hpcscope.programs.profiles.timeline import MOST_RANKS
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+UNKNOWN = "elsewhere"
+"""What called MPI where the profile has no place for it."""
+
+
+@dataclass
+class _Node:
+    """A function on its call path; `mpi` are the routines that it calls itself."""
+
+    time_s: float = 0.0
+    calls: int = 0
+    bytes: int = 0
+    mpi: defaultdict[str, _Node] = field(default_factory=lambda: defaultdict(_Node))
+    children: defaultdict[str, _Node] = field(default_factory=lambda: defaultdict(_Node))
+
+    @cached_property
+    def total_s(self) -> float:
+        """Its time with that of all below it, once the tree is complete."""
+        below = (*self.mpi.values(), *self.children.values())
+        return self.time_s + sum(one.total_s for one in below)
+
+
+@dataclass
+class _Use:
+    """A function, by process."""
+
+    compute_s: Floats
+    mpi_s: Floats
+    calls: int = 0
+    bytes: int = 0
+
+
+def gather(
+    profiles: Sequence[Profile],
+    paths: Sequence[Sequence[Name]],
+    of_sites: Sequence[Integers],
+    of_samples: Sequence[Integers],
+) -> Functions | None:
+    """Return what the functions of the program computed and called; None where the profiles have no call paths.
+
+    Args:
+        profiles: by rank.
+        paths: the names of the frames of each path, innermost first (`sites.Named`).
+        of_sites: for each profile the path of every row of its table of sites, -1 where there is none.
+        of_samples: the same of its table of samples.
+
+    """
+    sample_hz = max(one.header.sample_hz for one in profiles)
+    depth = max(one.header.depth for one in profiles)
+    if depth <= 1 and not sample_hz:
+        return None
+    named = [_without_cycles([one.function for one in reversed(path)]) for path in paths]
+    in_regions = any(one.tables[name]["region"].any() for one in profiles for name in ("calls", "samples"))
+    names = region_names(profiles)
+    root = _Node()
+
+    def place(path: Sequence[str], region: int) -> _Node:
+        """Return the node of a path, below that of its region where the program has regions."""
+        node = root
+        if in_regions:
+            node = node.children[names.get(region, f"region {region}") if region else OUTSIDE]
+        for name in path:
+            node = node.children[name]
+        return node
+
+    uses: dict[str, _Use] = defaultdict(lambda: _Use(np.zeros(len(profiles)), np.zeros(len(profiles))))
+    for index, (one, own) in enumerate(zip(profiles, of_sites, strict=True)):
+        tick_s = one.tick_s
+        for routine, number, region, calls, ticks, size in _rows(one, own):
+            path = named[number] if number >= 0 else (UNKNOWN,)
+            seconds = ticks * tick_s
+            node = place(path, region).mpi[one.routine(routine)]
+            use = uses[path[-1]]
+            use.mpi_s[index] += seconds
+            node.time_s += seconds
+            node.calls += calls
+            node.bytes += size
+            use.calls += calls
+            use.bytes += size
+    for index, (one, own) in enumerate(zip(profiles, of_samples, strict=True)):
+        columns = (one.tables["samples"][name].tolist() for name in ("region", "samples"))
+        for number, region, samples in zip(own.tolist(), *columns, strict=True):
+            seconds = samples / one.header.sample_hz
+            place(named[number], region).time_s += seconds
+            uses[named[number][-1]].compute_s[index] += seconds
+    kept = np.linspace(0, len(profiles) - 1, min(len(profiles), MOST_RANKS)).astype(int)
+    return Functions(
+        sample_hz=sample_hz,
+        samples=sum(int(one.process["samples"]) for one in profiles),
+        samples_in_mpi=sum(int(one.process["samples_in_mpi"]) for one in profiles),
+        depth=depth,
+        tree=_listed(root),
+        functions=[
+            Function(
+                name=name,
+                compute_s=float(use.compute_s.sum()),
+                mpi_s=float(use.mpi_s.sum()),
+                calls=use.calls,
+                bytes=use.bytes,
+                compute_by_rank=[float(f"{value:.6g}") for value in use.compute_s[kept]],
+                mpi_by_rank=[float(f"{value:.6g}") for value in use.mpi_s[kept]],
+            )
+            for name, use in sorted(uses.items(), key=lambda pair: -(pair[1].compute_s + pair[1].mpi_s).sum())
+        ],
+        ranks=[profiles[place].rank for place in kept],
+    )
+
+
+def _rows(one: Profile, paths: Integers) -> Iterator[tuple[int, int, int, int, float, int]]:
+    """Yield routine, path and region, and of all calls with these the number, ticks and bytes."""
+    rows = one.tables["calls"]
+    sites = rows["site"].astype(np.int64)
+    known = (sites < min(len(paths), NOWHERE)) & (sites >= 0)
+    number = np.where(known, paths[np.where(known, sites, 0)] if len(paths) else -1, -1)
+    which = np.stack([rows["routine"].astype(np.int64), number, rows["region"].astype(np.int64)])
+    keys, place = np.unique(which, axis=1, return_inverse=True)
+    sums = [np.bincount(place.ravel(), rows[name]) for name in ("calls", "ticks", "bytes")]
+    for index, (routine, path, region) in enumerate(keys.T.tolist()):
+        calls, ticks, size = (float(column[index]) for column in sums)
+        yield routine, path, region, int(calls), ticks, int(size)
+
+
+def _without_cycles(path: Sequence[str]) -> list[str]:
+    """Fold recursion: a function that calls itself, also by way of others, is one node."""
+    found: list[str] = []
+    for name in path:
+        if name in found:
+            del found[found.index(name) + 1 :]
+        else:
+            found.append(name)
+    return found
+
+
+def _listed(root: _Node) -> list[PathNode]:
+    """Return the nodes below the root, each behind its parent."""
+    found: list[PathNode] = []
+
+    def add(name: str, node: _Node, parent: int | None, mpi: bool) -> None:
+        found.append(
+            PathNode(name=name, parent=parent, mpi=mpi, time_s=node.time_s, calls=node.calls, bytes=node.bytes)
+        )
+        place = len(found) - 1
+        below = [(key, one, True) for key, one in node.mpi.items()]
+        below += [(key, one, False) for key, one in node.children.items()]
+        for key, one, is_mpi in sorted(below, key=lambda each: -each[1].total_s):
+            add(key, one, place, is_mpi)
+
+    for name, node in sorted(root.children.items(), key=lambda pair: -pair[1].total_s):
+        add(name, node, None, False)
+    return found

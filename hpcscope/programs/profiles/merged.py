@@ -1,0 +1,162 @@
+"""The merged profile of a monitored program, from the profiles of all its processes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hpcscope.programs.profiles import files, functions, mpip, sums
+from hpcscope.programs.profiles import folder as folders
+from hpcscope.programs.profiles.balance import spreads
+from hpcscope.programs.profiles.profile import Profile
+from hpcscope.programs.profiles.records import Calls, Collective, Merged, Process, Region, Spread, Usage, Waits
+from hpcscope.programs.profiles.regions import regions
+from hpcscope.programs.profiles.routines import Kind, kind
+from hpcscope.programs.profiles.sites import Sites
+from hpcscope.programs.profiles.timeline import timeline
+from hpcscope.programs.profiles.trace import gather, late, window
+from hpcscope.programs.profiles.traffic import traffic
+from hpcscope.rundirectory import FORMAT, read_json
+
+__all__ = ["PROFILE", "Calls", "Collective", "Merged", "Process", "Region", "Spread", "Waits", "merge", "read"]
+
+PROFILE = "profile.json"
+SOURCE = "scope monitor"
+_LOST = ("calls", "partners", "sites", "requests", "events", "samples")
+
+
+def merge(folder: Path, wrappers: Sequence[str] = ()) -> Merged:
+    """Return what the profiles below the folder of a monitored run say together; also that of another tool.
+
+    `wrappers`: patterns for functions and modules that only pass calls on to MPI, see `profiles.sites`.
+    Raises UsageError where the folder does not exist, ScopeError where no process left a profile that can be read.
+    """
+    if (foreign := mpip.found(folder)) is not None:
+        return mpip.read(foreign)
+    job = folders.job(folder)
+    profiles = job.profiles
+    first = profiles[0].header
+    places = Sites()
+    paths = [places.of(one) for one in profiles]
+    computing = [places.of_samples(one) for one in profiles]
+    named = places.named(wrappers)
+    numbers = [np.where(one >= 0, named.number[one], -1) if len(one) else one for one in paths]
+    ranks = [one.rank for one in profiles]
+    calls = sums.gather(profiles, "calls", "routine", numbers)
+    waits = sums.gather(profiles, "waits", "operation", numbers)
+    kinds = _kinds(calls, len(profiles))
+    processes = [_process(one, kinds[index]) for index, one in enumerate(profiles)]
+    missing = sorted(set(range(job.ranks)) - set(ranks))
+    return Merged(
+        format=FORMAT,
+        source=SOURCE,
+        program=first.program,
+        arguments=list(first.arguments),
+        mpi=" ".join(first.mpi.split()),
+        thread_level=first.thread_level,
+        ranks=job.ranks,
+        missing_ranks=missing,
+        hosts=sorted({one.host for one in profiles}),
+        wall_s=max(one.wall_s for one in processes),
+        processes=processes,
+        spreads=spreads(processes),
+        calls=sums.calls(calls, ranks),
+        collectives=sums.collectives(calls, ranks),
+        waits=sums.waits(waits),
+        sites=named.sites,
+        functions=functions.gather(profiles, named.paths, paths, computing),
+        traffic=traffic(profiles, job.ranks),
+        files=files.gather(profiles),
+        timeline=timeline(profiles),
+        regions=regions(profiles),
+        events=sum(len(one.tables["events"]) for one in profiles),
+        window=window(profiles),
+        late=late(gather(profiles)) if any(len(one.tables["events"]) for one in profiles) else None,
+        other_tools=sorted({one.header.other_tool for one in profiles} - {""}),
+        warnings=[*_warnings(processes, missing, job.ranks), *_hidden(profiles), *job.warnings],
+    )
+
+
+def read(folder: Path) -> Merged:
+    """Read `profile.json` of a monitored run; UsageError names what is missing or wrong in it."""
+    return read_json(folder / PROFILE, Merged)
+
+
+def _kinds(calls: sums.Columns, processes: int) -> list[dict[Kind, float]]:
+    """Return for each process its time in MPI by kind of routine."""
+    of_routine = [kind(name) for name in calls.routines]
+    found: list[dict[Kind, float]] = [defaultdict(float) for _ in range(processes)]
+    places = calls.process * len(of_routine) + calls.routine
+    time_s = np.bincount(places, calls.time_s, minlength=processes * len(of_routine))
+    for place in np.flatnonzero(time_s):
+        found[place // len(of_routine)][of_routine[place % len(of_routine)]] += float(time_s[place])
+    return [dict(one) for one in found]
+
+
+def _process(one: Profile, kinds_s: Mapping[Kind, float]) -> Process:
+    row, tick_s = one.process, one.tick_s
+    partners = one.tables["partners"]
+    mpi_s = float(row["mpi_ticks"]) * tick_s
+    file_bytes, file_s = files.of_process(one)
+    unfinished = one.state != "finalized" and int(row["in_routine"])
+    return Process(
+        rank=one.rank,
+        host=one.host,
+        pid=one.header.pid,
+        state=one.state,
+        abort_code=int(row["abort_code"]) if one.state == "aborted" else None,
+        in_routine=one.routine(int(row["in_routine"])) if unfinished else "",
+        wall_s=one.wall_s,
+        init_s=max(0, int(row["first_tick"]) - int(row["init_begin_tick"])) * tick_s,
+        mpi_s=mpi_s,
+        compute_s=max(0.0, one.wall_s - mpi_s),
+        kinds_s=dict(kinds_s),
+        calls=int(row["calls"]),
+        file_bytes=file_bytes,
+        file_s=file_s,
+        usage=Usage(
+            user_s=float(row["user_s"]),
+            system_s=float(row["system_s"]),
+            **{name: int(row[name]) for name in _FACTS},
+        ),
+        **{name: int(partners[name].sum()) for name in _MESSAGES},
+        lost={name: int(row[f"lost_{name}"]) for name in _LOST if row[f"lost_{name}"]},
+    )
+
+
+_MESSAGES = ("sent_messages", "sent_bytes", "received_messages", "received_bytes")
+"""Columns of the table of partners that are added up."""
+_FACTS = (
+    *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
+    *("resident_bytes", "peak_resident_bytes", "threads"),
+)
+"""Columns of the process's row that are taken as they are."""
+
+
+def _hidden(profiles: Sequence[Profile]) -> list[str]:
+    """Say which routines another tool takes before the monitor."""
+    taken = {(one.header.other_tool, name) for one in profiles for name in one.header.hidden_routines}
+    by_tool: dict[str, list[str]] = defaultdict(list)
+    for tool, name in sorted(taken):
+        by_tool[tool].append(name)
+    return [
+        f"{tool} gets the calls of {', '.join(names[:8])}{', ...' if len(names) > 8 else ''} before the monitor:"
+        " those that it does not pass on as MPI_ are not counted"
+        for tool, names in by_tool.items()
+    ]
+
+
+def _warnings(processes: Sequence[Process], missing: Sequence[int], ranks: int) -> list[str]:
+    found = []
+    if missing:
+        named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+        found.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
+    for name in _LOST:
+        lost = sum(one.lost.get(name, 0) for one in processes)
+        if lost:
+            what = "calls are in the sums only" if name == "calls" else f"{name} had no place in the tables"
+            found.append(f"{lost} {what}: the tables of the monitor were full")
+    return found

@@ -1,0 +1,290 @@
+"""Runs any command under the monitor: finds its MPI, puts the library below its processes, passes all on."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from hpcscope.errors import ScopeError, UsageError
+from hpcscope.launch import active_messages
+from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.machine import discover
+from hpcscope.machine.machine import Machine, MpiInstallation
+from hpcscope.programs.profiles.folder import PROFILES, complete
+from hpcscope.programs.profiles.program import Program, recognise
+from hpcscope.rundirectory import FORMAT, note_checksums, read_json, replace_json, write_json
+from hpcscope.settings.monitoring import MonitorSettings
+from hpcscope.strict import Strict, Unix
+from hpcscope.units import quantity
+from hpcscope.version import VERSION
+
+MONITOR = "monitor.json"
+"""The name of the file that tells a monitored run's folder from any other."""
+PATIENCE_S = 10.0
+"""A command that was asked to end is killed after so much time."""
+WRAPPERS = "wrappers"
+"""The option in `monitor.json` that has the patterns, with commas between them."""
+TRACED_CALLS = 65_536
+"""Calls that a process can keep in a trace (`trace_rows` in monitor/src/options.hpp)."""
+_TRACED_BYTES, _WRITTEN_BYTES = 64, 190
+"""Bytes of a traced call: in the process, and in trace.json."""
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+
+logger = logging.getLogger(__name__)
+
+Stream = int | IO[bytes] | None
+"""Where a stream of the command leads: None leaves it as that of this process."""
+
+
+@dataclass(frozen=True)
+class Options(MonitorSettings):
+    """How a command is monitored, in the words of the library."""
+
+    def words(self) -> str:
+        """Return the value of SCOPE_MONITOR_OPTIONS."""
+        words = f"interval={self.interval_s:g} trace={self.trace} depth={self.frames} sample={self.sample_hz:g}"
+        return words if self.files else f"{words} files=0"
+
+    @property
+    def traced_s(self) -> float:
+        """Length of the trace window; 0 for none."""
+        return float(self.trace.partition(":")[2])
+
+    def trace_room(self) -> str:
+        """Return in words how long a window the trace holds at which rate of calls; empty without a trace."""
+        if not self.traced_s:
+            return ""
+        memory, written = (TRACED_CALLS * size / 1e6 for size in (_TRACED_BYTES, _WRITTEN_BYTES))
+        calls_per_s = TRACED_CALLS / self.traced_s
+        return (
+            f"trace: room for {TRACED_CALLS} calls of each process ({memory:.0f} MB, {written:.0f} MB of"
+            f" trace.json): {quantity(self.traced_s, 's')} at up to {calls_per_s:.0f} calls per second,"
+            f" {quantity(TRACED_CALLS / 1e6, 's')} at a million"
+        )
+
+
+class Monitored(Strict):
+    """`monitor.json`: a command that ran under the monitor, and how it ended."""
+
+    format: int
+    scope_version: str
+    command: list[str]
+    directory: str
+    started_unix_s: Unix | None
+    """None where the tool that made the profile has not kept it."""
+    finished_unix_s: Unix | None
+    """None while it runs."""
+    wall_s: float | None
+    """Of the whole command, launcher and start included."""
+    exit_code: int | None
+    """None where a signal ended it, or while it runs."""
+    signal: int | None
+    host: str
+    mpi: MpiInstallation | None
+    """The MPI that the library was built for."""
+    library: str
+    """Path of the monitor that was put below the processes."""
+    options: dict[str, str]
+    machine: Machine | None
+    """Facts of the host that started it, and the variables that steer MPI."""
+
+    @property
+    def code(self) -> int:
+        """The exit code as in a shell: 128 plus the number of a signal."""
+        return 128 + self.signal if self.signal is not None else self.exit_code or 0
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    options: Options | None = None,
+    *,
+    directory: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    timeout_s: float | None = None,
+) -> Monitored:
+    """Run a command under the monitor and return how it ended; its profiles are then in `folder`/profiles.
+
+    Args:
+        command: the words of any command that starts MPI processes, launcher included.
+        folder: of this run; made where it does not exist.
+        options: how to monitor.
+        directory: where the command runs; here unless told otherwise.
+        environment: variables besides those of this process.
+        stdin: where its input comes from; like `stdout` and `stderr` that of this process unless told otherwise.
+        stdout: where its output goes.
+        stderr: where its errors go.
+        timeout_s: after so much time it is asked to end, and killed when it does not.
+
+    Raises:
+        UsageError: the command does not exist, its MPI is none that is here, an option is not allowed.
+        ScopeError: the library cannot be built, or a file cannot be written.
+
+    """
+    chosen = options or Options()
+    variables = {**os.environ, **(environment or {})}
+    place = directory or Path.cwd()
+    program = recognise(command, chosen.mpi, variables, place)
+    library = _library(program)
+    if room := chosen.trace_room():
+        logger.info("%s", room)
+    profiles = (folder / PROFILES).absolute()
+    try:
+        profiles.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{profiles}: cannot be created: {error.strerror}") from error
+    settings = {
+        "LD_PRELOAD": ":".join(filter(None, [str(library), variables.get("LD_PRELOAD", "")])),
+        "SCOPE_MONITOR": str(profiles),
+        "SCOPE_MONITOR_OPTIONS": chosen.words(),
+    }
+    if chosen.transport != "default":
+        messages = active_messages.around(program.mpi, chosen.transport)
+        variables |= messages
+        words, extra = program.monitored(settings, messages)
+    else:
+        words, extra = program.monitored(settings)
+    begun = Monitored(
+        format=FORMAT,
+        scope_version=VERSION,
+        command=list(command),
+        directory=str(place.absolute()),
+        started_unix_s=time.time(),
+        finished_unix_s=None,
+        wall_s=None,
+        exit_code=None,
+        signal=None,
+        host=os.uname().nodename,
+        mpi=program.mpi,
+        library=str(library),
+        options={
+            "interval_s": f"{chosen.interval_s:g}",
+            "trace": chosen.trace,
+            "depth": str(chosen.frames),
+            "sample_hz": f"{chosen.sample_hz:g}",
+            WRAPPERS: ",".join(chosen.wrappers),
+            "transport": chosen.transport,
+        },
+        machine=discover.machine([discover.this_host()], None),
+    )
+    write_json(folder / MONITOR, begun)
+    started_s = time.monotonic()
+    status = _run(words, {**variables, **extra}, place, (stdin, stdout, stderr), timeout_s)
+    ended = begun.model_copy(
+        update={
+            "finished_unix_s": time.time(),
+            "wall_s": time.monotonic() - started_s,
+            "exit_code": status if status >= 0 else None,
+            "signal": -status if status < 0 else None,
+        }
+    )
+    try:
+        note_checksums(profiles, complete(profiles))
+        replace_json(folder / MONITOR, ended)
+    except ScopeError as error:
+        logger.warning("%s", error)  # the program has run: its exit code matters more
+    return ended
+
+
+def read(folder: Path) -> Monitored:
+    """Read `monitor.json` of a monitored run; UsageError names what is missing or wrong in it."""
+    return read_json(folder / MONITOR, Monitored)
+
+
+def wrappers(folder: Path) -> tuple[str, ...]:
+    """Return the patterns for functions that only pass calls on to MPI, as the run in `folder` was asked for."""
+    said = read(folder).options.get(WRAPPERS, "") if is_monitored(folder) else ""
+    return tuple(filter(None, said.split(",")))
+
+
+def is_monitored(folder: Path) -> bool:
+    """Say whether a folder is that of a monitored run."""
+    return (folder / MONITOR).is_file()
+
+
+def _library(program: Program) -> Path:
+    from hpcscope.build import monitor
+
+    mpi = program.mpi
+    if monitor.built(mpi) is None:
+        logger.info("compiling the monitor for %s %s, once, some 10 s ...", mpi.name, mpi.version)
+    return monitor.build(mpi)
+
+
+def _run(
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    directory: Path,
+    streams: tuple[Stream, Stream, Stream],
+    timeout_s: float | None,
+) -> int:
+    """Run to the end and return the exit code, or minus the number of the signal."""
+    stdin, stdout, stderr = streams
+    with launch_environment(environment) as variables:
+        try:
+            process = subprocess.Popen(
+                words, env=variables, cwd=directory, stdin=stdin, stdout=stdout, stderr=stderr
+            )
+        except OSError as error:
+            raise UsageError(f"{words[0]}: cannot be started: {error.strerror or error}") from error
+        with _passing_on(process), _ending(process, timeout_s):
+            return process.wait()
+
+
+@contextmanager
+def _passing_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Pass signals on to the command; on a terminal it gets Ctrl-C from there like this process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, _frame: object) -> None:
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    def ignore(_number: int, _frame: object) -> None:
+        """Leave it to the command, which has it too, how to end."""
+
+    handlers = dict.fromkeys(_FORWARDED, forward)
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, ignore if os.isatty(0) else forward)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _ending(process: subprocess.Popen[bytes], timeout_s: float | None) -> Iterator[None]:
+    """End the command when its time is over, and when this process leaves early."""
+    timers = []
+    if timeout_s is not None:
+        timers.append(threading.Timer(timeout_s, process.terminate))
+        timers.append(threading.Timer(timeout_s + PATIENCE_S, process.kill))
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+        if process.poll() is None:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE_S)
+            process.kill()
+            process.wait()

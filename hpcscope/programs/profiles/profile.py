@@ -1,0 +1,460 @@
+"""The profile of one process, as the monitor left it: a header of text and tables that describe themselves.
+
+The file is complete at every moment, so that of a killed process can be read like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcscope.errors import ScopeError
+from hpcscope.rundirectory import refuse_changed
+
+MAGIC = "scope-profile"
+VERSION = 1
+HEADER_BYTES = 65536
+SUFFIX = ".profile"
+NOWHERE = 0xFFFFFFFF
+"""The site of a call whose caller was not taken down."""
+MOST_ROWS = 1 << 24
+"""A table with more is damaged: the whole file is smaller than 8 MB."""
+
+Rows = NDArray[np.void]
+"""The rows in use of one table: a structured array, its columns by name."""
+
+STATES = ("running", "finalized", "aborted", "exited")
+"""Of a process, by number: `running` is one that was killed, or that still runs."""
+
+COLUMNS: dict[str, dict[str, str]] = {
+    "process": {
+        "state": "u4",
+        "abort_code": "i4",
+        **dict.fromkeys(
+            (
+                *(
+                    "init_begin_tick",
+                    "first_tick",
+                    "first_unix_ns",
+                    "last_tick",
+                    "last_unix_ns",
+                    "last_sample_tick",
+                ),
+                *("finalize_tick", "mpi_ticks", "calls", "lost_calls", "lost_partners", "lost_sites"),
+                *("lost_requests", "lost_events", "timeline_rows", "open_requests"),
+            ),
+            "u8",
+        ),
+        "user_s": "f8",
+        "system_s": "f8",
+        **dict.fromkeys(
+            (
+                *("voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"),
+                *("resident_bytes", "peak_resident_bytes", "samples", "samples_in_mpi", "lost_samples"),
+            ),
+            "u8",
+        ),
+        "threads": "u4",
+        "in_routine": "u4",
+        "in_since_tick": "u8",
+    },
+    "calls": {
+        **dict.fromkeys(("used", "routine", "site", "communicator_size", "size_class"), "u4"),
+        "region": "i4",
+        **dict.fromkeys(("calls", "ticks", "min_ticks", "max_ticks", "bytes"), "u8"),
+        "histogram": "u4[40]",
+    },
+    "waits": {
+        **dict.fromkeys(("used", "operation", "site", "communicator_size", "size_class"), "u4"),
+        **dict.fromkeys(("requests", "ticks", "bytes"), "u8"),
+    },
+    "partners": {
+        "used": "u4",
+        "rank": "i4",
+        **dict.fromkeys(
+            (
+                *("sent_messages", "sent_bytes", "received_messages", "received_bytes"),
+                *("send_ticks", "receive_ticks", "put_operations", "put_bytes", "get_operations", "get_bytes"),
+            ),
+            "u8",
+        ),
+    },
+    "sites": {"used": "u4", "depth": "u4", "frames": "u8[32]"},
+    "modules": {"used": "u4", "begin": "u8", "end": "u8", "bias": "u8", "path": "s256"},
+    "places": {"used": "u4", "line": "u4", "function": "s64", "file": "s256"},
+    "timeline": {
+        "used": "u4",
+        **dict.fromkeys(("begin_tick", "end_tick", "mpi_ticks", "calls", "sent_bytes", "received_bytes"), "u8"),
+        "user_s": "f8",
+        "system_s": "f8",
+        "resident_bytes": "u8",
+    },
+    "regions": {
+        **{"used": "u4", "number": "i4"},
+        **dict.fromkeys(("entries", "ticks", "mpi_ticks"), "u8"),
+        "name": "s64",
+    },
+    "files": {
+        **dict.fromkeys(("used", "layer"), "u4"),
+        **dict.fromkeys(
+            (
+                *("opens", "open_ticks", "reads", "read_bytes", "read_ticks"),
+                *("writes", "written_bytes", "write_ticks", "syncs", "sync_ticks", "others", "other_ticks"),
+                *("longest_ticks", "consecutive", "forward", "unaligned", "collective", "extent"),
+                *("file_gaps", "memory_gaps"),
+            ),
+            "u8",
+        ),
+        "block_bytes": "u4",
+        "read_sizes": "u4[33]",
+        "write_sizes": "u4[33]",
+        "path": "s256",
+    },
+    "samples": {"used": "u4", "depth": "u4", "region": "i4", "samples": "u8", "frames": "u8[32]"},
+    "events": {
+        "used": "u4",
+        "begin_tick": "u8",
+        "end_tick": "u8",
+        **dict.fromkeys(("routine", "site", "depth"), "u4"),
+        "partner": "i4",
+        "tag": "i4",
+        "communicator": "u8",
+        "bytes": "u8",
+        "direction": "i4",
+        "operation": "u4",
+    },
+}
+"""The columns that this version knows; those that a file lacks are zero, those that it has besides are kept."""
+
+NUMBERED = ("sites", "places")
+"""Tables whose rows others point to by their number: those before the last one in use stay where they are."""
+
+_TABLE = re.compile(r"table (\w+) offset (\d+) rows (\d+) stride (\d+) columns (.+)")
+_COLUMN = re.compile(r"(\w+):(u4|u8|i4|i8|f8|s)(?:\[?(\d+)\]?)?")
+_STEADY_S = 1.0
+"""A rate from two readings of the calendar is better than the calibrated one once they are so far apart."""
+_NEAR = 1e-2
+"""... unless it differs by more than this share: the system clock was set meanwhile."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The position of a table in its file and the type of its rows."""
+
+    name: str
+    offset: int
+    rows: int
+    dtype: np.dtype[np.void]
+
+
+@dataclass(frozen=True)
+class Header:
+    """The header that a process writes at its start."""
+
+    rank: int
+    """In MPI_COMM_WORLD."""
+    ranks: int
+    host: str
+    pid: int
+    program: str
+    arguments: tuple[str, ...]
+    mpi: str
+    """The first line of the library's version string."""
+    thread_level: str
+    interval_s: float
+    trace: str
+    depth: int
+    sample_hz: float
+    """Samples of the computation per second of processor time; 0 where none were taken."""
+    tick_rate_hz: float
+    routines: tuple[str, ...]
+    """By number, from 0; number 0 is "none"."""
+    other_tool: str
+    """The path of another tool between program and MPI; empty where there is none."""
+    hidden_routines: tuple[str, ...]
+    """Routines whose calls that tool gets before the monitor."""
+    job: str
+    """Distinguishes the launches under one command; empty where unknown."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The profile of one process."""
+
+    path: Path
+    header: Header
+    tables: Mapping[str, Rows]
+    """Each table of `COLUMNS` and any other of the file: the rows in use; of `NUMBERED` all up to the last."""
+    warnings: tuple[str, ...]
+    """Defects of a file that could nevertheless be read."""
+
+    @property
+    def rank(self) -> int:
+        """Number of the process in its MPI_COMM_WORLD."""
+        return self.header.rank
+
+    @property
+    def ranks(self) -> int:
+        """Size of its MPI_COMM_WORLD."""
+        return self.header.ranks
+
+    @property
+    def host(self) -> str:
+        """Where it ran."""
+        return self.header.host
+
+    @property
+    def process(self) -> np.void:
+        """The one row of the process itself."""
+        row: np.void = self.tables["process"][0]
+        return row
+
+    @property
+    def state(self) -> str:
+        """How it ended: one of `STATES`."""
+        number = int(self.process["state"])
+        return STATES[number] if number < len(STATES) else f"state {number}"
+
+    @property
+    def tick_s(self) -> float:
+        """Length of a tick in s: over the whole run where that is long enough, else as calibrated at its begin."""
+        calibrated = 1.0 / self.header.tick_rate_hz
+        process = self.process
+        ticks = int(process["last_sample_tick"]) - int(process["first_tick"])
+        seconds = (int(process["last_unix_ns"]) - int(process["first_unix_ns"])) * 1e-9
+        if seconds < _STEADY_S or ticks <= 0:
+            return calibrated
+        refined = seconds / ticks
+        return refined if abs(refined / calibrated - 1) < _NEAR else calibrated
+
+    @property
+    def end_tick(self) -> int:
+        """When the measured time ends: the begin of MPI_Finalize, else the last sign of life."""
+        process = self.process
+        if process["finalize_tick"]:
+            return int(process["finalize_tick"])
+        return max(int(process[name]) for name in ("last_tick", "last_sample_tick", "first_tick", "in_since_tick"))
+
+    @property
+    def wall_s(self) -> float:
+        """Time between MPI_Init and MPI_Finalize, or the last sign of life."""
+        return max(0, self.end_tick - int(self.process["first_tick"])) * self.tick_s
+
+    def routine(self, number: int) -> str:
+        """Return the name of a routine; `routine 812` where the header does not list it."""
+        names = self.header.routines
+        return names[number] if number < len(names) else f"routine {number}"
+
+
+def read(path: Path) -> Profile:
+    """Read the profile of one process, however it ended.
+
+    A file that is cut in its tables gives what is left of them, with a warning. Raises ScopeError with one line
+    for a file that is missing, has changed by its checksum, is no profile, has a header that cannot be understood,
+    or is of a later version.
+    """
+    try:
+        with path.open("rb") as file:
+            refuse_changed(path, file)
+            return _read(path, file)
+    except OSError as error:
+        raise ScopeError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _read(path: Path, file: BinaryIO) -> Profile:
+    lines = _lines(path, file.read(HEADER_BYTES))
+    size = file.seek(0, 2)
+    words = dict(line.partition(" ")[::2] for line in lines if not line.startswith("table "))
+    header = _header(path, words)
+    warnings: list[str] = []
+    tables: dict[str, Rows] = {name: np.zeros(0, _complete(name, None)) for name in COLUMNS}
+    for table in _tables(path, lines, words.get("byte_order", "little")):
+        raw = _rows(file, table, size)
+        if len(raw) < table.rows:
+            warnings.append(
+                f"{path}: ends in the table {table.name}, at byte {size}: {len(raw)} of {table.rows} rows left"
+            )
+        tables[table.name] = _in_use(table.name, raw)
+    _add_latest(tables["calls"])
+    if not len(tables["process"]):
+        raise ScopeError(f"{path}: is cut at byte {size}, before anything was counted")
+    return Profile(path, header, tables, tuple(warnings))
+
+
+def _lines(path: Path, head: bytes) -> list[str]:
+    if not head.startswith(f"{MAGIC} ".encode()):
+        raise ScopeError(f"{path}: is no profile: it does not begin with {MAGIC!r}")
+    lines = head.split(b"\0", 1)[0].decode("utf-8", errors="replace").splitlines()
+    version = lines[0].split()[1]
+    if version != str(VERSION):
+        raise ScopeError(f"{path}: is of version {version}: this version of Scope reads version {VERSION}")
+    return lines
+
+
+def _header(path: Path, words: Mapping[str, str]) -> Header:
+    try:
+        return Header(
+            rank=int(words["rank"]),
+            ranks=int(words["ranks"]),
+            host=words["host"],
+            pid=int(words["pid"]),
+            program=str(_said(words.get("program", '""'))),
+            arguments=tuple(str(one) for one in _said(words.get("arguments", "[]"))),
+            mpi=words.get("mpi", ""),
+            thread_level=words.get("thread_level", ""),
+            interval_s=float(words.get("interval_s", "0")),
+            trace=words.get("trace", "0:0"),
+            depth=int(words.get("depth", "0")),
+            sample_hz=float(words.get("sample_hz", "0")),
+            tick_rate_hz=_positive(float(words["tick_rate_hz"])),
+            routines=_routines(words["routines"].split()),
+            other_tool=words.get("other_tool", ""),
+            hidden_routines=tuple(words.get("hidden_routines", "").split()),
+            job=words.get("job", ""),
+        )
+    except KeyError as error:
+        raise ScopeError(
+            f"{path}: its header has no line {error.args[0]!r}; the process ended in MPI_Init"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ScopeError(f"{path}: its header cannot be understood: {error}") from error
+
+
+def _routines(names: list[str]) -> tuple[str, ...]:
+    return tuple(names) if names[:1] == ["none"] else ("none", *names)
+
+
+def _said(text: str) -> Any:
+    """Return a JSON value; text that is not JSON is returned unchanged."""
+    with contextlib.suppress(json.JSONDecodeError):
+        return json.loads(text)
+    return text
+
+
+def _positive(value: float) -> float:
+    if not 0 < value < float("inf"):
+        raise ValueError(f"tick_rate_hz {value:g}: must be more than 0")
+    return value
+
+
+def _tables(path: Path, lines: list[str], byte_order: str) -> Iterator[Table]:
+    order = {"little": "<", "big": ">"}.get(byte_order)
+    if order is None:
+        raise ScopeError(f"{path}: byte_order {byte_order}: must be little or big")
+    for line in lines:
+        if line.startswith("table "):
+            try:
+                yield _table(line.rstrip(), order)
+            except ValueError as error:
+                raise ScopeError(f"{path}: cannot be understood: {error}") from error
+
+
+@cache
+def _table(line: str, order: str) -> Table:
+    match = _TABLE.fullmatch(line)
+    if match is None:
+        raise ValueError(line[:80])
+    offset, rows, stride = map(int, match.group(2, 3, 4))
+    if rows > MOST_ROWS or offset < HEADER_BYTES:
+        raise ValueError(f"table {match[1]} offset {offset} rows {rows}")
+    return Table(match[1], offset, rows, _dtype(match[1], match[5], order, stride))
+
+
+def _dtype(table: str, columns: str, order: str, stride: int) -> np.dtype[np.void]:
+    names: list[str] = []
+    formats: list[np.dtype[Any]] = []
+    offsets: list[int] = []
+    at = 0
+    for word in columns.split():
+        match = _COLUMN.fullmatch(word)
+        if match is None:
+            raise ValueError(f"table {table}: column {word}: its type is not known")
+        one = np.dtype(_format(match[2], match[3], order))
+        if not match[1].startswith("pad"):
+            names.append(match[1])
+            formats.append(one)
+            offsets.append(at)
+        at += one.itemsize
+    if at > stride or len(set(names)) < len(names):
+        raise ValueError(f"table {table}: its columns do not fit a row of {stride} bytes")
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": stride})
+
+
+def _format(kind: str, count: str | None, order: str) -> Any:
+    if kind == "s":
+        return f"S{count or 1}"
+    return (f"{order}{kind}", (int(count),)) if count else f"{order}{kind}"
+
+
+def _rows(file: BinaryIO, table: Table, size: int) -> Rows:
+    """Return the rows that are there: fewer than the table has where the file is cut.
+
+    Most of a file is holes that nobody wrote to: they are not read, which would fill the memory with zeros.
+    """
+    rows = max(0, min(table.rows, (size - table.offset) // table.dtype.itemsize))
+    data = np.zeros(rows * table.dtype.itemsize, np.uint8)
+    for begin, end in _written(file.fileno(), table.offset, table.offset + len(data)):
+        os.preadv(file.fileno(), [data[begin - table.offset : end - table.offset].data], begin)
+    return data.view(table.dtype)
+
+
+def _written(file: int, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a file between two places that are no holes, as far as the file system tells."""
+    while begin < end:
+        try:
+            start = os.lseek(file, begin, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # nothing but a hole is left
+                return
+            yield begin, end  # a file system that does not tell
+            return
+        if start >= end:
+            return
+        begin = min(os.lseek(file, start, os.SEEK_HOLE), end)
+        yield start, begin
+
+
+def _in_use(name: str, raw: Rows) -> Rows:
+    """Return a copy of the rows in use with every known column, in the byte order of this machine."""
+    if name in NUMBERED and "used" in (raw.dtype.names or ()):
+        raw = raw[: int(np.flatnonzero(raw["used"]).max(initial=-1)) + 1]
+    elif name != "process" and "used" in (raw.dtype.names or ()):
+        raw = raw[raw["used"] != 0]
+    found = np.zeros(len(raw), _complete(name, raw.dtype))
+    for column in raw.dtype.names or ():
+        found[column] = raw[column]
+    return found
+
+
+def _add_latest(calls: Rows) -> None:
+    """Add the latest call of each row to the histogram, where the monitor has left that to the next call."""
+    if "last_ticks" not in (calls.dtype.names or ()):
+        return
+    histogram = calls["histogram"]
+    exponent = np.frexp(np.maximum(calls["last_ticks"], 1).astype(float))[1] - 1
+    rows = np.flatnonzero(calls["calls"])
+    places = np.minimum(exponent[rows], histogram.shape[1] - 1)
+    histogram[rows, places] += histogram[rows, places] < np.iinfo(histogram.dtype).max
+
+
+@cache
+def _complete(table: str, of_file: np.dtype[np.void] | None) -> np.dtype[np.void]:
+    """Return the type of a packed row: the columns of the file, then those that are known and not in it."""
+    fields: Mapping[str, Any] = (of_file.fields if of_file is not None else None) or {}
+    columns: list[tuple[str, Any]] = [(name, fields[name][0].newbyteorder("=")) for name in fields]
+    for name, word in COLUMNS.get(table, {}).items():
+        match = _COLUMN.fullmatch(f"{name}:{word}")
+        if match is not None and name not in fields:
+            columns.append((name, np.dtype(_format(match[2], match[3], "="))))
+    return np.dtype(columns)

@@ -1,0 +1,193 @@
+"""The parts of a command: its launcher, the program below it, and the MPI of both."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.build import installations
+from hpcscope.build.mpi import registry
+from hpcscope.build.mpi.implementation import MpiFamily, MpiImplementation
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import MpiInstallation
+
+LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*$")
+"""Launchers that forward environment variables on request."""
+_LINKED = re.compile(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
+_PATIENCE_S = 20
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command and its parts."""
+
+    words: tuple[str, ...]
+    launcher: int | None
+    """Index of the launcher among the words; None without one, or with one that forwards its environment."""
+    mpi: MpiInstallation
+    """Of the program."""
+    family: MpiFamily | None = None
+    """Of its launcher; None where there is none, or an unknown one."""
+
+    def monitored(
+        self, settings: Mapping[str, str], inherited: Iterable[str] = ()
+    ) -> tuple[list[str], dict[str, str]]:
+        """Return the words and the further variables with which the processes get these settings.
+
+        A launcher that can be told is told, so that it is not monitored itself and other hosts get them too.
+        `inherited` are names of variables that the launcher has and hands on.
+        """
+        if self.launcher is None or self.family is None:
+            return list(self.words), dict(settings)
+        place = self.launcher + 1
+        told = [*self.family.exports(settings), *self.family.inherits(inherited)]
+        return [*self.words[:place], *told, *self.words[place:]], {}
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The MPI library that a program was linked with."""
+
+    program: Path
+    soname: str
+    library: Path | None
+    """None where the loader does not find it from here."""
+
+
+def recognise(
+    command: Sequence[str], asked: str | None, environment: Mapping[str, str], directory: Path
+) -> Program:
+    """Say what a command starts.
+
+    The MPI is the one asked for, else the one that the first program among the words is linked with, else that of
+    the launcher, else the one that Scope would choose itself. Raises UsageError for a command that does not exist,
+    and for a program whose MPI is none that is here.
+    """
+    if not command:
+        raise UsageError("no command: must stand after --, such as `scope monitor -- mpiexec -n 4 ./app`")
+    first = located(command[0], environment, directory)
+    if first is None:
+        raise UsageError(f"{command[0]}: no such command; must be a program on PATH or a path")
+    launcher, start = _launcher(command, environment, directory)
+    owner = _implementation(start)
+    family = owner.family if owner else None
+    if asked is not None:
+        return Program(tuple(command), launcher, installations.find(asked), family)
+    linked = next(
+        (
+            found
+            for word in command[0 if launcher is None else launcher + 1 :]
+            if (path := located(word, environment, directory)) and (found := linked_with(path, environment))
+        ),
+        None,
+    )
+    mpi = _of_library(linked, start) if linked else _of_launcher(start)
+    if linked and owner and registry.family_of(mpi.name) is not family:
+        raise UsageError(
+            f"{command[launcher or 0]}: is the launcher of {owner.name}, but {linked.program} uses {mpi.name};"
+            " a program must be started by its own MPI"
+        )
+    return Program(tuple(command), launcher, mpi, family)
+
+
+def located(word: str, environment: Mapping[str, str], directory: Path) -> Path | None:
+    """Return the program that a word names, on PATH or in the folder; None where it names none."""
+    if "/" in word:
+        path = directory / word
+        return path if path.is_file() and os.access(path, os.X_OK) else None
+    found = shutil.which(word, path=environment.get("PATH"))
+    return Path(found) if found else None
+
+
+def linked_with(program: Path, environment: Mapping[str, str]) -> Linked | None:
+    """Return the MPI library of a program; None where it has none: a script, a static program, another program."""
+    try:
+        with program.open("rb") as file:
+            if file.read(4) != b"\x7fELF":
+                return None
+        clean = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
+        answer = subprocess.run(
+            ["ldd", str(program)], capture_output=True, text=True, errors="replace", timeout=_PATIENCE_S, env=clean
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    for soname, path in _LINKED.findall(answer.stdout):
+        if registry.of_library(soname):
+            return Linked(program, soname, Path(path) if path.startswith("/") else None)
+    return None
+
+
+def _launcher(
+    command: Sequence[str], environment: Mapping[str, str], directory: Path
+) -> tuple[int | None, Path | None]:
+    """Return the place and the path of the first word that is a launcher's name."""
+    for place, word in enumerate(command):
+        if LAUNCHERS.fullmatch(Path(word).name) and (path := located(word, environment, directory)):
+            return place, path
+    return None, None
+
+
+def _implementation(launcher: Path | None) -> MpiImplementation | None:
+    """Return the implementation of a launcher; None where it does not say."""
+    if launcher is None:
+        return None
+    try:
+        answer = subprocess.run(
+            [str(launcher), "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    recognised = registry.of_launcher(answer.stdout + answer.stderr)
+    return recognised[0] if recognised else None
+
+
+def _of_library(linked: Linked, launcher: Path | None) -> MpiInstallation:
+    """Return the installation whose library a program uses."""
+    names = registry.of_library(linked.soname)
+    alike = [one for one in _known(launcher, linked.library) if one.name in names]
+    if not alike:
+        raise UsageError(
+            f"{linked.program}: uses {linked.soname} ({' or '.join(names)}), but no compiler of it is available"
+            " to build the monitor; --mpi FOLDER names an installation"
+        )
+    for one in alike:
+        if launcher is not None and one.launcher and Path(one.launcher).resolve() == launcher.resolve():
+            return one
+    # The installation below whose folder the library lies, the innermost first.
+    above = linked.library.resolve().parents if linked.library else ()
+    homes = [(len(home.parts), place) for place, one in enumerate(alike) if (home := _home(one)) in above]
+    return alike[max(homes)[1]] if homes else alike[0]
+
+
+def _of_launcher(launcher: Path | None) -> MpiInstallation:
+    """Return the installation of a launcher; without one, that which Scope itself would choose."""
+    for one in _known(launcher, None) if launcher is not None else ():
+        if one.launcher and launcher is not None and Path(one.launcher).resolve() == launcher.resolve():
+            return one
+    return installations.find()
+
+
+def _known(launcher: Path | None, library: Path | None) -> list[MpiInstallation]:
+    """Return the installations here: beside the launcher, around the library, those that Scope knows."""
+    folders = [launcher.absolute().parent] if launcher else []
+    folders += [folder / "bin" for folder in library.resolve().parents[:4]] if library else []
+    compilers = [folder / "mpicxx" for folder in folders if os.access(folder / "mpicxx", os.X_OK)]
+    beside = [installations.identify(compiler, "path") for compiler in compilers]
+    return [
+        *(one for one in beside if isinstance(one, MpiInstallation)),
+        *installations.survey()[0],
+    ]
+
+
+def _home(mpi: MpiInstallation) -> Path:
+    return Path(mpi.compiler).absolute().parent.parent.resolve()

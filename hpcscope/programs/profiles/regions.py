@@ -1,0 +1,48 @@
+"""The parts of a program that MPI_Pcontrol or scope-timer begin."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from hpcscope.programs.profiles.profile import Profile
+from hpcscope.programs.profiles.records import Region
+
+OUTSIDE = "outside of regions"
+"""As people read the number 0."""
+
+
+def region_names(profiles: Sequence[Profile]) -> dict[int, str]:
+    """Return the names of the regions that have one, by number."""
+    named: dict[int, str] = {}
+    for one in profiles:
+        for row in one.tables["regions"]:
+            if name := bytes(row["name"]).decode(errors="replace"):
+                named[int(row["number"])] = name
+    return named
+
+
+def regions(profiles: Sequence[Profile]) -> list[Region]:
+    """Return the time of each region over all processes: the one outside, then the longest; [] without marks."""
+    found: dict[int, list[tuple[int, float, float, int]]] = defaultdict(list)
+    for one in profiles:
+        for row in one.tables["regions"]:
+            time_s, mpi_s = (float(row[name]) * one.tick_s for name in ("ticks", "mpi_ticks"))
+            found[int(row["number"])].append((int(row["entries"]), time_s, mpi_s, one.rank))
+    names = region_names(profiles)
+    if not any(found):
+        return []  # all time is outside
+    listed = [
+        Region(
+            number=number,
+            name=names.get(number, ""),
+            processes=len(rows),
+            entries=sum(entries for entries, *_ in rows),
+            time_s=sum(time_s for _, time_s, *_ in rows),
+            mpi_s=sum(mpi_s for _, _, mpi_s, _ in rows),
+            most_s=max(time_s for _, time_s, *_ in rows),
+            most_rank=max(rows, key=lambda row: row[1])[3],
+        )
+        for number, rows in found.items()
+    ]
+    return sorted(listed, key=lambda one: (one.number != 0, -one.time_s))

@@ -1,0 +1,147 @@
+"""The calls of a program as benchmarks measure them: alike by routine, communicator size and message size."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from hpcscope.catalog.benchmark import Routine
+from hpcscope.programs.profiles.records import Calls, Waits
+from hpcscope.programs.profiles.routines import AT_ROOT, kind, plain, starts_request
+
+RECEIVED = "MPI_Recv"
+"""The routine whose benchmark shows the cost of a message that a request waits for."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Calls that differ in call site and region only, or the waits for their requests.
+
+    Of routines in `AT_ROOT` all sizes are together, at their mean: `size_class` is -1.
+    """
+
+    routine: str
+    shown: str
+    """Its name on the page."""
+    communicator_size: int
+    size_class: int
+    calls: int
+    bytes: int
+    time_s: float
+    processes: int
+    waited: bool = False
+    """Whether these are waits for the requests that the routine made."""
+
+    @property
+    def measured_as(self) -> str:
+        """The calls whose benchmark shows the cost; empty for calls that only start a request."""
+        if not self.waited:
+            return "" if starts_request(self.routine) else self.shown
+        return RECEIVED if kind(self.routine) == "receive" else self.routine
+
+
+def of_calls(calls: Sequence[Calls]) -> list[Sums]:
+    """Return calls by routine, communicator size and message size."""
+    groups: dict[tuple[str, int, int], list[Calls]] = defaultdict(list)
+    for one in calls:
+        if not one.overflow and one.calls:
+            name = plain(one.routine)
+            # Only together do the root's bytes and everybody's calls tell the size of a block.
+            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
+    return [
+        Sums(
+            routine=name,
+            shown=name,
+            communicator_size=members,
+            size_class=size_class,
+            calls=sum(one.calls for one in alike),
+            bytes=sum(one.bytes for one in alike),
+            time_s=sum(one.time_s for one in alike),
+            processes=max(one.processes for one in alike),
+        )
+        for (name, members, size_class), alike in groups.items()
+    ]
+
+
+def of_waits(waits: Sequence[Waits]) -> list[Sums]:
+    """Return waits by the routine that made the request, communicator size and message size."""
+    groups: dict[tuple[str, int, int], list[Waits]] = defaultdict(list)
+    for one in waits:
+        if one.requests:
+            name = plain(one.operation)
+            groups[name, one.communicator_size, -1 if name in AT_ROOT else one.size_class].append(one)
+    return [
+        Sums(
+            routine=name,
+            shown=f"waits for {name}",
+            communicator_size=members,
+            size_class=size_class,
+            calls=sum(one.requests for one in alike),
+            bytes=sum(one.bytes for one in alike),
+            time_s=sum(one.time_s for one in alike),
+            processes=max(one.processes for one in alike),
+            waited=True,
+        )
+        for (name, members, size_class), alike in groups.items()
+    ]
+
+
+Group = tuple[str, int]
+"""A routine and the size of the communicator."""
+
+
+def of_epochs(calls: Sequence[Calls], routines: Iterable[Routine]) -> tuple[list[Sums], set[Group]]:
+    """Return one-sided calls together with their synchronisation, and the groups of calls that are part of them.
+
+    A benchmark moves data once in an epoch, a program perhaps more often: all bytes of an epoch are taken as those
+    of one call. Synchronisation that several routines share belongs to each by the number of its calls. Windows
+    on as many processes that are synchronised in different ways are left out: which moved the data is not known.
+    """
+    one_sided = [one for one in routines if one.ends_epoch]
+    found: list[Sums] = []
+    part: set[Group] = set()
+    for members in sorted({one.communicator_size for one in calls}):
+        mine = [one for one in calls if one.communicator_size == members and one.calls and not one.overflow]
+        moving = _named(mine, {one.routine for one in one_sided})
+        ways = [one for one in _ways(one_sided) if _named(mine, one.ends_epoch)]
+        if not moving or len(ways) != 1:
+            continue
+        ending = _named(mine, ways[0].ends_epoch)
+        synchronising = [*ending, *_named(mine, ways[0].begins_epoch)]
+        part |= {(plain(one.routine), members) for one in [*moving, *synchronising]}
+        for routine in sorted({plain(one.routine) for one in moving}):
+            own = _named(moving, {routine})
+            share = _count(own) / _count(moving)
+            found.append(
+                Sums(
+                    routine=routine,
+                    shown=calls_with(routine, ways[0]),
+                    communicator_size=members,
+                    size_class=-1,
+                    calls=max(1, round(share * _count(ending))),
+                    bytes=sum(one.bytes for one in own),
+                    time_s=sum(one.time_s for one in own) + share * sum(one.time_s for one in synchronising),
+                    processes=max(one.processes for one in own),
+                )
+            )
+    return found, part
+
+
+def calls_with(routine: str, bound: Routine) -> str:
+    """Return the name of a routine's calls together with the synchronisation that their benchmark includes."""
+    return f"{routine} with {bound.ends_epoch[0]}" if bound.ends_epoch else routine
+
+
+def _ways(one_sided: Iterable[Routine]) -> list[Routine]:
+    """Return one routine for each way of synchronising."""
+    return list({tuple(one.ends_epoch): one for one in one_sided}.values())
+
+
+def _named(calls: Iterable[Calls], names: Iterable[str]) -> list[Calls]:
+    wanted = set(names)
+    return [one for one in calls if plain(one.routine) in wanted]
+
+
+def _count(calls: Iterable[Calls]) -> int:
+    return sum(one.calls for one in calls)

@@ -1,0 +1,225 @@
+"""Sums over processes: calls by routine, place and size; waits; waiting in collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcscope.programs.profiles import sites as places
+from hpcscope.programs.profiles.groups import Groups
+from hpcscope.programs.profiles.profile import Profile, Rows
+from hpcscope.programs.profiles.records import Calls, Collective, Times, Waits
+from hpcscope.programs.profiles.routines import SYNCHRONISING, kind, plain
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+SANITISED = 0.99
+"""The share of the calls, in order of their length, that stays in the sanitised view."""
+_OVERFLOW = "none"
+"""The routine of rows that collect the calls without a row of their own."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table of all processes, one behind the other."""
+
+    rows: Rows
+    process: Integers
+    """To which of the profiles each row belongs."""
+    routine: Integers
+    """Number in `routines`."""
+    site: Integers
+    routines: list[str]
+    ticks_s: Floats
+    """Length of a tick for each row."""
+    time_s: Floats
+    """Time of each row."""
+
+
+def gather(profiles: Sequence[Profile], table: str, column: str, numbers: Sequence[Integers]) -> Columns:
+    """Put a table of all processes together; `column` names the routine, `numbers` are those of their sites."""
+    tables = [one.tables[table] for one in profiles]
+    names = sorted({name for one in profiles for name in one.header.routines[1:]})
+    place = {name: number for number, name in enumerate([_OVERFLOW, *names])}
+    known = list(place)
+    routines, sites = [], []
+    for profile, rows, own in zip(profiles, tables, numbers, strict=True):
+        translated = np.array([place[_OVERFLOW], *(place[name] for name in profile.header.routines[1:])], np.int64)
+        asked = rows[column].astype(np.int64)
+        routines.append(translated[np.where(asked < len(translated), asked, 0)])
+        sites.append(places.renumbered(rows["site"], own))
+    lengths = [len(rows) for rows in tables]
+    fields = [name for name in (tables[0].dtype.names or ()) if all(name in (t.dtype.names or ()) for t in tables)]
+    together = np.concatenate([rows[fields] for rows in tables])
+    ticks_s = np.repeat([one.tick_s for one in profiles], lengths)
+    return Columns(
+        rows=together,
+        process=np.repeat(np.arange(len(profiles)), lengths),
+        routine=np.concatenate(routines),
+        site=np.concatenate(sites),
+        routines=known,
+        ticks_s=ticks_s,
+        time_s=np.asarray(together["ticks"] * ticks_s, np.float64),
+    )
+
+
+def calls(columns: Columns, ranks: Sequence[int]) -> list[Calls]:
+    """Return all calls by routine, site, communicator size, size class and region, longest first.
+
+    `ranks` are those of the profiles.
+    """
+    rows, time_s = columns.rows, columns.time_s
+    keys = ("communicator_size", "size_class", "region")
+    groups = Groups(columns.routine, columns.site, *(rows[name] for name in keys))
+    least, most = groups.least_row(time_s), groups.least_row(-time_s)
+    rank = np.asarray(ranks)[columns.process]
+    fields = {
+        **{name: rows[name][groups.first] for name in keys},
+        "processes": groups.distinct(columns.process),
+        "calls": groups.sum(rows["calls"]),
+        "time_s": groups.sum(time_s),
+        "bytes": groups.sum(rows["bytes"]),
+        "least_s": time_s[least],
+        "least_rank": rank[least],
+        "most_s": time_s[most],
+        "most_rank": rank[most],
+    }
+    found = [
+        Calls(routine=name, kind=kind(name), site=site, overflow=name == _OVERFLOW, times=times, **others)
+        for (name, site), times, others in zip(
+            _places(columns, groups), _times(columns, groups), _by_row(fields), strict=True
+        )
+    ]
+    return sorted(found, key=lambda one: -one.time_s)
+
+
+def waits(columns: Columns) -> list[Waits]:
+    """Return waits and tests by the routine that made the request, longest first."""
+    rows = columns.rows
+    keys = ("communicator_size", "size_class")
+    groups = Groups(columns.routine, columns.site, *(rows[name] for name in keys))
+    fields = {
+        **{name: rows[name][groups.first] for name in keys},
+        "processes": groups.distinct(columns.process),
+        "requests": groups.sum(rows["requests"]),
+        "time_s": groups.sum(columns.time_s),
+        "bytes": groups.sum(rows["bytes"]),
+    }
+    found = [
+        Waits(operation=name, site=site, **others)
+        for (name, site), others in zip(_places(columns, groups), _by_row(fields), strict=True)
+    ]
+    return sorted(found, key=lambda one: -one.time_s)
+
+
+def collectives(columns: Columns, ranks: Sequence[int]) -> list[Collective]:
+    """Return the waiting in the blocking collectives that synchronise, longest first.
+
+    Only where every member of one communicator made the same number of calls: sums of several communicators of
+    one size cannot be told apart. Calls whose members send unlike sizes (`v` and `w`) are taken together.
+    """
+    rows = columns.rows
+    synchronising = np.array([plain(name) in SYNCHRONISING for name in columns.routines])
+    unlike = np.array([plain(name).endswith(("v", "w", "scatter")) for name in columns.routines])
+    usable = np.flatnonzero(synchronising[columns.routine] & (rows["communicator_size"] > 1))
+    if not len(usable):
+        return []
+    sizes = np.where(unlike[columns.routine[usable]], -1, rows["size_class"][usable].astype(np.int64))
+    found = []
+    for group in Groups(columns.routine[usable], rows["communicator_size"][usable], sizes):
+        one = _collective(columns, usable[group], ranks)
+        if one is not None:
+            found.append(one)
+    return sorted(found, key=lambda one: -one.time_s)
+
+
+def _collective(columns: Columns, chosen: Integers, ranks: Sequence[int]) -> Collective | None:
+    rows = columns.rows
+    members, place = np.unique(columns.process[chosen], return_inverse=True)
+    number = np.bincount(place, rows["calls"][chosen]).astype(np.int64)
+    size = int(rows["communicator_size"][chosen[0]])
+    if len(members) != size or number.min() != number.max() or number[0] == 0:
+        return None
+    time_s = np.bincount(place, columns.time_s[chosen])
+    shortest_s = float((rows["min_ticks"][chosen] * columns.ticks_s[chosen]).min())
+    ordered = np.sort(time_s)
+    transfer_s = size * float(ordered[0])
+    total_s = float(time_s.sum())
+    return Collective(
+        routine=columns.routines[columns.routine[chosen[0]]],
+        communicator_size=size,
+        size_class=int(rows["size_class"][chosen].max()),
+        calls=int(number[0]),
+        time_s=total_s,
+        transfer_most_s=transfer_s,
+        waiting_least_s=total_s - transfer_s,
+        waiting_most_s=max(total_s - transfer_s, total_s - size * int(number[0]) * shortest_s),
+        last_rank=ranks[members[int(np.argmin(time_s))]],
+        last_s=float(ordered[0]),
+        next_s=float(ordered[1]),
+        median_s=float(np.median(time_s)),
+    )
+
+
+def _times(columns: Columns, groups: Groups) -> Iterator[Times]:
+    """Yield the merged histograms of the rows of each group.
+
+    Processes on unlike hosts have ticks of unlike lengths; their histograms are added as they are, which is less
+    than the width of a place.
+    """
+    rows, ticks_s = columns.rows, columns.ticks_s
+    least_s, most_s = groups.least(rows["min_ticks"] * ticks_s), -groups.least(-(rows["max_ticks"] * ticks_s))
+    tick_s = groups.middle(ticks_s)
+    number = groups.sum(rows["calls"])
+    mean_s = groups.sum(columns.time_s) / np.maximum(number, 1)
+    counts = groups.sum(rows["histogram"])
+    binned = np.maximum(counts.sum(axis=1), 1)
+    reached = np.cumsum(counts, axis=1) / binned[:, None]
+    median, p99 = (np.sum(reached < quantile - 1e-12, axis=1) for quantile in (0.5, SANITISED))
+    places = np.arange(counts.shape[1])
+    middle_s = 1.5 * 2.0**places * tick_s[:, None]
+    # The middles of the places are scaled so that all calls together take as long as they did.
+    told_s = np.sum(middle_s * counts, axis=1) / binned
+    middle_s *= (mean_s / np.where(told_s > 0, told_s, 1.0))[:, None]
+    kept = np.where(places <= p99[:, None], counts, 0)
+    sanitised_s = np.sum(middle_s * kept, axis=1) / np.maximum(kept.sum(axis=1), 1)
+    spread_s = np.sqrt(np.sum((middle_s - mean_s[:, None]) ** 2 * counts, axis=1) / binned)
+    filled = counts > 0
+    fields = {
+        "mean_s": mean_s,
+        "least_s": least_s,
+        "most_s": most_s,
+        "median_s": np.clip(2.0 ** (median + 0.5) * tick_s, least_s, most_s),
+        "p99_s": np.clip(2.0 ** (p99 + 1.0) * tick_s, least_s, most_s),
+        "sanitised_mean_s": sanitised_s,
+        "first_tick_exponent": filled.argmax(axis=1),
+        "tick_s": tick_s,
+    }
+    ends = len(places) - filled[:, ::-1].argmax(axis=1)
+    varies = (number > 1) & (mean_s > 0)
+    further = zip(*(one.tolist() for one in (counts, ends, varies, spread_s)), strict=True)
+    for others, (bins, end, has_variation, deviation_s) in zip(_by_row(fields), further, strict=True):
+        histogram = bins[others["first_tick_exponent"] : end] if any(bins) else []
+        if not histogram:
+            others |= {"median_s": None, "p99_s": None, "sanitised_mean_s": None}
+        variation = deviation_s / others["mean_s"] if histogram and has_variation else None
+        yield Times(histogram=histogram, coefficient_of_variation=variation, **others)
+
+
+def _places(columns: Columns, groups: Groups) -> Iterator[tuple[str, int | None]]:
+    """Yield routine and site of each group."""
+    for routine, site in zip(
+        columns.routine[groups.first].tolist(), columns.site[groups.first].tolist(), strict=True
+    ):
+        yield columns.routines[routine], site if site >= 0 else None
+
+
+def _by_row(columns: Mapping[str, NDArray[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of columns of numbers."""
+    for values in zip(*(column.tolist() for column in columns.values()), strict=True):
+        yield dict(zip(columns, values, strict=True))

@@ -1,0 +1,152 @@
+"""A mix of jobs, read from a TOML file such as this.
+
+name = "department"
+[[job]]
+benchmark = "application.cfd n=64"   # a case of a benchmark,
+ranks = 2
+weight = 3                           # so many times in every round
+[[job]]
+name = "waves"
+program = "./waves --points 2000"    # or a program of your own; Scope starts its ranks
+check = "grep -q converged"          # reads what the program printed
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import tomli_w
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from hpcscope.errors import UsageError, WrongValueError
+from hpcscope.names import NAME
+from hpcscope.rundirectory import explain, read_toml
+from hpcscope.settings.experiment import LauncherSettings
+from hpcscope.settings.kinds import did_you_mean
+from hpcscope.strict import Argument, Asked, Text
+
+MOST_JOBS = 10_000
+"""In one round."""
+
+
+class Job(Asked):
+    """One `[[job]]`: what it runs, and how often."""
+
+    name: Annotated[str, Field(pattern=f"^{NAME}$")] = ""
+    """Empty: of the benchmark or the program."""
+    benchmark: Text | None = None
+    """A case as a program of its own: `application.cfd n=64`."""
+    program: list[Argument] = []
+    """Instead: the words of a program; a string is split as by a shell."""
+    ranks: int = Field(1, ge=1, le=10**7)
+    weight: int = Field(1, ge=1, le=1000)
+    """Jobs of this kind in a round."""
+    check: list[Argument] = []
+    """A command that reads the output of the job and exits with 0 when that is correct."""
+    limit_s: float = Field(3600.0, gt=0, le=30 * 86400)
+    """Seconds after which a job is ended and counts as failed."""
+
+    @field_validator("program", "check", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return shlex.split(value) if isinstance(value, str) else value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        """Name a job after what it runs."""
+        if not isinstance(value, dict) or "name" in value:
+            return value
+        asked = value.get("benchmark") or value.get("program") or ""
+        words = asked.split() if isinstance(asked, str) else asked if isinstance(asked, list) else []
+        first = words[0].rpartition("/")[2] if words and isinstance(words[0], str) else ""
+        return {**value, "name": re.sub(r"[^A-Za-z0-9._-]", "_", first).strip("._-")[:60] or "job"}
+
+    @model_validator(mode="after")
+    def _runs_one_thing(self) -> Job:
+        if bool(self.benchmark) == bool(self.program):
+            raise ValueError(f"{self.name}: benchmark, program: exactly one of them must be given")
+        return self
+
+    @property
+    def words(self) -> str:
+        """The job with what it runs: the name by which its samples know it."""
+        return f"{self.name}: {self.benchmark or shlex.join(self.program)}"
+
+
+class Mix(Asked):
+    """`mix.toml`; unknown keys are refused."""
+
+    name: str = Field("mix", pattern=f"^{NAME}$")
+    rounds: int = Field(6, ge=1, le=10_000)
+    """In each, every job runs alone once, and all jobs of the mix run side by side."""
+    time_s: float | None = Field(None, gt=0, le=366 * 86400)
+    """No round begins that would probably not end within this time."""
+    seed: int | None = Field(None, ge=0, lt=2**31)
+    """Of the random orders; None draws one."""
+    folder: Text | None = None
+    """In which the jobs are started; None: the current one."""
+    mpi: Text | None = None
+    launcher: LauncherSettings = LauncherSettings()
+    job: list[Job] = []
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Mix:
+        if not self.job:
+            raise ValueError("job: missing; must have at least one [[job]]")
+        names = [one.name for one in self.job]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"job.name = {twice}: must be the name of one job only")
+        if (count := sum(one.weight for one in self.job)) > MOST_JOBS:
+            raise ValueError(f"job.weight: {count} jobs in a round together: must be at most {MOST_JOBS}")
+        return self
+
+    @property
+    def words(self) -> str:
+        """What the mix consists of."""
+        return " + ".join(
+            f"{one.weight} x {one.words} on {one.ranks} rank{'s' if one.ranks != 1 else ''}" for one in self.job
+        )
+
+
+def read(file: Path, changes: Mapping[str, Any] | None = None) -> Mix:
+    """Read a mix and override it with `changes`; None changes nothing.
+
+    Raises UsageError naming file, key, value and what is allowed.
+    """
+    given = {key: value for key, value in (changes or {}).items() if value is not None}
+    try:
+        return Mix.model_validate({**read_toml(file), **given})
+    except ValidationError as error:
+        raise UsageError(f"{file}: {_explain(error)}") from error
+    except ValueError as error:  # of shlex: no closing quotation
+        raise UsageError(f"{file}: {error}") from error
+
+
+def write(mix: Mix) -> str:
+    """Return the mix as TOML that `read` reads back."""
+    return tomli_w.dumps(mix.model_dump(mode="json", exclude_none=True))
+
+
+def working_folder(mix: Mix, where: str) -> Path:
+    """Return the folder of the jobs; UsageError where it is none that can be entered."""
+    folder = Path(mix.folder or Path.cwd())
+    if not folder.is_dir() or not os.access(folder, os.X_OK):
+        raise UsageError(f"{where}: folder = {folder}: must be a folder that can be entered")
+    return folder.absolute()
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    if first["type"] == "value_error" and len(first["loc"]) != 3:
+        wrong = first["ctx"]["error"]
+        return explain(error) if isinstance(wrong, WrongValueError) else str(wrong)
+    if first["type"] == "extra_forbidden":
+        known = list((Job if first["loc"][0] == "job" else Mix).model_fields)
+        return f"{explain(error)}; allowed are {', '.join(known)}{did_you_mean(str(first['loc'][-1]), known)}"
+    return explain(error)

@@ -1,0 +1,183 @@
+"""A round: every job alone, and all jobs of the mix side by side, recorded as they end."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal
+
+from hpcscope.catalog.mix import ALONE, TOGETHER
+from hpcscope.checksum import with_checksum
+from hpcscope.errors import ScopeError
+from hpcscope.launch import processes
+from hpcscope.programs.campaign.execution import ERRORS, MARK, Outcome, execute
+from hpcscope.programs.throughput.mix import Job, Mix
+from hpcscope.programs.throughput.slots import Slots
+from hpcscope.programs.throughput.starting import JobStarter, processor_time
+from hpcscope.samples.records import JobRecord, Origin, RoundRecord
+
+Beside = Literal["nothing", "mix"]
+Listener = Callable[[JobRecord | RoundRecord], None]
+"""Receives every record as it is written."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A job that runs."""
+
+    job: Job
+    taken: list[int]
+    folder: Path
+    thread: threading.Thread
+
+
+@dataclass(frozen=True)
+class EndedJob:
+    """A job that ended, or could not be started."""
+
+    folder: Path
+    outcome: Outcome | Exception
+
+
+@dataclass(frozen=True)
+class MixRounds:
+    """Where the jobs of a measurement run, and what is written of them."""
+
+    mix: Mix
+    starter: JobStarter
+    directory: Path
+    """The working directory of the jobs."""
+    outputs: Path
+    """What failed jobs printed is kept below it."""
+    samples: Path
+    origin: Origin
+    listener: Listener
+
+    def measure(self, number: int) -> float:
+        """Measure one round and return how long it took, in seconds.
+
+        The mix comes first in every other round, so that what changes along the run affects both alike.
+        """
+        began_s = time.monotonic()
+        chance = random.Random(f"{self.mix.seed} {number}")
+        alone = chance.sample(self.mix.job, len(self.mix.job))
+        if number % 2:
+            self._alone(number, alone)
+            end = self._together(number, chance)
+        else:
+            end = self._together(number, chance)
+            self._alone(number, alone)
+        self._write(end)
+        return time.monotonic() - began_s
+
+    def _alone(self, number: int, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            self._run(number, [job], ALONE)
+
+    def _together(self, number: int, chance: random.Random) -> RoundRecord:
+        jobs = [job for job in self.mix.job for _ in range(job.weight)]
+        chance.shuffle(jobs)
+        records = self._run(number, jobs, TOGETHER)
+        began_unix_s = min(one.started_unix_s for one in records)
+        return RoundRecord(
+            record="round",
+            round=number,
+            mix=self.mix.words,
+            slots=sum(self.starter.slots),
+            jobs=len(self.mix.job) + len(records),
+            origin=self.origin,
+            started_unix_s=began_unix_s,
+            elapsed_s=max(one.started_unix_s - began_unix_s + one.elapsed_s for one in records),
+        )
+
+    def _run(self, number: int, jobs: Sequence[Job], beside: Beside) -> list[JobRecord]:
+        """Run jobs as slots become free, in their order; one that does not fit yet lets others pass."""
+        slots = Slots(self.starter.slots)
+        ended: SimpleQueue[EndedJob] = SimpleQueue()
+        waiting = list(enumerate(jobs, 1))
+        running: dict[Path, Started] = {}
+        records = []
+        try:
+            while waiting or running:
+                for position, job in list(waiting):
+                    if (taken := slots.take(job.ranks)) is not None:
+                        folder = self.outputs / f"{number:04d}-{beside}-{position:04d}-{job.name}"
+                        running[folder] = self._started(job, taken, folder, ended)
+                        waiting.remove((position, job))
+                one = ended.get()
+                of = running.pop(one.folder)
+                of.thread.join()
+                slots.give_back(of.taken)
+                if isinstance(one.outcome, Exception):
+                    raise one.outcome
+                records.append(self._record(number, of.job, beside, one.outcome, of.folder))
+        finally:
+            _end(list(running.values()))
+        return records
+
+    def _started(self, job: Job, taken: list[int], folder: Path, ended: SimpleQueue[EndedJob]) -> Started:
+        command = self.starter.command(job, taken)
+
+        def run() -> None:
+            outcome: Outcome | Exception
+            try:
+                outcome = execute(command, folder, self.directory, job.limit_s, job.check)
+            except (ScopeError, OSError) as error:
+                outcome = error
+            ended.put(EndedJob(folder, outcome))
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        return Started(job, taken, folder, thread)
+
+    def _record(self, number: int, job: Job, beside: Beside, outcome: Outcome, folder: Path) -> JobRecord:
+        printed = (folder / ERRORS).read_text(errors="replace")
+        record = JobRecord(
+            record="job",
+            round=number,
+            job=job.words,
+            ranks=job.ranks,
+            beside=beside,
+            origin=self.origin,
+            status=outcome.status,
+            reason=outcome.reason,
+            started_unix_s=outcome.started_unix_s,
+            elapsed_s=outcome.elapsed_s,
+            processor_s=processor_time(printed, job.ranks),
+        )
+        if outcome.status == "ok":
+            _remove(folder)
+        self._write(record)
+        return record
+
+    def _write(self, record: JobRecord | RoundRecord) -> None:
+        line = with_checksum(record.model_dump_json(exclude={"crc32"}).encode())
+        try:
+            with self.samples.open("ab") as file:
+                file.write(line + b"\n")
+        except OSError as error:
+            raise ScopeError(f"{self.samples}: cannot be written: {error.strerror}") from error
+        self.listener(record)
+
+
+def _end(running: Sequence[Started]) -> None:
+    """Kill jobs that are still running, those that are just being started too."""
+    for one in running:
+        while one.thread.is_alive():
+            processes.kill(lambda one=one: processes.with_variable(MARK, str(one.folder)))  # type: ignore[misc]
+            one.thread.join(0.1)
+        _remove(one.folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove the output of a job, and the folder around it once that is empty."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.parent.rmdir()

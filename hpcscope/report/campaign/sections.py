@@ -1,0 +1,564 @@
+"""A campaign as tables: the terminal prints them and the page shows them, made once for both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hpcscope import units
+from hpcscope.plan.case import transport_words
+from hpcscope.programs.campaign.analysis import Analysis
+from hpcscope.programs.campaign.clusters import Clusters
+from hpcscope.programs.campaign.configurations import Configuration, Spread
+from hpcscope.programs.campaign.effects import FactorEffect
+from hpcscope.programs.campaign.features import NAMES
+from hpcscope.programs.campaign.folder import Head
+from hpcscope.programs.campaign.placement import LayoutComparison
+from hpcscope.programs.campaign.scaling import Law, Term
+from hpcscope.programs.campaign.soak import Endurance
+from hpcscope.programs.campaign.study import Point, Value
+from hpcscope.programs.campaign.trend import Trend
+from hpcscope.report.campaign.charts import charts
+from hpcscope.report.figure import Figure, Mark, Table
+from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
+
+UNITS = {"communications": "", "compute_imbalance": ""}
+"""Units of the features whose names do not end in one."""
+HEADS = {
+    "compute_s": "computation",
+    "mpi_s": "MPI",
+    "send_s": "send",
+    "receive_s": "receive",
+    "exchange_s": "exchange",
+    "collective_s": "collective",
+    "communications": "communications",
+    "sent_bytes": "sent",
+}
+"""The features in the table of runs, with their column headings."""
+MOST_DISTURBANCES = 20
+OVERSUBSCRIBED = "oversubscribed"
+
+
+@dataclass(frozen=True)
+class TimeBar:
+    """A bar of a chart: its parts in percent of the longest bar."""
+
+    name: str
+    shown: str
+    compute: float
+    mpi: float
+    low: float
+    """Where the interval of the whole time begins."""
+    high: float
+
+
+@dataclass(frozen=True)
+class TableSection:
+    """One table with its title, caption and charts."""
+
+    key: str
+    title: str
+    caption: str
+    table: Table
+    bars: list[TimeBar] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    """Ratios on one logarithmic axis with 1 at `unity` percent."""
+    unity: float = 0.0
+    charts: list[Figure] = field(default_factory=list)
+
+
+def sections(head: Head, analysis: Analysis) -> list[TableSection]:
+    """Return the tables of a campaign, placement or soak in reading order."""
+    varying = _varying([each.point for each in analysis.configurations])
+    made: list[TableSection | None] = [
+        _endurance(analysis.endurance) if analysis.endurance else None,
+        _comparisons(analysis.comparisons) if analysis.comparisons else None,
+        _effects(analysis.effects) if analysis.effects else None,
+        _runs(analysis.configurations, varying),
+        _speedups(analysis, head),
+        _laws(analysis, head),
+        _overheads(analysis, varying),
+        _disturbances(analysis, varying),
+        *(_groups(analysis.clusters) if analysis.clusters else []),
+    ]
+    return [section for section in made if section is not None and section.table.rows]
+
+
+def lead(head: Head, analysis: Analysis) -> str:
+    """Summarise in one sentence which runs were made."""
+    if not analysis.runs:
+        return "No run has ended yet."
+    points = len(analysis.configurations)
+    bad = analysis.runs - analysis.well
+    text = f"{analysis.runs} run{'s' if analysis.runs != 1 else ''} of {points} point{'s' if points != 1 else ''}"
+    text += f", {bad} of them without a valid result" if bad else ", all with valid results"
+    only = head.study.transport[0] if len(head.study.transport) == 1 else "default"
+    text += f"; messages over {transport_words(only)}" if only != "default" else ""
+    text += "" if head.status == "finished" else "; not finished yet"
+    return f"{text}."
+
+
+def _effects(found: Sequence[FactorEffect]) -> TableSection:
+    rows = [
+        [
+            _head(each.factor),
+            f"{_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
+            _change(each),
+            str(each.pairs),
+            OVERSUBSCRIBED if each.oversubscribed else "",
+        ]
+        for each in found
+    ]
+    remarks = any(row[-1] for row in rows)
+    columns = ["factor", "value", "time [95 %]", "pairs of points", "remark"]
+    marks, unity = _ratios(found)
+    return TableSection(
+        "effects",
+        "Effect of each factor",
+        "Time with a value over time with the first value of its factor, all other factors equal: the geometric"
+        " mean over the pairs of points. Intervals by bootstrap over the runs, from four runs of each point on.",
+        Table(columns if remarks else columns[:-1], rows if remarks else [row[:-1] for row in rows]),
+        marks=marks,
+        unity=unity,
+    )
+
+
+def _ratios(found: Sequence[FactorEffect]) -> tuple[list[Mark], float]:
+    """Return the ratios on one logarithmic axis in percent, and the place of 1 on it."""
+    ends = [math.log(bound) for each in found for bound in each.ratio.bounds]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    span = (high - low) or 1.0
+
+    def place(ratio: float) -> float:
+        return round(2 + 96 * (math.log(ratio) - low) / span, 2)
+
+    marks = [
+        Mark(
+            f"{_head(each.factor)} {_value(each.factor, each.value)} instead of {_value(each.factor, each.first)}",
+            _change(each),
+            place(each.ratio.bounds[0]),
+            place(each.ratio.value),
+            place(each.ratio.bounds[2]),
+        )
+        for each in found
+    ]
+    return marks, place(1.0)
+
+
+def _change(each: FactorEffect) -> str:
+    """Return an effect in words: `1.86 times as fast [1.5, 1.9]`."""
+    ratio = each.ratio
+    if ratio.low is not None and not each.certain:
+        return f"no significant change, {in_percent(_minus_one(ratio))}"
+    if ratio.value <= 1:
+        turned = Estimate(
+            value=1 / ratio.value,
+            low=1 / ratio.high if ratio.high is not None else None,
+            high=1 / ratio.low if ratio.low is not None else None,
+        )
+        return f"{in_unit(turned)} times as fast"
+    return f"{in_unit(ratio)} times as long"
+
+
+def _minus_one(ratio: Estimate) -> Estimate:
+    assert ratio.low is not None
+    assert ratio.high is not None
+    return Estimate(value=ratio.value - 1, low=ratio.low - 1, high=ratio.high - 1)
+
+
+def answers(analysis: Analysis) -> list[str]:
+    """Return what a study was made for, in sentences: the fastest point, and the speed-up."""
+    found = []
+    if best := analysis.fastest:
+        varying = _varying([each.point for each in analysis.configurations])
+        words = ", ".join(
+            f"{_head(name)} {value}" for name, value in zip(varying, _chosen(best.point, varying), strict=True)
+        )
+        rivals = f"; {best.rivals} more cannot be told from it" if best.rivals else ""
+        found.append(f"Fastest point: {words}, {in_unit(best.time_s, 's')}{rivals}.")
+    found += [
+        f"Speed-up: {_ranks(each.value)} instead of {_ranks(each.first)}, {_change(each)}"
+        f"{', oversubscribed' if each.oversubscribed else ''}."
+        for each in analysis.effects
+        if each.factor == "ranks"
+    ]
+    return found
+
+
+def _ranks(count: Value) -> str:
+    return f"{count} rank{'' if count == 1 else 's'}"
+
+
+def _runs(found: Sequence[Configuration], varying: Sequence[str]) -> TableSection:
+    names = [
+        name for name in HEADS if any(name in each.features and each.features[name].maximum > 0 for each in found)
+    ]
+    time = "wall_s" if any("wall_s" in each.features for each in found) else "elapsed_s"
+    oversubscribed = any(each.oversubscribed for each in found)
+    columns = [
+        *map(_head, varying),
+        "runs",
+        "failed",
+        "time [95 %]",
+        "CV",
+        "sanitised",
+        "CV",
+        *(HEADS[name] for name in names),
+        *(["remark"] if oversubscribed else []),
+    ]
+    rows = []
+    for each in found:
+        spread = each.features.get(time)
+        rows.append(
+            [
+                *_chosen(each.point, varying),
+                str(each.runs),
+                str(each.failed) if each.failed else "",
+                units.interval(spread.median, spread.low, spread.high, "s") if spread else "–",
+                units.share(spread.variation) if spread else "",
+                units.quantity(spread.sanitised_mean, "s") if spread else "",
+                units.share(spread.sanitised_variation) if spread else "",
+                *(_median(each.features.get(name), name) for name in names),
+                *([OVERSUBSCRIBED if each.oversubscribed else ""] if oversubscribed else []),
+            ]
+        )
+    what = "from MPI_Init to MPI_Finalize, per process" if time == "wall_s" else "of the whole command"
+    return TableSection(
+        "runs",
+        "Runs",
+        f"Medians over the runs of each point; the time is that {what}. The 95 % interval of the median is"
+        " from order statistics; with fewer than six runs it is their range. Sanitized is the mean of the times up"
+        " to the 99th percentile, followed by their coefficient of variation (CV).",
+        Table(columns, rows),
+        _bars(found, varying),
+    )
+
+
+def _bars(found: Sequence[Configuration], varying: Sequence[str]) -> list[TimeBar]:
+    known = [each for each in found if "compute_s" in each.features]
+    walls = [each.features["wall_s"] for each in known]
+    longest = max((wall.median if wall.high is None else wall.high for wall in walls), default=0.0)
+    if not longest:
+        return []
+    return [
+        TimeBar(
+            ", ".join(
+                f"{_head(name)} {value}" for name, value in zip(varying, _chosen(each.point, varying), strict=True)
+            ),
+            f"{units.quantity(compute, 's')} + {units.quantity(mpi, 's')}",
+            100 * compute / longest,
+            100 * mpi / longest,
+            100 * (wall.median if wall.low is None else wall.low) / longest,
+            100 * (wall.median if wall.high is None else wall.high) / longest,
+        )
+        for each, wall in zip(known, walls, strict=True)
+        for compute, mpi in [(each.features["compute_s"].median, each.features["mpi_s"].median)]
+    ]
+
+
+def _overheads(analysis: Analysis, varying: Sequence[str]) -> TableSection:
+    columns = [*map(_head, varying), "wall (a)", "CPU (b)", "(a) - (b)", "(a) / (b)", "in the kernel", "in MPI"]
+    rows = [
+        [
+            *_chosen(each.point, varying),
+            in_unit(each.wall_s, "s"),
+            in_unit(each.cpu_s, "s"),
+            in_unit(each.difference_s, "s"),
+            in_unit(each.ratio),
+            units.quantity(each.system_s.value, "s"),
+            units.quantity(each.mpi_s.value if each.mpi_s else None, "s"),
+        ]
+        for each in analysis.overheads
+    ]
+    return TableSection(
+        "overhead",
+        "Wall-clock and processor time",
+        "Per process, as in GAMMA's Table 1. (a) - (b) is the time off the processor: waiting for messages,"
+        " the disk, or the scheduler. An MPI library that polls uses the processor while it waits;"
+        " then see the last column.",
+        Table(columns, rows),
+    )
+
+
+def _speedups(analysis: Analysis, head: Head) -> TableSection:
+    rows = []
+    for each in analysis.speedups:
+        law = each.law
+        rows.append(
+            [
+                _held(each.held, head),
+                in_percent(law.serial_share) if law else "–",
+                in_unit(law.critical_ranks) if law and law.critical_ranks else "–",
+                units.share(law.relative_error) if law and law.relative_error is not None else "–",
+                law.reason if law else each.reason,
+            ]
+        )
+    return TableSection(
+        "amdahl",
+        "Amdahl's law with communication",
+        "T(p) = T_ser + T_par / p + alpha (p - 1), fitted to the medians; intervals by bootstrap over the runs."
+        " Oversubscribed points are excluded.",
+        Table(["of", "serial fraction P", "critical number of processes", "error", "remark"], rows),
+    )
+
+
+def _laws(analysis: Analysis, head: Head) -> TableSection:
+    rows = []
+    for law in analysis.laws:
+        letter = "p" if law.variable == "ranks" else "n"
+        over = "processes p" if law.variable == "ranks" else f"n = {law.variable}"
+        alone = law.inverse_alone_s
+        rows.append(
+            [
+                NAMES.get(law.feature, law.feature),
+                over,
+                _held(law.held, head),
+                " + ".join(_term(term) for term in law.terms),
+                _error(law),
+                units.share(law.chosen_share),
+                f"{in_unit(alone, 's')} / {letter}, error {units.share(law.inverse_alone_error)}" if alone else "",
+            ]
+        )
+    return TableSection(
+        "scaling",
+        "Scaling of times",
+        "The terms with the lowest BIC and no negative coefficient; intervals by bootstrap over the runs. "
+        "Support is the share of bootstrap draws that selected the same terms. The last column is a0 / p "
+        "alone, the law that the NetFinity study fits to computation.",
+        Table(["time", "over", "of", "law", "error", "support", "a0 / p"], rows),
+        charts=list(
+            charts(
+                analysis.laws,
+                lambda law: _held(law.held, head),
+                NAMES,
+                "emulated" if head.lab else "measured",
+            )
+        ),
+    )
+
+
+def _term(term: Term) -> str:
+    seconds = in_unit(term.seconds, "s")
+    if term.name == "1":
+        return seconds
+    return f"{seconds} / {term.name[2:]}" if term.name.startswith("1/") else f"{seconds} {term.name}"
+
+
+def _error(law: Law) -> str:
+    if len(law.points) <= len(law.terms):
+        return "–"
+    return units.share(law.relative_error) + (f": {law.reason}" if law.reason else "")
+
+
+def _groups(found: Clusters) -> Iterator[TableSection]:
+    count = len(found.groups)
+    per = f" and divided by {found.per}" if found.per else ""
+    heads = [f"group {number} of {count}" for number in range(1, count + 1)]
+    rows = [
+        ["runs", *(str(group.runs) for group in found.groups)],
+        ["points", *(str(group.points) for group in found.groups)],
+    ]
+    rows += [
+        [NAMES[name], *(_quantity(group.mean[name], group.deviation[name], name) for group in found.groups)]
+        for name in found.features
+    ]
+    for factor in found.groups[0].chosen:
+        rows.append([_head(factor), *(", ".join(group.chosen[factor]) for group in found.groups)])
+    best = max(found.silhouettes.values(), default=0.0)
+    chance = f"a single broad group would look as divided in {units.share(found.p_value)} of all cases"
+    what = "points (the medians of their runs)" if found.of_points else "runs"
+    if count > 1:
+        verdict = f"The {what} form {count} groups; {chance}"
+    elif found.silhouettes:
+        verdict = f"The {what} form one group; {chance}"
+    else:
+        verdict = f"One group: too few distinct {what} to divide"
+    yield TableSection(
+        "groups",
+        "Groups of runs",
+        f"{verdict}; mean silhouette {units.digits(best)}. {_second_opinion(found)} Centroids are"
+        f" means per process{per}, in the units of the features, with the standard deviation within the group.",
+        Table(["", *heads], rows),
+    )
+    if count > 1:
+        yield TableSection(
+            "apart",
+            "What distinguishes the groups",
+            "For measured features, the share of the variance that lies between the groups; for chosen parameters,"
+            " Cramer's V, which is 1 where the parameter alone determines the group.",
+            Table(
+                ["", "kind", "share"],
+                [[NAMES[each.name], "measured", units.share(each.share)] for each in found.features_apart]
+                + [[_head(each.name), "chosen", units.digits(each.share)] for each in found.factors_apart],
+            ),
+        )
+
+
+def _second_opinion(found: Clusters) -> str:
+    if not found.dense_groups:
+        return "HDBSCAN finds no dense group."
+    return (
+        f"HDBSCAN finds {found.dense_groups} dense group{'s' if found.dense_groups > 1 else ''} and"
+        f" {found.dense_outliers} outliers; the adjusted Rand index of the two divisions is"
+        f" {units.digits(found.agreement)}."
+    )
+
+
+def _comparisons(found: Sequence[LayoutComparison]) -> TableSection:
+    columns = ["fixed", "packed", "spread", "time packed", "time spread", "slowdown of packed"]
+    columns += ["due to computation", "due to MPI", "off the processor", "total computation"]
+    rows = [
+        [
+            each.fixed,
+            each.packed.words,
+            each.spread.words,
+            in_unit(each.packed.wall_s, "s"),
+            in_unit(each.spread.wall_s, "s"),
+            *map(in_percent, (each.slowdown, each.by_computation, each.by_communication)),
+            *map(in_percent, (each.off_processor, each.inflation)),
+        ]
+        for each in found
+    ]
+    return TableSection(
+        "placement",
+        "Packed against spread",
+        "Means over ranks and runs, relative to the spread time; computation and MPI add up to the slowdown."
+        " Computation that takes longer while its ranks stay on their processors is contention for memory and"
+        " caches. Off the processor is the additional share of time in which ranks waited for one. Intervals"
+        " by bootstrap, with at least four runs.",
+        Table(columns, rows),
+    )
+
+
+def verdicts(analysis: Analysis) -> list[str]:
+    """Return one sentence for each comparison of placements."""
+    return [_verdict(each) for each in analysis.comparisons] + analysis.not_compared
+
+
+def _verdict(each: LayoutComparison) -> str:
+    longer = each.slowdown.value >= 0
+    change = f"take {_size(each.slowdown)} {'longer' if longer else 'less'} than {each.spread.words}"
+    if each.slowdown.low is None:
+        return f"{each.packed.words} {change}: too few runs to be sure."
+    if not each.certain:
+        both = f"{each.packed.words} and {each.spread.words}"
+        return f"{both} do not differ significantly: {in_percent(each.slowdown)}."
+    part = each.by_computation if each.mostly == "computation" else each.by_communication
+    return f"{each.packed.words} {change}; most of it is {each.mostly}, {in_percent(part)}."
+
+
+def _size(change: Estimate) -> str:
+    """Format a change without its sign."""
+    if change.value >= 0 or change.low is None or change.high is None:
+        return units.share(abs(change.value), change.low, change.high)
+    return units.share(-change.value, -change.high, -change.low)
+
+
+def _endurance(found: Endurance) -> TableSection:
+    rows = [
+        ["runs", str(found.runs), ""],
+        ["failed", str(found.failed), ""],
+        ["with wrong results", str(found.wrong), ""],
+        ["timed out", str(found.timeouts), ""],
+        ["share without a valid result", in_percent(found.failure_share), "exact 95 % interval"],
+        ["from the first run to the last", units.quantity(found.span_s, "s"), ""],
+    ]
+    if found.elapsed_s:
+        rows.append(
+            ["time of the command", _spread(found.elapsed_s, "s"), f"CV {units.share(found.elapsed_s.variation)}"]
+        )
+    rows += [_trend(each) for each in (found.drift, found.memory) if each is not None]
+    if found.growth:
+        growth = found.growth
+        rate = in_unit(growth.bytes_per_s, "B/s")
+        rows.append(
+            ["memory growth of a process within a run", rate, f"second half of each of {growth.runs} runs"]
+        )
+        worst = units.quantity(growth.worst_bytes_per_s.value, "B/s")
+        rows.append([f"of rank {growth.worst_rank}, which grows fastest", worst, ""])
+    rows += [
+        [reason or "no reason", f"{count} times", "reason why runs have no valid result"]
+        for reason, count in found.reasons.items()
+    ]
+    return TableSection(
+        "endurance",
+        "Endurance",
+        "Slopes are medians over all pairs of runs (Theil and Sen); the 95 % interval takes the correlation of"
+        " successive runs into account.",
+        Table(["", "", "remark"], rows),
+    )
+
+
+def _trend(each: Trend) -> list[str]:
+    span, change = each.shown
+    certain = "certain" if each.certain else "may be zero"
+    return [
+        f"{each.what}, change {span}",
+        in_unit(change, each.unit),
+        f"{certain}; typical {units.quantity(each.typical, each.unit)}",
+    ]
+
+
+def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
+    rows = [
+        [str(each.number), *_chosen(each.point, varying), each.status, each.reason]
+        for each in analysis.disturbances[:MOST_DISTURBANCES]
+    ]
+    left = len(analysis.disturbances) - len(rows)
+    return TableSection(
+        "failed",
+        "Runs without a valid result",
+        f"{left} more are in runs.jsonl." if left > 0 else "No other table includes them.",
+        Table(["run", *map(_head, varying), "status", "reason"], rows),
+    )
+
+
+def _varying(points: Sequence[Point]) -> list[str]:
+    names = dict.fromkeys(name for point in points for name in point.factors)
+    found = [name for name in names if len({repr(point.factors.get(name)) for point in points}) > 1]
+    return found or ["ranks"]
+
+
+def _chosen(point: Point, names: Sequence[str]) -> list[str]:
+    return [_value(name, point.factors[name]) for name in names]
+
+
+def _held(point: Point, head: Head) -> str:
+    study = head.study
+    several = {name for name in study.parameters if len(study.values_of(name)) > 1}
+    several |= {name for name in ("ranks", "placement", "transport") if len(getattr(study, name)) > 1}
+    words = [
+        f"{_head(name)} {_value(name, value)}"
+        for name, value in point.factors.items()
+        if name in several and value
+    ]
+    return ", ".join(words) or "all"
+
+
+def _value(name: str, value: Value) -> str:
+    return units.parameter(name, value)
+
+
+def _head(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ")
+
+
+def _unit(name: str) -> str:
+    if name in UNITS:
+        return UNITS[name]
+    return "B/s" if name.endswith("bytes_per_s") else "B" if name.endswith("bytes") else "s"
+
+
+def _median(spread: Spread | None, name: str) -> str:
+    return units.quantity(spread.median if spread else None, _unit(name))
+
+
+def _quantity(mean: float, deviation: float, name: str) -> str:
+    if _unit(name):
+        return f"{units.quantity(mean, _unit(name))} ± {units.quantity(deviation, _unit(name))}"
+    return f"{units.digits(mean)} ± {units.digits(deviation)}"
+
+
+def _spread(spread: Spread, unit: str) -> str:
+    return units.interval(spread.median, spread.low, spread.high, unit)

@@ -1,0 +1,49 @@
+"""The shares of their peaks that benchmarks reach in several runs, as a figure."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.comparison.efficiency import Efficiencies, EfficiencyRow
+from hpcscope.comparison.efficiency_table import share
+from hpcscope.comparison.letters import letter
+from hpcscope.report.figure import DotPlot, Mark, Panel, Table
+
+
+def figure(shares: Efficiencies) -> DotPlot:
+    """Return the efficiencies of all runs, benchmark by benchmark; the axis ends at the peak or beyond it."""
+    end = max([1.0, *(one.high or one.share for row in shares.rows for one in row.known)])
+    letters = [letter(number) for number in range(len(shares.runs))]
+    return DotPlot(
+        key="efficiency-compared",
+        title="Efficiency of each benchmark in all runs",
+        caption=f"Shares of the peak, with 95 % intervals; the right end is {units.percent(end)} of the peak.",
+        panels=[Panel(row.label, _marks(row, letters, end)) for row in shares.rows],
+        table=Table(
+            ["benchmark", *(f"{name} [95 % interval]" for name in letters), "peak and best case of each run"],
+            [[row.label, *map(share, row.runs), _cases(row, letters)] for row in shares.rows],
+        ),
+        origins=["measured"],
+    )
+
+
+def _marks(row: EfficiencyRow, letters: list[str], end: float) -> list[Mark]:
+    return [
+        Mark(
+            name,
+            units.percent(one.share, 1),
+            *(
+                round(100 * (one.share if bound is None else bound) / end, 2)
+                for bound in (one.low, one.share, one.high)
+            ),
+        )
+        for name, one in zip(letters, row.runs, strict=True)
+        if one is not None
+    ]
+
+
+def _cases(row: EfficiencyRow, letters: list[str]) -> str:
+    return "; ".join(
+        f"{name}: {units.quantity(one.peak, one.unit)} ({one.peak_is}), {one.case} ({one.way})"
+        for name, one in zip(letters, row.runs, strict=True)
+        if one is not None
+    )

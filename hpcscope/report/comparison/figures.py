@@ -1,0 +1,113 @@
+"""B over A by size, a figure for each benchmark: medians of the ratio with bands, and surfaces over processes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from statistics import median
+
+from hpcscope import units
+from hpcscope.comparison.comparison import ComparedCase, Comparison
+from hpcscope.report.comparison.rows import groups
+from hpcscope.report.comparison.surfaces import surfaces
+from hpcscope.report.figure import (
+    Figure,
+    Plot,
+    Table,
+    band,
+    count_axis,
+    log_axis,
+    place,
+    scatter,
+    size_axis,
+)
+from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
+
+
+def figures(comparison: Comparison) -> list[Figure]:
+    """Return the figures of all benchmarks that were swept over a size, those that changed most first."""
+    cases: dict[str, list[ComparedCase]] = defaultdict(list)
+    for group in groups(comparison):
+        for row in group.rows:
+            if row.case.ratio:
+                cases[row.case.benchmark].append(row.case)
+    found: list[Figure] = []
+    for alike in sorted(cases.values(), key=_change, reverse=True):
+        curves = _figure(alike)
+        found.extend([*([curves] if curves else []), *surfaces(alike)])
+    return found
+
+
+def _change(cases: list[ComparedCase]) -> float:
+    """Return by how much most cases changed: the median of the logarithms of their ratios, without sign."""
+    return median(abs(math.log(case.ratio)) for case in cases if case.ratio)
+
+
+def _figure(cases: list[ComparedCase]) -> Figure | None:
+    variable = swept(cases)
+    if variable is None:
+        return None
+    lines: dict[str, list[ComparedCase]] = defaultdict(list)
+    for case in sorted(cases, key=lambda one: float(one.parameters.get(variable, 0))):
+        lines[_name(case, variable)].append(case)
+    longest_first = sorted(lines.items(), key=lambda each: -len(each[1]))
+    long = {name: line for name, line in longest_first if len(line) >= FEWEST_POINTS}
+    drawn = dict(list(long.items())[:MOST_SERIES])
+    if not drawn:
+        return None
+    xs = [float(case.parameters[variable]) for line in drawn.values() for case in line]
+    ys = [bound for line in drawn.values() for case in line for bound in _bounds(case)]
+    by = units.named(variable)
+    left = len(long) - len(drawn)
+    return Figure(
+        key=f"ratio-{cases[0].benchmark}",
+        title=cases[0].label.partition(",")[0],
+        caption="B over A with 95 % intervals as bands; the dashed line is no change."
+        + (f" {left} more curves are in the tables below." if left else ""),
+        traces=[
+            _no_change(xs),
+            *(
+                trace
+                for slot, (name, line) in enumerate(drawn.items())
+                for trace in _traces(name, line, variable, xs, slot)
+            ),
+        ],
+        layout={
+            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
+            "yaxis": log_axis("B over A", [*ys, 1.0], ""),
+        },
+        table=Table(
+            ["case", "B over A [95 %]"],
+            [[case.label, _shown(case)] for line in drawn.values() for case in line],
+        ),
+        origins=sorted({origin for line in drawn.values() for case in line for origin in case.origins}),
+    )
+
+
+def _name(case: ComparedCase, variable: str) -> str:
+    """Return the case in words without benchmark and size: `bandwidth, 2 ranks, TCP`."""
+    size = units.parameter(variable, case.parameters.get(variable, 0))
+    words = [word for word in case.label.split(", ")[1:] if not word.endswith(size)]
+    return ", ".join([case.metric_words, *words])
+
+
+def _bounds(case: ComparedCase) -> tuple[float, float, float]:
+    """Return the ratio between its bounds; an unknown bound is the ratio."""
+    ratio = case.ratio or 1.0
+    return case.ratio_low or ratio, ratio, case.ratio_high or ratio
+
+
+def _shown(case: ComparedCase) -> str:
+    return units.interval(case.ratio, case.ratio_low, case.ratio_high, "")
+
+
+def _no_change(xs: list[float]) -> Plot:
+    return scatter([place(min(xs), xs), max(xs)], [1, 1], "no change", role="limit", mode="lines")
+
+
+def _traces(name: str, line: list[ComparedCase], variable: str, xs: list[float], slot: int) -> list[Plot]:
+    x = [place(float(case.parameters[variable]), xs) for case in line]
+    low, middle, high = zip(*map(_bounds, line), strict=True)
+    text = [f"{case.label}: {_shown(case)}" for case in line]
+    points = scatter(x, middle, name, slot=slot, mode="lines+markers", text=text, legendgroup=name)
+    return [band([(x, low, high)], name, slot), points]

@@ -1,0 +1,105 @@
+"""The cases of a comparison as rows of its page: a row for each time, with the place of its change on one axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpcscope.comparison.comparison import ComparedCase, Comparison, Verdict
+
+OPEN: tuple[Verdict, ...] = ("worse", "better", "states differ", "common change")
+"""Verdicts whose cases stand open; the others are a line each."""
+_SAME = 1e-3
+"""Changes that agree so well are those of one time, and of the rate that follows from it."""
+_NARROWEST = 0.05
+_WIDEST = 1.0
+"""The axis of changes ends at least at 5 %, at most at 100 %."""
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One time of one case, with the rates that follow from it."""
+
+    case: ComparedCase
+    metrics: str
+
+
+@dataclass(frozen=True)
+class VerdictGroup:
+    """Cases of one verdict."""
+
+    verdict: Verdict
+    rows: list[ComparedRow]
+    seen: float | None
+    """The smallest change that would have been seen in the median case; None where that is not known."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its rows are shown at once."""
+        return self.verdict in OPEN
+
+
+@dataclass(frozen=True)
+class AxisPlace:
+    """A change on the axis of all changes, in percent of its width."""
+
+    low: float
+    middle: float
+    high: float
+
+
+def groups(comparison: Comparison) -> list[VerdictGroup]:
+    """Return the cases by verdict, in reading order, each time once."""
+    found: dict[Verdict, list[ComparedCase]] = {}
+    for case in comparison.cases:
+        found.setdefault(case.verdict, []).append(case)
+    return [VerdictGroup(verdict, _rows(cases), _seen(cases)) for verdict, cases in found.items()]
+
+
+def axis(comparison: Comparison) -> float:
+    """Return the largest change on the axis of changes: that of nearly all cases that changed."""
+    changes = sorted(abs(case.change) for case in comparison.cases if case.change is not None)
+    if not changes:
+        return _NARROWEST
+    return min(_WIDEST, max(_NARROWEST, 1.15 * changes[math.ceil(0.95 * len(changes)) - 1]))
+
+
+def place(case: ComparedCase, end: float) -> AxisPlace | None:
+    """Return where a change stands on an axis from -`end` to `end`; None where it is not known."""
+    if case.ratio is None:
+        return None
+    low = case.ratio if case.ratio_low is None else case.ratio_low
+    high = case.ratio if case.ratio_high is None else case.ratio_high
+    return AxisPlace(*(_percent(ratio - 1, end) for ratio in (low, case.ratio, high)))
+
+
+def _percent(change: float, end: float) -> float:
+    return round(50 + 50 * max(-1.0, min(1.0, change / end)), 2)
+
+
+def _rows(cases: Sequence[ComparedCase]) -> list[ComparedRow]:
+    """Join the metrics of a case that are one time: the time, and rates that changed by its inverse."""
+    rows: list[list[ComparedCase]] = []
+    for case in cases:
+        known = next((row for row in rows if row[0].key == case.key and _is_one_time(row[0], case)), None)
+        if known is None:
+            rows.append([case])
+        else:
+            known.append(case)
+    return [
+        ComparedRow(min(row, key=lambda one: one.better != "lower"), ", ".join(one.metric_words for one in row))
+        for row in rows
+    ]
+
+
+def _is_one_time(one: ComparedCase, other: ComparedCase) -> bool:
+    if one.ratio is None or other.ratio is None or one.definition != other.definition or not other.ratio:
+        return False
+    expected = other.ratio if one.better == other.better else 1 / other.ratio
+    return abs(one.ratio / expected - 1) < _SAME
+
+
+def _seen(cases: Sequence[ComparedCase]) -> float | None:
+    known = sorted(case.detectable for case in cases if case.detectable is not None)
+    return known[len(known) // 2] if known else None

@@ -1,0 +1,145 @@
+"""Curves with a line for each run (thesis, Fig. 7.12; PARAM 10000, Figs. 1 to 11)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import inf, log
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.comparison.compare import Side
+from hpcscope.comparison.letters import letter
+from hpcscope.comparison.published import beside
+from hpcscope.comparison.side_by_side import SideBySide
+from hpcscope.models.published.machines import PublishedMachine
+from hpcscope.report.figure import (
+    Figure,
+    Table,
+    count_axis,
+    log_axis,
+    origins,
+    share_axis,
+    shown,
+    size_axis,
+)
+from hpcscope.report.order import case_key, factors
+from hpcscope.report.run.figures.curves import points_and_band
+from hpcscope.report.run.figures.grouping import FEWEST_POINTS, MOST_SERIES, swept
+from hpcscope.report.wording import count, points_shown
+from hpcscope.statistics.summary import Summary
+
+Line = tuple[int, list[Summary]]
+"""The place of a run, and its figures by size."""
+_MOST_OF_ONE = 4
+"""Curves of one metric of a benchmark; further ones differ by parameters and are in the table of cases."""
+
+
+def curves(found: SideBySide, sides: Sequence[Side], historic: Sequence[PublishedMachine] = ()) -> list[Figure]:
+    """Return a figure for each metric that two runs swept alike; the first of every benchmark come first.
+
+    A historic machine counts as a run.
+    """
+    names = [*found.runs, *(f"{one.name}, published" for one in historic)]
+    groups: dict[tuple[str, str], list[tuple[int, Summary]]] = defaultdict(list)
+    for number, side in enumerate(sides):
+        for one in sorted(side.summaries.values(), key=case_key):
+            if one.is_headline:
+                groups[one.benchmark, one.metric].append((number, one))
+    for number, machine in enumerate(historic, start=len(sides)):
+        for one in sorted(beside(machine, sides), key=case_key):
+            groups[one.benchmark, one.metric].append((number, one))
+    first: list[Figure] = []
+    further: list[Figure] = []
+    seen: set[str] = set()
+    for (benchmark, metric), group in sorted(groups.items(), key=lambda each: case_key(each[1][0][1])):
+        catalog = next(side.catalog for side in sides if benchmark in side.catalog)
+        drawn = _of_metric(group, names, found.baseline, catalog, f"{benchmark}-{metric}")
+        if drawn and benchmark not in seen:
+            seen.add(benchmark)
+            first.append(drawn.pop(0))
+        further += drawn[:_MOST_OF_ONE]
+    return first + further
+
+
+def _of_metric(
+    group: list[tuple[int, Summary]], names: Sequence[str], baseline: int, catalog: Catalog, key: str
+) -> list[Figure]:
+    """Return the figures of a metric, one for each choice of what was not swept; the longest curves come first."""
+    variable = swept([one for _, one in group])
+    if variable is None:
+        return []
+    alike: dict[tuple[object, ...], dict[int, list[Summary]]] = defaultdict(lambda: defaultdict(list))
+    for number, one in group:
+        kept = tuple((name, value) for name, value in factors(one).items() if name != variable)
+        if variable in one.parameters:
+            alike[kept][number].append(one)
+    figures = []
+    for runs in alike.values():
+        lines = [(number, line) for number, line in runs.items() if len(line) >= FEWEST_POINTS]
+        if len(lines) > 1:
+            figures.append(lines)
+    figures.sort(key=lambda lines: -sum(len(line) for _, line in lines))
+    return [
+        _figure(lines, variable, names, _chosen(lines, variable, baseline), catalog, f"{key}-{at}")
+        for at, lines in enumerate(figures)
+    ]
+
+
+def _figure(
+    lines: list[Line], variable: str, names: Sequence[str], drawn: list[Line], catalog: Catalog, key: str
+) -> Figure:
+    summaries = [one for _, line in drawn for one in line]
+    first = summaries[0]
+    label = first.without(catalog, variable).label
+    xs = [float(one.parameters[variable]) for one in summaries]
+    ys = [value for one in summaries for value in (one.ci_low, one.ci_high, one.median) if value is not None]
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    by = catalog.parameter_label(variable, first.benchmark)
+    left_out = len(lines) - len(drawn)
+    return Figure(
+        key=key,
+        title=f"{label[:1].upper()}{label[1:]}: {metric}",
+        caption=f"{points_shown(summaries, bands=True)}; {first.better} is better."
+        + (f" {count(left_out, 'more run')}, closer to the baseline, in the table." if left_out else ""),
+        traces=[
+            trace
+            for number, line in drawn
+            for trace in points_and_band(
+                line, variable, xs, number, f"{letter(number)} {names[number]}", (), joined=True
+            )
+        ],
+        layout={
+            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
+            "yaxis": share_axis(metric, ys) if units.is_share(first.metric) else log_axis(metric, ys, first.unit),
+        },
+        table=_table(lines, variable, by),
+        origins=origins(summaries),
+    )
+
+
+def _chosen(lines: list[Line], variable: str, baseline: int) -> list[Line]:
+    """Return the lines that can be told apart in one figure: the baseline's and those farthest from it."""
+    if len(lines) <= MOST_SERIES:
+        return lines
+    reference = next((line for number, line in lines if number == baseline), lines[0][1])
+    at = {one.parameters[variable]: one.median for one in reference}
+
+    def distance(line: Line) -> float:
+        """Return the mean of the logarithms of the ratios, without sign; the baseline's is 0."""
+        medians = [(one.median, at.get(one.parameters[variable])) for one in line[1]]
+        ratios = [abs(log(mine / its)) for mine, its in medians if mine and its and mine * its > 0]
+        return sum(ratios) / len(ratios) if ratios else inf
+
+    kept = sorted((line for line in lines if line[1] is not reference), key=distance)[1 - MOST_SERIES :]
+    return [line for line in lines if line[1] is reference or line in kept]
+
+
+def _table(lines: list[Line], variable: str, by: str) -> Table:
+    """Return a row for each size with a column for each run."""
+    cells = {number: {one.parameters[variable]: shown(one) for one in line} for number, line in lines}
+    sizes = sorted({size for line in cells.values() for size in line}, key=lambda size: float(size))
+    return Table(
+        [by, *(letter(number) for number in cells)],
+        [[units.parameter(variable, size), *(line.get(size, "–") for line in cells.values())] for size in sizes],
+    )

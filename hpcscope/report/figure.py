@@ -1,0 +1,344 @@
+"""Figures of the pages: traces without colors, a caption and a table.
+
+A trace names its `role` and the `slot` of its series in `meta`; the page's style decides how they look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Value
+from hpcscope.catalog.catalog import Catalog, phrase
+from hpcscope.plan.case import Case, transport_words
+from hpcscope.plan.placement import Placement
+from hpcscope.report.order import factors, varying
+from hpcscope.report.validity import MIXED, mark
+from hpcscope.report.wording import definition, figure_heading
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.summary import Summary
+
+LOWEST_SHARE = -1.0
+"""Lower end of an axis of shares."""
+
+Plot = dict[str, Any]
+"""A part of a figure, as JSON."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The values of a figure as text."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+    @property
+    def mixes_states(self) -> bool:
+        """Whether a figure in it mixes states of the machine."""
+        return any(MIXED in cell for row in self.rows for cell in row)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure with its caption and table."""
+
+    key: str
+    """Its anchor on the page."""
+    title: str
+    caption: str
+    """What the figure shows."""
+    traces: list[Plot]
+    layout: Plot
+    table: Table
+    origins: list[str]
+    """Origins of its samples; any other than `measured` is shown."""
+    wide: bool = field(default=False)
+    surface: Plot = field(default_factory=dict)
+    """The same data as a surface in three dimensions, drawn on request; empty without one."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One row of a panel: a value with its interval, in percent of the panel's width."""
+
+    name: str
+    shown: str
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows on one scale that starts at 0."""
+
+    head: str
+    marks: list[Mark]
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """Cases side by side as plain HTML, one panel for each size."""
+
+    key: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    table: Table
+    origins: list[str]
+    wide: bool = True
+
+
+def number(value: float) -> float:
+    """Round to six significant digits, more than any screen shows, to keep the page small."""
+    return float(f"{value:.6g}")
+
+
+def scatter(
+    x: Iterable[float | None],
+    y: Iterable[float | None],
+    name: str = "",
+    *,
+    role: str = "points",
+    slot: int | None = None,
+    mode: str = "markers",
+    text: Iterable[str] = (),
+    hover: str = "%{text}",
+    **further: Any,
+) -> Plot:
+    """Return points, or a line through them; None in `x` and `y` parts a line.
+
+    `text`: what each point says, where `hover` names it; without a text, and with the usual `hover`, a line says
+    nothing. A line without a name is not in the legend.
+    """
+    words = list(text)
+    silent = not words and hover == "%{text}"
+    return {
+        "type": "scatter",
+        "mode": mode,
+        "x": [None if value is None else number(value) for value in x],
+        "y": [None if value is None else number(value) for value in y],
+        **({"name": name} if name else {"showlegend": False}),
+        **({"text": words} if words else {}),
+        **({"hoverinfo": "skip"} if silent else {"hovertemplate": hover}),
+        "meta": {"role": role} if slot is None else {"slot": slot, "role": role},
+        **further,
+    }
+
+
+def estimates(x: Iterable[float], y: Iterable[Estimate], name: str, **further: Any) -> Plot:
+    """Return points with their intervals as error bars; `further` as of `scatter`."""
+    bounds = [estimate.bounds for estimate in y]
+    whiskers = {
+        "type": "data",
+        "symmetric": False,
+        "array": [number(high - value) for _, value, high in bounds],
+        "arrayminus": [number(value - low) for low, value, _ in bounds],
+    }
+    return scatter(x, [value for _, value, _ in bounds], name, error_y=whiskers, **further)
+
+
+def band(pieces: Iterable[tuple[Sequence[float], Sequence[float], Sequence[float]]], name: str, slot: int) -> Plot:
+    """Return the area of intervals behind a line; each piece has its x, its low bounds and its high bounds."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for places, low, high in pieces:
+        x += [*places, *reversed(places), places[0], None]
+        y += [*high, *reversed(low), high[0], None]
+    grouped: Plot = {"legendgroup": name, "showlegend": False}
+    return scatter(x, y, name, role="band", slot=slot, mode="lines", fill="toself", **grouped)
+
+
+def origins(summaries: Iterable[Summary]) -> list[str]:
+    """Return the origins of some summaries."""
+    return sorted({one.origin for one in summaries})
+
+
+def shown(summary: Summary) -> str:
+    """Return the median of a summary with its interval in words, and its mark; shares in percent."""
+    bounds = summary.median, summary.ci_low, summary.ci_high
+    words = units.share(*bounds) if units.is_share(summary.metric) else units.interval(*bounds, summary.unit)
+    return f"{words} {mark(summary)}".rstrip()
+
+
+def label(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
+    """Return one factor of a case in words: `2 ranks`, `mode synchronous`, `bound to sockets`."""
+    if name == "ranks":
+        return f"{value} rank{'' if value == 1 else 's'}"
+    if name in ("placement", "transport"):
+        return value_words(catalog, benchmark, name, value)
+    declared = catalog[benchmark].parameter.get(name)
+    return phrase(declared, name, value) or f"{declared.label if declared else name} {value}"
+
+
+def _is_unsaid(catalog: Catalog, benchmark: str, name: str, value: Value) -> bool:
+    """Return whether a factor is what a reader expects: the default transport, a choice without words."""
+    declared = catalog[benchmark].parameter.get(name)
+    if name == "transport":
+        return value == "default"
+    return declared is not None and bool(declared.words) and not phrase(declared, name, value)
+
+
+def value_words(catalog: Catalog, benchmark: str, name: str, value: Value) -> str:
+    """Return the value of a factor for a cell under the factor's name: `1 MiB`, `shared memory`, `tuned`."""
+    if name == "placement":
+        return Placement.parse(str(value)).described
+    if name == "transport":
+        return transport_words(str(value))
+    declared = catalog[benchmark].parameter.get(name)
+    if declared is not None and declared.words and value in declared.choices:
+        return phrase(declared, name, value) or str(value).replace("_", " ")
+    return units.parameter(name, value).replace("_", " ")
+
+
+def common_words(cases: Sequence[Case], catalog: Catalog) -> str:
+    """Return in words what several cases of a benchmark have in common; defaults are left out."""
+    first, constant = cases[0], varying(cases)[1]
+    words = catalog.differences(
+        first.benchmark, {name: value for name, value in constant.items() if name in first.parameters}
+    )
+    words += [label(catalog, first.benchmark, "ranks", first.ranks)] if "ranks" in constant else []
+    words += [
+        label(catalog, first.benchmark, name, constant[name])
+        for name, usual in (("transport", "default"), ("placement", "core"))
+        if constant.get(name, usual) != usual
+    ]
+    return ", ".join(words)
+
+
+def series_name(summary: Summary, names: Sequence[str], catalog: Catalog, otherwise: str) -> str:
+    """Return the name of a summary's series: its factors `names`, and its origin unless it was measured.
+
+    What needs no words is named only where nothing else would be.
+    """
+    chosen = {name: value for name, value in factors(summary).items() if name in names}
+    said = [name for name, value in chosen.items() if not _is_unsaid(catalog, summary.benchmark, name, value)]
+    words = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in (said or chosen)]
+    words += [summary.origin] if summary.origin != "measured" else []
+    return ", ".join(words) or otherwise
+
+
+def table(
+    summaries: Sequence[Summary], names: Sequence[str], catalog: Catalog, with_definition: bool = False
+) -> Table:
+    """Return the table of a figure: the factors `names` of each summary and its values."""
+    benchmark = summaries[0].benchmark if summaries else None
+    columns = [catalog.parameter_label(name, benchmark) for name in names]
+    columns += ["metric"] + (["definition"] if with_definition else []) + [figure_heading(summaries), "samples"]
+    rows = []
+    for one in summaries:
+        chosen = factors(one)
+        row = [value_words(catalog, one.benchmark, name, chosen[name]) if name in chosen else "" for name in names]
+        row += [catalog.metric_label(one.metric, one.benchmark)]
+        row += [definition(one.definition)] if with_definition else []
+        row += [shown(one) if one.valid else f"no result: {one.reason}", str(one.n)]
+        rows.append(row)
+    return Table(columns, rows)
+
+
+def log_axis(title: str, values: Iterable[float], unit: str, margin: float = 1.05) -> Plot:
+    """Return a logarithmic axis whose ticks carry engineering units."""
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 10.0)
+    ticks = log_ticks(low, high, unit)
+    margin *= (high / low) ** 0.04
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": [number(value) for value in ticks],
+        "ticktext": [tick(value, unit) for value in ticks],
+        "range": [math.log10(low / margin), math.log10(high * margin)],
+    }
+
+
+def size_axis(title: str, values: Iterable[float]) -> Plot:
+    """Return a logarithmic axis of sizes in bytes; size 0 stands at the far left."""
+    chosen = sorted(set(values))
+    positive = [value for value in chosen if value > 0] or [1.0]
+    low, high = positive[0], positive[-1]
+    exponents = range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)
+    stride = max(1, math.ceil(len(exponents) / 6))
+    ticks = [2.0**exponent for exponent in exponents if exponent % stride == 0]
+    places, texts = list(ticks), [units.size(value) if value >= 1 else "" for value in ticks]
+    left = low
+    if chosen and chosen[0] == 0:
+        left = place(0.0, positive)
+        places, texts = [left, *places], ["0 B", *texts]
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": places,
+        "ticktext": texts,
+        "range": [math.log10(left) - 0.15, math.log10(high) + 0.15],
+    }
+
+
+def count_axis(title: str, values: Iterable[float]) -> Plot:
+    """Return a logarithmic axis of numbers that are not bytes, such as matrix orders, with ticks at them."""
+    chosen = sorted({value for value in values if value > 0}) or [1.0]
+    ticks = _apart(chosen)
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [f"{value:g}" for value in ticks],
+        "range": [math.log10(chosen[0]) - 0.1, math.log10(chosen[-1]) + 0.1],
+    }
+
+
+def _apart(chosen: Sequence[float]) -> list[float]:
+    """Leave out values too close to their neighbor on a logarithmic axis; keep the last."""
+    least = (chosen[-1] / chosen[0]) ** 0.09
+    kept: list[float] = [chosen[-1]]
+    for value in reversed(chosen[:-1]):
+        if kept[-1] / value >= least:
+            kept.append(value)
+    return sorted(kept)
+
+
+def share_axis(title: str, values: Iterable[float]) -> Plot:
+    """Return an axis in percent that contains 0 and 100 and does not extend below -100."""
+    known = [0.0, 1.0, *values]
+    low, high = max(min(known), LOWEST_SHARE), max(known)
+    margin = 0.04 * (high - low)
+    return {
+        "title": {"text": title},
+        "tickformat": ".0%",
+        "range": [low - margin, high + margin],
+        "zeroline": True,
+    }
+
+
+def place(value: float, values: Iterable[float]) -> float:
+    """Return the position of a size on a logarithmic axis: 0 is drawn a step left of the smallest size."""
+    return value if value > 0 else min((one for one in values if one > 0), default=1.0) / 6
+
+
+def log_ticks(low: float, high: float, unit: str = "") -> list[float]:
+    """Return the coarsest ticks of which at least three lie within the range; of bytes, powers of two."""
+    if unit in units.BYTES:
+        powers = [2.0**power for power in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
+        return powers[:: -(-len(powers) // 6)]
+    decades = [10.0**decade for decade in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    step = _step(high - low or high)
+    choices = [
+        decades,
+        [factor * decade for decade in decades for factor in (1.0, 2.0, 5.0)],
+        [index * step for index in range(max(1, math.floor(low / step)), math.ceil(high / step) + 1)],
+    ]
+    return next((ticks for ticks in choices if sum(low <= value <= high for value in ticks) >= 3), choices[-1])
+
+
+def tick(value: float, unit: str) -> str:
+    """Return a tick with its engineering unit: `10 µs`."""
+    factor, name = units.scale(unit, value)
+    return f"{number(value / factor):g} {name}".strip()
+
+
+def _step(span: float) -> float:
+    raw = span / 4
+    power: float = 10.0 ** math.floor(math.log10(raw))
+    return next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= raw * 0.999)

@@ -1,0 +1,117 @@
+"""What all pages share: the frame with its style and scripts, and how values are written in templates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined
+from jinja2.bccache import Bucket
+from markupsafe import Markup, escape
+
+from hpcscope import units
+from hpcscope.report import validity, wording
+from hpcscope.report.figure import Figure
+from hpcscope.version import VERSION
+
+
+class _Memory(BytecodeCache):
+    """Templates as they were compiled before: a site has many pages, a process writes many reports."""
+
+    def __init__(self) -> None:
+        self._code: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take a template that was compiled before."""
+        if (code := self._code.get(bucket.key)) is not None:
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a compiled template."""
+        self._code[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Memory()
+_SCRIPTS = ("figures.js", "report.js")
+
+
+def environment() -> Environment:
+    """Return the environment of the templates; `frame.html` is the frame of every page."""
+    found = Environment(
+        loader=PackageLoader("hpcscope.report"),
+        autoescape=True,
+        bytecode_cache=_COMPILED,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals.update(
+        style=lambda: Markup(template_text("report.css")),
+        script=lambda: Markup("\n".join(template_text(name) for name in _SCRIPTS)),
+        version=VERSION,
+        direction=wording.direction,
+        definition=wording.definition,
+        severities=wording.SEVERITIES,
+        layers=wording.LAYERS,
+        introductions=wording.INTRODUCTIONS,
+        count=wording.count,
+        mixed_mark=validity.MIXED,
+        mixed_note=validity.MIXED_NOTE,
+    )
+    found.filters.update(
+        interval=units.interval,
+        quantity=units.quantity,
+        share=units.share,
+        named=units.named,
+        code=_code,
+        parameter=lambda value, name: units.parameter(name, value),
+    )
+    return found
+
+
+def as_json(value: object) -> Markup:
+    """Return JSON that is safe inside a script element: no tag in the data can close it."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def plot(figure: Figure) -> dict[str, Any]:
+    """Return a figure as the page's script reads it."""
+    surface = {"surface": figure.surface} if figure.surface else {}
+    return {"data": figure.traces, "layout": figure.layout} | surface
+
+
+def alone(figures: Iterable[Figure]) -> str:
+    """Return a page that draws figures without anything around them; printed, each is a sheet of its own size.
+
+    When its script has run, the element `written` holds them as SVG, by their keys, in JSON.
+    """
+    frame = environment()
+    frame.globals["script"] = lambda: Markup("\n".join(template_text(name) for name in ("figures.js", "alone.js")))
+    words = {
+        one.key: {**plot(one), "title": one.title, "caption": one.caption, "origins": stamp(one)}
+        for one in figures
+    }
+    return frame.get_template("alone.html").render(figures=as_json(words))
+
+
+def stamp(figure: Figure) -> str:
+    """Return the origins of a figure's samples that a reader must see; empty where all were measured."""
+    return ", ".join(one for one in figure.origins if one != "measured")
+
+
+def _code(text: str) -> Markup:
+    """Escape a text and set text between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts)
+    )
+
+
+def template_text(name: str) -> str:
+    """Return the text of a file among the templates, such as a script."""
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")

@@ -1,0 +1,55 @@
+"""The order of cases: levels from the bottom up, then benchmarks, then parameters by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.plan.case import Case
+
+LEVELS = ["node", "network", "mpi", "operation", "algorithm", "application", "storage"]
+"""The levels of a cluster from the bottom up, then storage."""
+
+Key = tuple[int, float, str]
+
+
+def level(benchmark: str) -> str:
+    """Return the level that a benchmark measures: the part of its name before the dot."""
+    return benchmark.split(".")[0]
+
+
+def level_rank(name: str) -> tuple[int, str]:
+    """Sort levels bottom up; unknown ones after them, by name."""
+    return (LEVELS.index(name) if name in LEVELS else len(LEVELS), name)
+
+
+def value_key(value: Value) -> Key:
+    """Sort numbers by value, before words."""
+    if isinstance(value, int | float):
+        return (0, float(value), "")
+    return (1, 0.0, value)
+
+
+def case_key(case: Case) -> tuple[tuple[int, str], str, tuple[tuple[bool, str, Key], ...]]:
+    """Sort cases by level, benchmark and factors: words first, then ranks, then numbers."""
+    chosen = tuple((_is_number(value), name, value_key(value)) for name, value in factors(case).items())
+    return (level_rank(level(case.benchmark)), case.benchmark, chosen)
+
+
+def factors(case: Case) -> dict[str, Value]:
+    """Return all factors of a case in reading order: parameters that are usually swept come last."""
+    words = {name: value for name, value in sorted(case.parameters.items()) if not _is_number(value)}
+    numbers = {name: value for name, value in sorted(case.parameters.items()) if _is_number(value)}
+    return {"transport": case.transport, "placement": str(case.placement), **words, "ranks": case.ranks, **numbers}
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def varying(cases: Iterable[Case]) -> tuple[list[str], dict[str, Value]]:
+    """Split the factors of several cases into the names that vary and those that are the same in all."""
+    rows = [factors(case) for case in cases]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    constant = {name: rows[0][name] for name in names if all(row.get(name) == rows[0].get(name) for row in rows)}
+    return [name for name in names if name not in constant], constant

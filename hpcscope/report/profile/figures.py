@@ -1,0 +1,372 @@
+"""Figures of a monitored program: where its time goes, by process, routine, size, partner and moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.programs.profiles.records import Calls, Merged, Process
+from hpcscope.programs.profiles.routines import Kind, kind
+from hpcscope.programs.profiles.traffic import matrix
+from hpcscope.report.figure import Figure, Plot, Table, number, scatter
+from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.run.figures.stacked import bars, layout
+from hpcscope.report.wording import count
+
+MOST_RANKS = 48
+"""Rows of figures by process; of more, some between and those that stand out."""
+MOST_ROUTINES = 16
+_KINDS: tuple[Kind, ...] = ("send", "receive", "send and receive", "wait", "collective")
+"""Kinds of routines with a color of their own, from slot 1 on; all others share one."""
+_OTHER = "other"
+_SLOTS: dict[str, int] = {"computation": 0} | {name: slot for slot, name in enumerate(_KINDS, 1)} | {_OTHER: 8}
+"""The color of each kind of time, the same in all figures."""
+_IN_MPI, _ON_PROCESSOR, _IN_KERNEL, _MEMORY = 6, 7, 9, 10
+"""The colors of what is no kind of time."""
+_SIDE, _LOWEST, _HIGHEST = 26, 300, 720
+_WRITTEN = 12
+"""Up to this number of processes the cells of a matrix contain figures."""
+_MEASURED = ["measured"]
+_WAITS = "waits for "
+
+
+def by_process(merged: Merged) -> Figure:
+    """Return computation and time in MPI of each process, stacked."""
+    chosen = outstanding(merged)
+    labels = [f"rank {one.rank}" for one in chosen]
+    parts = {"computation": [one.compute_s for one in chosen]}
+    for name in (*_KINDS, _OTHER):
+        seconds = [sum(spent for kind, spent in one.kinds_s.items() if _part(kind) == name) for one in chosen]
+        if any(seconds):
+            parts[name] = seconds
+    left_out = len(merged.processes) - len(chosen)
+    return Figure(
+        key="by-process",
+        title="Where the time of each process goes",
+        caption="Between MPI_Init and MPI_Finalize. Time outside MPI is computation, files and everything else."
+        + (" Concurrent calls of several threads are added up." if _threaded(merged) else "")
+        + (f" {left_out} processes between those shown are left out." if left_out else ""),
+        traces=[bars(name, _SLOTS[name], labels, seconds) for name, seconds in parts.items()],
+        layout=layout(len(chosen), {"title": {"text": "time in s"}}, share=False),
+        table=Table(
+            ["rank", "host", "wall", *parts, "user", "system", "off the processor"],
+            [
+                [
+                    str(one.rank),
+                    one.host,
+                    _s(one.wall_s),
+                    *(_s(seconds[index]) for seconds in parts.values()),
+                    *_usage(one),
+                ]
+                for index, one in enumerate(chosen)
+            ],
+        ),
+        origins=_MEASURED,
+        wide=True,
+    )
+
+
+def by_routine(merged: Merged) -> Figure:
+    """Return the time of all processes in each routine."""
+    sums: dict[str, list[Calls]] = defaultdict(list)
+    for one in merged.calls:
+        sums[one.routine].append(one)
+    ordered = sorted(sums.items(), key=lambda pair: -_time(pair[1]))
+    shown = ordered[:MOST_ROUTINES]
+    names = [name for name, _ in shown]
+    whole_s = merged.calls_s
+    return Figure(
+        key="by-routine",
+        title="Time in each routine, all processes together",
+        caption="For nonblocking messages this is only the time of the call; their completion is under the waits."
+        + (f" The table has {len(ordered) - len(shown)} more." if len(ordered) > len(shown) else ""),
+        traces=[
+            bars(
+                part,
+                _SLOTS[part],
+                names,
+                [_time(calls) if _part(kind(name)) == part else 0.0 for name, calls in shown],
+            )
+            for part in (*_KINDS, _OTHER)
+            if any(_part(kind(name)) == part for name in names)
+        ],
+        layout=layout(len(names), {"title": {"text": "time in s"}}, share=False),
+        table=Table(
+            ["routine", "time", "of the time in MPI", "calls", "a call", "bytes"],
+            [
+                [
+                    name,
+                    _s(_time(calls)),
+                    units.share(_time(calls) / whole_s),
+                    str(_sum(calls, "calls")),
+                    _s(_time(calls) / max(_sum(calls, "calls"), 1)),
+                    units.quantity(_sum(calls, "bytes"), "B"),
+                ]
+                for name, calls in ordered
+            ],
+        ),
+        origins=_MEASURED,
+    )
+
+
+def by_size(merged: Merged) -> Figure:
+    """Return the time in routines that carry data by message size, a color for each kind of routine."""
+    carrying = [one for one in merged.calls if one.size_class > 0 and one.time_s > 0]
+    waits: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for one in carrying:
+        waits[one.routine][one.size_class] += one.time_s
+    for wait in merged.waits:
+        if wait.size_class > 0:
+            waits[f"{_WAITS}{wait.operation}"][wait.size_class] += wait.time_s
+    ordered = sorted(waits.items(), key=lambda pair: -sum(pair[1].values()))
+    classes = sorted({size for _, sizes in ordered for size in sizes})
+    labels = [size_range(size) for size in classes]
+    sums: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for name, sizes in ordered:
+        for size, seconds in sizes.items():
+            sums["wait" if name.startswith(_WAITS) else _part(kind(name))][size] += seconds
+    traces = [
+        bars(part, _SLOTS[part], labels, [sums[part].get(size, 0.0) for size in classes])
+        for part in (*_KINDS, _OTHER)
+        if part in sums
+    ]
+    return Figure(
+        key="by-size",
+        title="Time by message size, all processes together",
+        caption="The size is that of the message, or of this process's contribution to a collective."
+        " The table has each routine.",
+        traces=traces,
+        layout=layout(len(classes), {"title": {"text": "time in s"}}, share=False),
+        table=Table(
+            ["size", *(name for name, _ in ordered)],
+            [
+                [label, *(_s(sizes.get(size, 0.0)) for _, sizes in ordered)]
+                for label, size in zip(labels, classes, strict=True)
+            ],
+        ),
+        origins=_MEASURED,
+    )
+
+
+def traffic(merged: Merged) -> Iterator[Figure]:
+    """Yield the matrices of bytes, of messages, and of the time that receivers spent on them."""
+    if not merged.traffic.sender:
+        return
+    for column, unit, title in (
+        ("bytes", "B", "Bytes sent, point to point"),
+        ("messages", "", "Messages sent, point to point"),
+        ("receive_s", "s", "Time of the receiver in receives and their waits"),
+    ):
+        dense = matrix(merged.traffic, merged.ranks, column)
+        if dense.any():
+            yield _matrix(merged, dense.tolist(), column, unit, title)
+
+
+def course(merged: Merged) -> Iterator[Figure]:
+    """Yield the course over time: shares of all processes, of each, and memory."""
+    found = merged.timeline
+    if found is None or len(found.mpi_share) < 2:
+        return
+    moments = [number((index + 0.5) * found.step_s) for index in range(len(found.mpi_share))]
+    axis: Plot = {"title": {"text": "time after MPI_Init in s"}}
+    shares = {
+        "in MPI": found.mpi_share,
+        "on the processor": found.processor_share,
+        "in the kernel": found.system_share,
+    }
+    slots = (_IN_MPI, _ON_PROCESSOR, _IN_KERNEL)
+    yield Figure(
+        key="course-shares",
+        title="The course of the program",
+        caption="Shares of the time of all processes, in steps of " + _s(found.step_s) + ".",
+        traces=[
+            _line(name, slot, moments, values) for slot, (name, values) in zip(slots, shares.items(), strict=True)
+        ],
+        layout={"xaxis": axis, "yaxis": {"title": {"text": "share of the time"}, "tickformat": ".0%"}},
+        table=_course_table(moments, {name: [units.share(v) for v in values] for name, values in shares.items()}),
+        origins=_MEASURED,
+    )
+    yield Figure(
+        key="course-memory",
+        title="Memory and messages over time",
+        caption="Resident memory of all processes together, and bytes sent point to point in each second.",
+        traces=[
+            _line("resident memory in GiB", _MEMORY, moments, [value / 2**30 for value in found.resident_bytes]),
+            _line(
+                "sent in GB/s", _SLOTS["send"], moments, [value / found.step_s / 1e9 for value in found.sent_bytes]
+            ),
+        ],
+        layout={"xaxis": axis, "yaxis": {"title": {"text": "GiB, GB/s"}, "rangemode": "tozero"}},
+        table=_course_table(
+            moments,
+            {
+                "resident": [units.quantity(value, "B") for value in found.resident_bytes],
+                "sent": [units.quantity(value / found.step_s, "B/s") for value in found.sent_bytes],
+            },
+        ),
+        origins=_MEASURED,
+    )
+    if len(found.ranks) > 1:
+        yield _course_by_rank(merged, moments)
+
+
+def outstanding(merged: Merged) -> list[Process]:
+    """Return the processes that figures show: all, or some spread over all and those that stand out."""
+    if len(merged.processes) <= MOST_RANKS:
+        return merged.processes
+    marked = {merged.spreads[name].most_rank for name in ("compute_s", "mpi_s", "wall_s")}
+    marked |= {merged.spreads[name].least_rank for name in ("compute_s", "mpi_s")}
+    marked |= {one.rank for one in merged.unfinished[:8]}
+    places = np.linspace(0, len(merged.processes) - 1, MOST_RANKS - len(marked)).astype(int)
+    marked |= {merged.processes[place].rank for place in places}
+    return [one for one in merged.processes if one.rank in marked]
+
+
+def size_range(size_class: int) -> str:
+    """Write the sizes of a class: `1 KiB to 2047 B` is `1 KiB to 2 KiB`, its end left out."""
+    if size_class == 0:
+        return "0 B"
+    return f"{units.size(1 << (size_class - 1))} to {units.size(1 << size_class)}"
+
+
+def _matrix(merged: Merged, dense: list[list[float]], column: str, unit: str, title: str) -> Figure:
+    side, block = len(dense), merged.traffic.block
+    names = [_ranks(place, block, merged.ranks) for place in range(side)]
+    shown = [[units.quantity(value, unit) if value else "" for value in row] for row in dense]
+    hover = [
+        [f"{names[row]} to {names[place]}: {units.quantity(dense[row][place], unit)}" for place in range(side)]
+        for row in range(side)
+    ]
+    stride = -(-side // 16)
+    ticks = list(range(0, side, stride))
+    axis: Plot = {
+        "range": [-0.5, side - 0.5],
+        "role": "category",
+        "constrain": "domain",
+        "tickvals": ticks,
+        "ticktext": [names[place].removeprefix("rank ").removeprefix("ranks ") for place in ticks],
+    }
+    places = list(range(side))
+    values: list[list[float | None]] = [[float(value) if value else None for value in row] for row in dense]
+    pairs = sorted(
+        ((dense[row][place], row, place) for row in range(side) for place in range(side) if dense[row][place]),
+        reverse=True,
+    )
+    return Figure(
+        key=f"traffic-{column}",
+        title=title,
+        caption=("A dark row is a sender that others wait for, or that sends much. " if unit == "s" else "")
+        + "A row for each sender, a column for each receiver."
+        + (f" {block} successive processes share a row and a column." if block > 1 else ""),
+        traces=[cells(places, places, values, hover, shown if side <= _WRITTEN else None, unit)],
+        layout={
+            "height": min(_HIGHEST, max(_LOWEST, 110 + _SIDE * side)),
+            "xaxis": axis | {"title": {"text": "receiver"}},
+            "yaxis": axis | {"range": [side - 0.5, -0.5], "scaleanchor": "x", "title": {"text": "sender"}},
+        },
+        table=Table(
+            ["sender", "receiver", column.removesuffix("_s")],
+            [[names[row], names[place], units.quantity(value, unit)] for value, row, place in pairs[:200]],
+        ),
+        origins=_MEASURED,
+    )
+
+
+def _course_by_rank(merged: Merged, moments: Sequence[float]) -> Figure:
+    found = merged.timeline
+    assert found is not None
+    shares = found.mpi_share_by_rank
+    left_out = len(merged.processes) - len(found.ranks)
+    return Figure(
+        key="course-by-rank",
+        title="Share of time in MPI, by process and moment",
+        caption="Dark is MPI: stripes across all rows are phases of communication, a light row among dark ones is"
+        " a process for which the others wait." + (f" {left_out} processes are left out." if left_out else ""),
+        traces=[
+            {
+                "type": "heatmap",
+                "x": list(moments),
+                "y": list(range(len(shares))),
+                "z": shares,
+                "zmin": 0,
+                "zmax": 1,
+                "hovertemplate": "%{x} s\n%{z:.0%} in MPI",
+                "colorbar": {"tickformat": ".0%"},
+                "meta": {"role": "heat"},
+            }
+        ],
+        layout={
+            "height": min(_HIGHEST, max(240, 110 + 14 * len(shares))),
+            "xaxis": {"title": {"text": "time after MPI_Init in s"}},
+            "yaxis": {
+                "role": "category",
+                "range": [len(shares) - 0.5, -0.5],
+                "tickvals": list(range(0, len(shares), -(-len(shares) // 16))),
+                "ticktext": [f"rank {found.ranks[i]}" for i in range(0, len(shares), -(-len(shares) // 16))],
+            },
+        },
+        table=Table(
+            ["rank", "in MPI over all"],
+            [
+                [str(one.rank), units.share(one.mpi_s / one.wall_s if one.wall_s else None)]
+                for one in merged.processes
+                if one.rank in set(found.ranks)
+            ],
+        ),
+        origins=_MEASURED,
+        wide=True,
+    )
+
+
+def _line(name: str, slot: int, moments: Sequence[float], values: Sequence[float]) -> Plot:
+    return scatter(moments, values, name, slot=slot, mode="lines", hover=f"{name}\n%{{x}} s: %{{y}}")
+
+
+def _course_table(moments: Sequence[float], columns: dict[str, list[str]]) -> Table:
+    return Table(
+        ["after", *columns],
+        [[_s(moment), *(values[index] for values in columns.values())] for index, moment in enumerate(moments)],
+    )
+
+
+def _ranks(place: int, block: int, ranks: int) -> str:
+    first, last = place * block, min((place + 1) * block, ranks) - 1
+    return f"rank {first}" if first == last else f"ranks {first} to {last}"
+
+
+def _threaded(merged: Merged) -> bool:
+    """Say whether several threads were in MPI at once: their calls take longer than the process was in MPI."""
+    return any(sum(one.kinds_s.values()) > 1.02 * one.mpi_s for one in merged.processes)
+
+
+def _usage(one: Process) -> list[str]:
+    if one.usage is None:
+        return ["–"] * 3
+    return [units.quantity(value, "s") for value in (one.usage.user_s, one.usage.system_s, one.off_processor_s)]
+
+
+def _part(kind: Kind) -> str:
+    """Return the kind as figures color it."""
+    return kind if kind in _KINDS else _OTHER
+
+
+def _time(calls: Sequence[Calls]) -> float:
+    return sum(one.time_s for one in calls)
+
+
+def _sum(calls: Sequence[Calls], name: str) -> int:
+    return sum(getattr(one, name) for one in calls)
+
+
+def _s(seconds: float) -> str:
+    return units.quantity(seconds, "s")
+
+
+def described(merged: Merged) -> str:
+    """Describe a program in a line: `lmp: 4 processes on 2 hosts`."""
+    name = (merged.arguments or [merged.program])[0].rpartition("/")[2] or "a program"
+    hosts = f" on {merged.hosts[0]}" if len(merged.hosts) == 1 else f" on {len(merged.hosts)} hosts"
+    return f"{name}: {count(merged.ranks, 'process', 'processes')}{hosts}"

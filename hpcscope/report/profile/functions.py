@@ -1,0 +1,227 @@
+"""Computation and time in MPI by function of the program: a flame graph, the tree behind it, each by process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.programs.profiles.records import Function, Functions, Merged
+from hpcscope.report.figure import Figure, Table
+from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.wording import count
+
+MOST_FUNCTIONS = 24
+_NARROWEST = 0.001
+"""Share of all time that a box of the graph, and a row of its table, needs."""
+_LINE = 19
+"""Pixels from one level of the graph to the next."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A function on a call path; positions in percent of the graph's width."""
+
+    name: str
+    told: str
+    left: str
+    width: str
+    level: int
+    kind: str
+    """`mpi` for an MPI routine, else `function`."""
+
+
+@dataclass(frozen=True)
+class FlameGraph:
+    """Boxes as wide as their share of the time, callers above what they call."""
+
+    key: str
+    title: str
+    caption: str
+    boxes: list[Box]
+    height: int
+    line: int
+    table: Table
+
+
+@dataclass(frozen=True)
+class _Inclusive:
+    """The times of the nodes of a tree with those of all below."""
+
+    total_s: list[float]
+    mpi_s: list[float]
+    levels: list[int]
+
+
+def graph(merged: Merged) -> FlameGraph | None:
+    """Return the flame graph; None without a node that took time."""
+    found = merged.functions
+    if found is None:
+        return None
+    times = _inclusive(found)
+    whole_s = sum(times.total_s[place] for place, one in enumerate(found.tree) if one.parent is None)
+    if not whole_s:
+        return None
+    shown = [place for place in range(len(found.tree)) if times.total_s[place] >= _NARROWEST * whole_s]
+    return FlameGraph(
+        key="flame-graph",
+        title="Call paths",
+        caption="Each box is a function, below its caller, as wide as its share of the time of all processes. "
+        + (
+            f"Computation is sampled {found.sample_hz:g} times per second of CPU time of each process"
+            f" ({count(found.samples, 'sample')}), time in MPI is measured."
+            if found.sample_hz
+            else "Only time in MPI is shown: the computation was not sampled (--sample)."
+        ),
+        boxes=list(_boxes(found, times, whole_s)),
+        height=_LINE * (1 + max((times.levels[place] for place in shown), default=0)),
+        line=_LINE,
+        table=Table(
+            ["call path", "all", "of it MPI", "own computation", "calls of MPI", "bytes"],
+            [_row(found, times, place) for place in shown],
+        ),
+    )
+
+
+def by_process(merged: Merged) -> Iterator[Figure]:
+    """Yield the time of the largest functions on each process."""
+    found = merged.functions
+    if found is None:
+        return
+    kinds = (
+        ("computation", "Computation by function and process", [one.compute_by_rank for one in found.functions]),
+        ("mpi", "Time in MPI by function and process", [one.mpi_by_rank for one in found.functions]),
+    )
+    for key, title, values in kinds:
+        chosen = sorted(zip(found.functions, values, strict=True), key=lambda pair: -sum(pair[1]))
+        chosen = [(one, seconds) for one, seconds in chosen if any(seconds)][:MOST_FUNCTIONS]
+        if chosen:
+            yield _by_process(found, key, title, chosen)
+
+
+def functions(merged: Merged, most: int) -> Table:
+    """Return the functions with most time: computation and time in MPI without those of what they call."""
+    found = merged.functions
+    rows = found.functions[:most] if found else []
+    ranks = found.ranks if found else []
+    return Table(
+        ["function", "computation", "largest", "in MPI", "largest", "calls of MPI", "bytes"],
+        [
+            [
+                one.name,
+                _s(one.compute_s),
+                _largest(one.compute_by_rank, ranks),
+                _s(one.mpi_s),
+                _largest(one.mpi_by_rank, ranks),
+                str(one.calls),
+                units.quantity(one.bytes, "B"),
+            ]
+            for one in rows
+        ],
+    )
+
+
+def _by_process(
+    found: Functions, key: str, title: str, chosen: Sequence[tuple[Function, Sequence[float]]]
+) -> Figure:
+    names = [one.name for one, _ in chosen]
+    values: list[list[float | None]] = [[second or None for second in seconds] for _, seconds in chosen]
+    hover = [
+        [f"{name}, rank {rank}: {_s(second)}" for rank, second in zip(found.ranks, seconds, strict=True)]
+        for name, (_, seconds) in zip(names, chosen, strict=True)
+    ]
+    stride = -(-len(found.ranks) // 16)
+    places = list(range(0, len(found.ranks), stride))
+    return Figure(
+        key=f"functions-{key}",
+        title=title,
+        caption="Without the functions that they call. A row of one color is balanced.",
+        traces=[cells(range(len(found.ranks)), range(len(names)), values, hover, None)],
+        layout={
+            "height": 90 + 22 * len(names),
+            "xaxis": {
+                "range": [-0.5, len(found.ranks) - 0.5],
+                "role": "category",
+                "tickvals": places,
+                "ticktext": [str(found.ranks[place]) for place in places],
+                "title": {"text": "rank"},
+            },
+            "yaxis": {
+                "range": [len(names) - 0.5, -0.5],
+                "role": "category",
+                "tickvals": list(range(len(names))),
+                "ticktext": [_short(name) for name in names],
+            },
+        },
+        table=Table(
+            ["function", *(f"rank {rank}" for rank in found.ranks)],
+            [[name, *map(_s, seconds)] for name, (_, seconds) in zip(names, chosen, strict=True)],
+        ),
+        origins=["measured"],
+        wide=True,
+    )
+
+
+def _inclusive(found: Functions) -> _Inclusive:
+    tree = found.tree
+    total_s = [one.time_s for one in tree]
+    mpi_s = [one.time_s if one.mpi else 0.0 for one in tree]
+    levels: list[int] = []
+    for one in tree:
+        levels.append(0 if one.parent is None else levels[one.parent] + 1)
+    for place in reversed(range(len(tree))):
+        parent = tree[place].parent
+        if parent is not None:
+            total_s[parent] += total_s[place]
+            mpi_s[parent] += mpi_s[place]
+    return _Inclusive(total_s, mpi_s, levels)
+
+
+def _boxes(found: Functions, times: _Inclusive, whole_s: float) -> Iterator[Box]:
+    """Yield the boxes that are wide enough; what is below one begins at its left end."""
+    ends_s: dict[int | None, float] = {None: 0.0}
+    for place, one in enumerate(found.tree):
+        left_s = ends_s[one.parent]
+        ends_s[one.parent] = left_s + times.total_s[place]
+        ends_s[place] = left_s
+        if times.total_s[place] < _NARROWEST * whole_s:
+            continue
+        total_s, mpi_s = times.total_s[place], times.mpi_s[place]
+        told = f"{one.name}: {_s(total_s)}, {units.share(total_s / whole_s)}"
+        if one.mpi:
+            told += f"; {count(one.calls, 'call')}, {units.quantity(one.bytes, 'B')}"
+        else:
+            told += f"; in MPI {_s(mpi_s)}" + (f", own computation {_s(one.time_s)}" if found.sample_hz else "")
+        yield Box(
+            name=one.name,
+            told=told,
+            left=f"{100 * left_s / whole_s:.3f}%",
+            width=f"{100 * total_s / whole_s:.3f}%",
+            level=times.levels[place],
+            kind="mpi" if one.mpi else "function",
+        )
+
+
+def _row(found: Functions, times: _Inclusive, place: int) -> list[str]:
+    one = found.tree[place]
+    return [
+        "\u2003" * times.levels[place] + one.name,
+        _s(times.total_s[place]),
+        _s(times.mpi_s[place]),
+        "" if one.mpi else _s(one.time_s),
+        str(one.calls) if one.mpi else "",
+        units.quantity(one.bytes, "B") if one.mpi else "",
+    ]
+
+
+def _largest(by_rank: Sequence[float], ranks: Sequence[int]) -> str:
+    most = max(by_rank, default=0.0)
+    return f"{_s(most)} (rank {ranks[by_rank.index(most)]})" if most else ""
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else f"…{name[-39:]}"
+
+
+def _s(seconds: float) -> str:
+    return units.quantity(seconds, "s") if seconds else "0"

@@ -1,0 +1,351 @@
+"""The report of a monitored program: one self-contained HTML file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Template
+
+from hpcscope import units
+from hpcscope.programs.profiles.machine_comparison import MachineComparison
+from hpcscope.programs.profiles.records import Calls, Merged, TraceWindow
+from hpcscope.programs.profiles.sites import is_about_mpi
+from hpcscope.report.figure import DotPlot, Figure, Table, number
+from hpcscope.report.frame import as_json, environment, plot
+from hpcscope.report.profile import figures as drawn
+from hpcscope.report.profile import functions as by_function
+from hpcscope.report.profile import tables
+from hpcscope.report.profile.contents import ProfileContents
+from hpcscope.report.run.introduction import moment
+from hpcscope.report.run.page import filled, kinds
+from hpcscope.report.run.rows import CaseRow, packed
+from hpcscope.report.wording import count
+from hpcscope.rundirectory import RunDirectory, write_text
+from hpcscope.version import VERSION
+
+COLUMNS = [
+    ("routine", False),
+    ("place", False),
+    ("communicator", True),
+    ("size", True),
+    ("region", False),
+    ("time", True),
+    ("calls", True),
+    ("mean", True),
+    ("median", True),
+    ("99 % below", True),
+    ("most", True),
+    ("sanitized mean", True),
+    ("variation", True),
+    ("bytes", True),
+    ("least and most", False),
+]
+"""Columns of the table of all calls: name, and whether it holds numbers."""
+MOST_ROWS = 2000
+"""Rows of that table; `scope export csv` has all."""
+_LINES = 40
+_MOSTLY_WRAPPED = 0.5
+"""Share of the time in MPI."""
+
+
+@dataclass(frozen=True)
+class ProfileSection:
+    """One part of the page."""
+
+    key: str
+    title: str
+    introduction: str
+    figures: list[Figure | DotPlot] = field(default_factory=list)
+    table: Table | None = None
+    more: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    graph: by_function.FlameGraph | None = None
+
+
+def write(contents: ProfileContents, output: Path | None = None) -> Path:
+    """Write the report of a monitored run and return its path, by default `report.html` in its folder.
+
+    Raises ScopeError when the page cannot be written.
+    """
+    target = output or RunDirectory(contents.folder).report
+    write_text(target, render(contents))
+    return target
+
+
+@cache
+def template() -> Template:
+    """Return the page without contents; the first call takes as long as all the rest of a page."""
+    found = environment()
+    for name in ("frame.html", "parts.html"):  # which it extends and imports: compiled at its first use otherwise
+        found.get_template(name)
+    return found.get_template("profile.html")
+
+
+def render(contents: ProfileContents) -> str:
+    """Return the report as HTML."""
+    merged = contents.merged
+    sections = list(_sections(contents))
+    figures = [one for section in sections for one in section.figures if isinstance(one, Figure)]
+    regions = {one.number: one.label for one in merged.regions if one.number}
+    listed = [_row(merged, one, regions.get(one.region, "")) for one in merged.calls[:MOST_ROWS]]
+    return template().render(
+        title=drawn.described(merged),
+        when=moment(contents.monitored.started_unix_s),
+        library=merged.mpi.partition(",")[0],
+        sentences=sentences(contents),
+        alerts=alerts(contents),
+        findings=contents.findings,
+        grave=kinds([one for one in contents.findings if one.severity != "information"]),
+        rest=kinds([one for one in contents.findings if one.severity == "information"]),
+        sections=sections,
+        columns=COLUMNS,
+        rows=len(listed),
+        packed=as_json(packed(listed, COLUMNS)),
+        figures=as_json({figure.key: plot(figure) for figure in figures}),
+        facts=_facts(contents),
+        version=VERSION,
+        folder=contents.folder.name,
+    )
+
+
+def sentences(contents: ProfileContents) -> list[str]:
+    """Return a few sentences about the distribution of the time."""
+    merged = contents.merged
+    total_s = max(merged.total_s, 1e-9)
+    mpi = merged.spreads["mpi_s"]
+    words = [
+        f"{units.quantity(merged.wall_s, 's')} between MPI_Init and MPI_Finalize:"
+        f" {units.share(merged.mpi_s / total_s)} of the time is in MPI, from"
+        f" {units.quantity(mpi.least, 's')} (rank {mpi.least_rank}) to {units.quantity(mpi.most, 's')}"
+        f" (rank {mpi.most_rank}) per process."
+    ]
+    if merged.calls and merged.mpi_s > 0:
+        first = tables.routines(merged, 1).rows[0]
+        words.append(f"{first[0]} takes {first[2]} of that, in {first[3]} calls of {first[4]} on average.")
+    if merged.files:
+        moved = sum(one.bytes for one in merged.program_files)
+        paths = len({one.path for one in merged.program_files if one.path})
+        words.append(
+            f"{units.share(merged.files_s / total_s)} of the time is in calls on files:"
+            f" {units.quantity(moved, 'B')} read and written in {count(paths, 'file')}."
+        )
+    if "off_processor_s" in merged.spreads:
+        off_s = merged.spreads["off_processor_s"].mean
+        processor_s = merged.spreads["user_s"].mean + merged.spreads["system_s"].mean
+        words.append(
+            f"Each process used {units.quantity(processor_s, 's')} of CPU time"
+            f" ({units.quantity(abs(off_s), 's')} {'less' if off_s >= 0 else 'more'} than the wall clock)."
+        )
+    if merged.window is not None:
+        words.append(_traced(merged.window, merged.events))
+    return words
+
+
+def _traced(found: TraceWindow, events: int) -> str:
+    """Return which window a trace holds."""
+    start, kept, asked = (units.quantity(value, "s") for value in (found.start_s, found.kept_s, found.asked_s))
+    if not found.full:
+        return f"The trace holds all {events} calls of {kept} from {start} after MPI_Init on."
+    return (
+        f"The trace holds {kept} of the {asked} asked for: {count(found.full, 'process', 'processes')} made"
+        f" more calls than there is room for, and {found.lost_calls} calls are left out."
+    )
+
+
+def alerts(contents: ProfileContents) -> list[str]:
+    """Return the remarks that a reader must see first."""
+    merged, monitored = contents.merged, contents.monitored
+    found = []
+    if merged.unfinished:
+        found.append(f"{count(len(merged.unfinished), 'process', 'processes')} did not reach MPI_Finalize.")
+    if merged.missing_ranks:
+        found.append(f"{count(len(merged.missing_ranks), 'process', 'processes')} left no profile.")
+    if monitored.code:
+        ended = (
+            f"signal {monitored.signal}" if monitored.signal is not None else f"exit code {monitored.exit_code}"
+        )
+        found.append(f"The command ended with {ended}.")
+    return found
+
+
+def wrapped(merged: Merged) -> list[str]:
+    """Return a remark where most time in MPI is in calls by wrappers of MPI, whose callers were not taken down."""
+    if merged.functions is not None:
+        return []
+    by = {
+        number: one.frames[0]
+        for number, one in enumerate(merged.sites)
+        if len(one.frames) == 1 and is_about_mpi(one.frames[0])
+    }
+    calls = [one for one in merged.calls if one.site in by]
+    if not calls or sum(one.time_s for one in calls) < _MOSTLY_WRAPPED * merged.calls_s:
+        return []
+    most = max(calls, key=lambda one: one.time_s)
+    return [
+        f"Most calls come from functions that only seem to pass them on to MPI, such as {by[most.site or 0]}:"
+        " `scope monitor --depth 16` shows who wanted them."
+    ]
+
+
+def _sections(contents: ProfileContents) -> Iterator[ProfileSection]:
+    merged = contents.merged
+    yield ProfileSection(
+        "time",
+        "Distribution of the time",
+        "Computation and communication of each process, raw and without values above the 99th percentile.",
+        [drawn.by_process(merged)],
+        tables.spreads(merged),
+    )
+    if merged.unfinished:
+        yield ProfileSection(
+            "unfinished",
+            "Unfinished processes",
+            "Processes that were killed, aborted or exited early, and their last activity.",
+            table=tables.unfinished(merged, _LINES),
+        )
+    if merged.calls:
+        figures: list[Figure | DotPlot] = [drawn.by_routine(merged)]
+        if any(one.size_class > 0 and one.time_s > 0 for one in merged.calls):
+            figures.append(drawn.by_size(merged))
+        yield ProfileSection(
+            "routines",
+            "Routines and call sites",
+            "Time of all processes by routine, by message size and by call site.",
+            filled(figures),
+            tables.sites(merged, _LINES) if merged.sites else None,
+            notes=wrapped(merged),
+        )
+    if (graph := by_function.graph(merged)) is not None:
+        yield ProfileSection(
+            "functions",
+            "Functions of the program",
+            "Who computes, and who calls MPI. Functions that only pass calls on to MPI are left out.",
+            filled(list(by_function.by_process(merged))),
+            by_function.functions(merged, _LINES),
+            graph=graph,
+        )
+    if contents.machine_comparison is not None:
+        yield _machine_comparison(contents.machine_comparison)
+    if merged.collectives:
+        yield ProfileSection(
+            "waiting",
+            "Waiting in collectives",
+            "Bounds on the time spent waiting for the last process; the rest is the operation itself.",
+            table=tables.collectives(merged, _LINES),
+        )
+    if merged.waits:
+        yield ProfileSection(
+            "waits",
+            "Waits by operation",
+            "Time in MPI_Wait, MPI_Test and their relatives, divided equally among the completed requests.",
+            table=tables.waits(merged, _LINES),
+        )
+    if merged.late is not None:
+        yield ProfileSection(
+            "late",
+            "Late senders and receivers",
+            f"In the traced window of {units.quantity(merged.late.window_s, 's')}:"
+            f" {count(merged.late.messages, 'message')} with both ends in the window,"
+            f" {merged.late.unmatched} with only one end.",
+            table=tables.late(merged, _LINES),
+        )
+    if merged.files:
+        yield ProfileSection(
+            "files",
+            "Files",
+            f"{units.share(merged.files_s / max(merged.total_s, 1e-9))} of the time is in the program's calls on"
+            " files. What MPI-IO calls of POSIX is part of its time, and shown once more by itself.",
+            table=tables.files(merged, _LINES),
+            more=[tables.file_times(merged, _LINES), tables.transfer_sizes(merged)],
+        )
+    if matrices := list(drawn.traffic(merged)):
+        unreceived = merged.traffic.unreceived
+        yield ProfileSection(
+            "messages",
+            "Communication matrix",
+            "Point-to-point messages, puts and gets, without collectives.",
+            filled(list(matrices)),
+            notes=[f"{count(unreceived, 'message')} had not been received."] if unreceived > 0 else [],
+        )
+    if course := list(drawn.course(merged)):
+        yield ProfileSection(
+            "course",
+            "Timeline",
+            "Computation, communication and memory over the run time.",
+            filled(list(course)),
+        )
+    if merged.regions:
+        yield ProfileSection(
+            "regions",
+            "Regions",
+            "Parts of the program that it marks with MPI_Pcontrol or scope-timer; time belongs to the innermost.",
+            table=tables.regions(merged),
+        )
+
+
+def _machine_comparison(found: MachineComparison) -> ProfileSection:
+    left = [
+        f"{name} ({units.quantity(time_s, 's')})" for name, time_s in list(found.without_benchmark.items())[:12]
+    ]
+    library = f" with {found.library}" if found.library else ""
+    return ProfileSection(
+        "machine-comparison",
+        "Comparison with the machine",
+        f"The same routines as measured by {found.run} on {found.machine}{library}. The excess over the machine's"
+        " time is avoidable; for blocking messages it includes waiting for the other side.",
+        table=tables.machine_comparison(found, _LINES),
+        notes=[f"Without a benchmark: {', '.join(left)}."] if left else [],
+    )
+
+
+def _row(merged: Merged, one: Calls, region: str) -> CaseRow:
+    times = one.times
+    place = " < ".join(merged.sites[one.site].frames) if one.site is not None else ""
+    cells: list[tuple[str, float | None]] = [
+        ("beyond the table size" if one.overflow else one.routine, None),
+        (place, None),
+        (str(one.communicator_size), float(one.communicator_size)),
+        (drawn.size_range(one.size_class), float(one.size_class)),
+        (region, None),
+        (units.quantity(one.time_s, "s"), number(one.time_s)),
+        (str(one.calls), float(one.calls)),
+        *(_seconds(value) for value in (times.mean_s, times.median_s, times.p99_s)),
+        *(_seconds(value) for value in (times.most_s, times.sanitised_mean_s)),
+        (units.share(times.coefficient_of_variation), times.coefficient_of_variation),
+        (units.quantity(one.bytes, "B"), float(one.bytes)),
+        (
+            f"{units.quantity(one.least_s, 's')} (rank {one.least_rank})"
+            f" to {units.quantity(one.most_s, 's')} (rank {one.most_rank})",
+            None,
+        ),
+    ]
+    return CaseRow(cells, True, one.routine, "", "")
+
+
+def _seconds(value: float | None) -> tuple[str, float | None]:
+    return units.quantity(value, "s"), None if value is None else number(value)
+
+
+def _facts(contents: ProfileContents) -> list[tuple[str, str]]:
+    monitored, merged = contents.monitored, contents.merged
+    facts = [
+        ("Command", shlex.join(monitored.command)),
+        ("Profiles by", merged.source),
+        ("Program", merged.program),
+        ("Directory", monitored.directory),
+        ("Started", moment(monitored.started_unix_s)),
+        ("Whole command", units.quantity(monitored.wall_s, "s")),
+        ("Ended", f"signal {monitored.signal}" if monitored.signal else f"exit code {monitored.exit_code}"),
+        ("MPI", merged.mpi),
+        ("Threads", merged.thread_level),
+        ("Processes", f"{merged.ranks} on {', '.join(merged.hosts[:20])}"),
+        ("Monitor", monitored.library),
+        *((f"Option {name}", value) for name, value in monitored.options.items()),
+    ]
+    if monitored.machine is not None:
+        facts += sorted(monitored.machine.environment.items())
+    return facts

@@ -1,0 +1,82 @@
+"""Computation, communication and idle time of applications by number of processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hpcscope.findings.results import Run
+from hpcscope.models.scaling.applications import Application, ApplicationPoint
+from hpcscope.report.figure import (
+    Figure,
+    Plot,
+    estimates,
+    log_axis,
+    scatter,
+)
+from hpcscope.report.run.applications import law, times
+from hpcscope.report.run.figures.grouping import chosen_words
+from hpcscope.statistics.estimate import Estimate, in_unit
+
+PARTS = {"compute": "compute_s", "communicate": "communicate_s", "idle": "idle_s"}
+SLOTS = {"compute": 0, "communicate": 1, "idle": 8}
+"""The style of each part, as in the figure of phases."""
+FEWEST_COUNTS = 2
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield a figure for each class, variant and transport on several numbers of processes."""
+    mine = [one for one in run.models.applications if one.subject.benchmark == benchmark]
+    several = [one for one in mine if len(one.points) >= FEWEST_COUNTS]
+    for index, one in enumerate(several):
+        yield _figure(run, one, f"{benchmark}-computation-{index}")
+
+
+def _figure(run: Run, one: Application, key: str) -> Figure:
+    counts = [point.ranks for point in one.points]
+    parts = {name: _shown(one, metric) for name, metric in PARTS.items()}
+    traces = [_points(name, points) for name, points in parts.items() if points]
+    traces += [_law(one.computation_s, counts)] if one.computation_s else []
+    seconds = [bounds.value for points in parts.values() for _, bounds in points]
+    words = chosen_words(one.subject, run.benchmarks, ("ranks",))
+    models = run.models.model_copy(update={"applications": [one]})
+    return Figure(
+        key=key,
+        title="Computation and communication" + (f", {words}" if words else ""),
+        caption="Each part on the process that spends the most on it. The line is t(p) = a0 / p (Tessera, "
+        f"NetFinity, sec. 3.1): {law(one)}.",
+        traces=traces,
+        layout={
+            "xaxis": {
+                "type": "log",
+                "title": {"text": "processes"},
+                "tickvals": counts,
+                "ticktext": [str(count) for count in counts],
+            },
+            "yaxis": log_axis("time", seconds, "s"),
+        },
+        table=times(models, run.benchmarks),
+        origins=[one.origin],
+    )
+
+
+def _shown(one: Application, metric: str) -> list[tuple[ApplicationPoint, Estimate]]:
+    """Return the parts above 0, which a logarithmic axis can show: one process has no communication."""
+    found = [(point, getattr(point, metric)) for point in one.points]
+    return [(point, bounds) for point, bounds in found if bounds is not None and bounds.value > 0]
+
+
+def _points(name: str, points: list[tuple[ApplicationPoint, Estimate]]) -> Plot:
+    return estimates(
+        [point.ranks for point, _ in points],
+        [bounds for _, bounds in points],
+        name,
+        slot=SLOTS[name],
+        mode="markers" if name == "compute" else "lines+markers",
+        text=[f"{name}, {point.ranks} ranks: {in_unit(bounds, 's')}" for point, bounds in points],
+    )
+
+
+def _law(a0_s: Estimate, counts: list[int]) -> Plot:
+    ends = [float(counts[0]), float(counts[-1])]
+    times = [a0_s.value / n for n in ends]
+    return scatter(ends, times, "a0 / p", role="fit", slot=SLOTS["compute"], mode="lines")

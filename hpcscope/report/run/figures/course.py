@@ -1,0 +1,146 @@
+"""The states of the machine along the run: a strip over time."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import Batch
+from hpcscope.report.figure import Figure, Plot, Table, number, scatter
+from hpcscope.samples.samples import Samples
+from hpcscope.statistics.course import MEASURES, Course, Measure, seconds_of
+
+MOST_LAUNCHES = 80
+"""Whose begins are drawn; more would hide the points."""
+TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
+LOWEST, HIGHEST = 0.5, 10.0
+"""Of the frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
+
+Point = tuple[float, float]
+"""Seconds since the begin of the run, and how many times as long as typical."""
+
+
+def figures(run: Run) -> Iterator[Figure]:
+    """Yield the strip of a run whose course is known."""
+    course, samples = run.course, run.raw_samples
+    if not (course.moments or samples.sentinels):
+        return
+    begin = run.record.started_unix_s
+    series: dict[str, list[Point]] = {
+        "typical case": [(one.unix_s - begin, one.factor) for one in course.moments],
+        **{f"sentinel, {measure}": _sentinel(samples, course, measure, begin) for measure in MEASURES},
+    }
+    drawn = {name: points for name, points in series.items() if points}
+    launches = [one.started_unix_s - begin for one in samples.launches]
+    highest = max(HIGHEST, 1.5 * max(state.factor for state in course.states)) if course.states else HIGHEST
+    yield Figure(
+        key="machine-states",
+        title="States of the machine",
+        caption=_caption(course, samples),
+        traces=[_trace(name, points, slot, highest) for slot, (name, points) in enumerate(drawn.items())],
+        layout={
+            "xaxis": {"title": {"text": "time since the run began (s)"}, "showgrid": False},
+            "yaxis": _axis([factor for points in drawn.values() for _, factor in points], highest),
+            "shapes": [
+                *(_line(at) for at in launches[:: math.ceil(len(launches) / MOST_LAUNCHES) or 1]),
+                *(
+                    _strip(period.begin_unix_s - begin, period.end_unix_s - begin)
+                    for period in course.periods
+                    if period.state > 0
+                ),
+            ],
+            "height": 240,
+        },
+        table=_table(course, begin),
+        origins=sorted({one.origin for one in samples.launches}),
+        wide=True,
+    )
+
+
+def _sentinel(samples: Samples, course: Course, measure: Measure, begin: float) -> list[Point]:
+    """Return a measure of the sentinel relative to its median in the fastest state, for each kind of launch."""
+    batches: dict[tuple[int, int], Batch] = {(one.launch, one.attempt): one.batch for one in samples.launches}
+    groups: dict[Batch | None, list[tuple[float, float, int]]] = defaultdict(list)
+    for one in samples.sentinels:
+        seconds = seconds_of(one, measure)
+        if seconds:
+            at = one.started_unix_s - begin
+            groups[batches.get((one.launch, one.attempt))].append((at, seconds, course.state_during(one)))
+    points: list[Point] = []
+    for group in groups.values():
+        typical = median([seconds for _, seconds, state in group if state == 0] or [each[1] for each in group])
+        points += [(at, seconds / typical) for at, seconds, _ in group]
+    return sorted(points)
+
+
+def _caption(course: Course, samples: Samples) -> str:
+    words = "How long visits to the cases, and the sentinel, took along the run, relative to what is typical. "
+    words += "Points beyond the frame stand at its edge. Vertical lines are launches. "
+    if course.changes:
+        slow = course.states[-1]
+        shown_by = "typical case" if course.shown_by == "cases" else f"sentinel's {course.shown_by}"
+        words += (
+            f"In the shaded time, {units.share(slow.share)} of the run, the {shown_by} took {slow.factor:.3g} "
+        )
+        words += "times as long."
+    else:
+        words += "No change of the machine's state was found."
+    if samples.sentinels:
+        spent_s = sum(one.duration_s for one in samples.sentinels)
+        words += " The sentinel, a small fixed workload between the cases, was measured "
+        words += f"{len(samples.sentinels)} times and took {units.quantity(spent_s, 's')}."
+    return words
+
+
+def _trace(name: str, points: Sequence[Point], slot: int, highest: float) -> Plot:
+    return scatter(
+        [at for at, _ in points],
+        [min(max(factor, LOWEST), highest) for _, factor in points],
+        name,
+        role="moments",
+        slot=slot,
+        text=[f"{factor:.3g}" for _, factor in points],
+        hover=f"{name}: %{{text}} times typical after %{{x:.1f}} s",
+    )
+
+
+def _axis(factors: Sequence[float], highest: float) -> Plot:
+    low, high = max(min([*factors, 0.8]), LOWEST), min(max([*factors, 1.25]), highest)
+    ticks = [tick for tick in TICKS if low / 1.1 <= tick <= high * 1.1]
+    return {
+        "title": {"text": "times typical"},
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [f"{tick:g}" for tick in ticks],
+        "range": [math.log10(low / 1.1), math.log10(high * 1.1)],
+    }
+
+
+def _line(at: float) -> Plot:
+    place = {"x0": number(at), "x1": number(at), "y0": 0, "y1": 1}
+    return {"type": "line", "xref": "x", "yref": "paper", "layer": "below", "meta": "launch", **place}
+
+
+def _strip(begin: float, end: float) -> Plot:
+    place = {"x0": number(begin), "x1": number(end), "y0": 0, "y1": 1}
+    return {"type": "rect", "xref": "x", "yref": "paper", "layer": "below", "meta": "slow-state", **place}
+
+
+def _table(course: Course, begin: float) -> Table:
+    columns = ["state", "from", "to", "times as long", *(f"sentinel, {measure}" for measure in MEASURES)]
+    rows = []
+    for period in course.periods:
+        state = course.states[period.state]
+        rows.append(
+            [
+                str(period.state + 1),
+                *(units.quantity(at - begin, "s") for at in (period.begin_unix_s, period.end_unix_s)),
+                f"{state.factor:.3g}",
+                *(units.quantity(state.sentinel_s.get(measure), "s") for measure in MEASURES),
+            ]
+        )
+    return Table(columns, rows)

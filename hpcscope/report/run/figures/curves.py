@@ -1,0 +1,365 @@
+"""Metrics by size: medians, interval bands, fits, breakpoints and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, zip_longest
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Machine
+from hpcscope.models.fitting.fit import Breakpoint, Fit
+from hpcscope.models.ladder.limit_lines import EXCHANGES, Limit
+from hpcscope.models.ladder.rung import Ladder
+from hpcscope.report.figure import (
+    LOWEST_SHARE,
+    Figure,
+    Plot,
+    band,
+    count_axis,
+    label,
+    log_axis,
+    number,
+    origins,
+    place,
+    scatter,
+    series_name,
+    share_axis,
+    shown,
+    size_axis,
+    table,
+)
+from hpcscope.report.order import level, varying
+from hpcscope.report.run.figures.grouping import (
+    FEWEST_POINTS,
+    panels,
+    series,
+    series_factors,
+    spread,
+    swept,
+    values,
+)
+from hpcscope.report.run.results import choice_key, results
+from hpcscope.report.wording import definition, model, points_shown, sentence
+from hpcscope.statistics.summary import Summary
+
+_NOTE_SHARE = 0.22
+"""Share of the axis that a note takes."""
+_MOST_LAUNCHES = 0.5
+"""Share of the launches that a marked break occurs in."""
+_LEAST_STEP = 0.1
+"""Step of a marked break, at least, relative to the time behind it: smaller ones do not recur in the next run."""
+_MOST_BREAKS = 4
+"""More are counted instead of listed."""
+_MOST_RANKS = 4
+"""Numbers of processes that are drawn."""
+_NOTE_ROW = 0.055
+"""Height of a line of notes above a figure, as a share of the figure."""
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the metrics of a benchmark by size, split where too full; metrics of one panel stand side by side."""
+    usable = results(run, benchmark)
+    columns = [
+        list(_panels(run, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
+        for name in dict.fromkeys(one.metric for one in usable)
+    ]
+    for row in zip_longest(*columns):
+        yield from (figure for figure in row if figure is not None)
+
+
+def _panels(run: Run, group: list[Summary], key: str) -> Iterator[Figure]:
+    """Yield the series with enough points; the others may have been swept over another parameter."""
+    index = 0
+    if level(group[0].benchmark) != "node":
+        # All numbers of processes are in the figures by processes.
+        drawn = spread(values(group, "ranks"), _MOST_RANKS)
+        group = [one for one in group if one.ranks in drawn]
+    names = series_factors(group, None)
+    while (variable := swept(group)) is not None:
+        factors = series_factors(group, variable)
+        lines = series(group, factors)
+        long = [one for line in lines if len(line) >= FEWEST_POINTS for one in line]
+        if not long:
+            return
+        for part in panels(long, variable):
+            yield _figure(run, part, variable, f"{key}-{index}", names)
+            index += 1
+        group = [one for line in lines if len(line) < FEWEST_POINTS for one in line]
+
+
+def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
+    first, catalog = group[0], run.benchmarks
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    by = catalog.parameter_label(variable, first.benchmark)
+    names = series_factors(group, variable)
+    lines = sorted(series(group, names), key=lambda line: choice_key(run.benchmarks, line[0]))
+    xs = [float(one.parameters[variable]) for one in group]
+    traces: list[Plot] = []
+    drawn: list[Fit] = []
+    for slot, line in enumerate(lines):
+        fits = _chosen_fits(run.models.fits, line, variable)
+        fit = next((one for one in fits if one.metric == first.metric), None)
+        drawn += fits
+        breaks = [one for each in fits for one in certain_breaks(each)]
+        traces += points_and_band(
+            line, variable, xs, slot, series_name(line[0], names, catalog, metric), breaks, fit is None
+        )
+        traces += [_fitted(fit, xs, slot)] if fit else []
+    limits = (
+        list(_lines(run.models.limits, group, xs, catalog)) or _limits(run.models.ladders, group, xs)
+        if variable == "message_bytes"
+        else []
+    )
+    traces += limits
+    shapes, annotations = _breaks(drawn, xs)
+    cache_shapes, cache_annotations = _caches(run.machine, xs) if variable == "array_bytes" else ([], [])
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
+    ys += [y for trace in limits for y in trace["y"]]
+    title = f"{metric.capitalize()} by {by}"
+    fixed = [
+        label(catalog, first.benchmark, name, varying(group)[1][name])
+        for name in all_factors
+        if name in varying(group)[1]
+    ]
+    return Figure(
+        key=key,
+        title=", ".join([title, *fixed]),
+        caption=_caption(group, drawn, bool(limits), bool(cache_shapes))
+        + (" Values below -100 % are cut off." if units.is_share(first.metric) and min(ys) < LOWEST_SHARE else ""),
+        traces=traces,
+        layout={
+            "xaxis": size_axis(by, xs) if variable.endswith("bytes") else count_axis(by, xs),
+            "yaxis": share_axis(metric, ys) if units.is_share(first.metric) else log_axis(metric, ys, first.unit),
+            "shapes": shapes + cache_shapes,
+            "annotations": annotations + cache_annotations,
+        },
+        table=table(group, [*names, variable], catalog),
+        origins=origins(group),
+    )
+
+
+def points_and_band(
+    line: list[Summary],
+    variable: str,
+    xs: Sequence[float],
+    slot: int,
+    name: str,
+    breaks: Sequence[Breakpoint],
+    joined: bool,
+) -> Iterator[Plot]:
+    """Yield the band of intervals and the points; neither crosses a breakpoint or starts at size 0."""
+    bands: list[tuple[list[float], list[float], list[float]]] = []
+    x: list[float | None] = []
+    y: list[float | None] = []
+    text: list[str] = []
+    for piece in _pieces(line, variable, breaks):
+        places = [place(float(one.parameters[variable]), xs) for one in piece]
+        medians = [one.median or 0.0 for one in piece]
+        lows = [one.estimate.bounds[0] for one in piece]
+        if not units.is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
+            lows = [low if low > 0 else median / 100 for low, median in zip(lows, medians, strict=True)]
+        bands.append((places, lows, [one.ci_high or one.median or 0.0 for one in piece]))
+        x += [*places, None]
+        y += [*medians, None]
+        text += [f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}" for one in piece]
+        text.append("")
+    yield band(bands, name, slot)
+    mode = "lines+markers" if joined else "markers"
+    yield scatter(x, y, name, slot=slot, mode=mode, text=text, legendgroup=name, connectgaps=False)
+
+
+def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) -> Iterator[list[Summary]]:
+    piece = [line[0]]
+    for before, after in pairwise(line):
+        low, high = float(before.parameters[variable]), float(after.parameters[variable])
+        if low == 0 or any(low <= one.last_before < high for one in breaks):
+            yield piece
+            piece = []
+        piece.append(after)
+    yield piece
+
+
+def _fitted(fit: Fit, xs: Sequence[float], slot: int) -> Plot:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for before, point in pairwise([None, *fit.points]):
+        if point is None:
+            continue
+        if before is not None and (
+            before.x == 0 or any(before.x <= one.last_before < point.x for one in fit.breakpoints)
+        ):
+            x.append(None)
+            y.append(None)
+        x.append(place(point.x, xs))
+        y.append(point.fitted if point.fitted > 0 else None)
+    return scatter(x, y, f"fit: {model(fit.model)}", role="fit", slot=slot, mode="lines", showlegend=False)
+
+
+def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> list[Fit]:
+    """Return the chosen fits of a case, of all its metrics: a change of protocol shows in all of them."""
+    first = line[0]
+    fixed = {name: value for name, value in first.parameters.items() if name != variable}
+    found = []
+    for fit in fits:
+        subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
+        same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
+        mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
+        if fit.chosen and fit.variable == variable and same == mine:
+            found.append(fit)
+    return found
+
+
+def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
+    """Mark the breakpoints: a strip between the two sizes and a line at the first size after it."""
+    seen = {(one.last_before, one.first_after) for fit in fits for one in certain_breaks(fit)}
+    shapes: list[Plot] = []
+    annotations: list[Plot] = []
+    span = max(xs) / place(min(xs), xs)
+    noted, row = [0.0, 0.0], 0
+    for before, after in sorted(seen):
+        left, right = number(place(before, xs)), number(place(after, xs))
+        edge = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+        shapes.append(edge | {"type": "rect", "x0": left, "x1": right, "meta": "break-strip"})
+        shapes.append(edge | {"type": "line", "x0": right, "x1": right, "meta": "break"})
+        # Notes of neighboring breakpoints must not overlap.
+        if right >= noted[row % 2] * span**_NOTE_SHARE:
+            noted[row % 2] = right
+            annotations.append(_note(f"from {units.size(after)}", right, 1.0 + row % 2 * _NOTE_ROW))
+            row += 1
+    return shapes, annotations
+
+
+def certain_breaks(fit: Fit) -> list[Breakpoint]:
+    """Return the breaks worth a mark.
+
+    The time steps for certain by a tenth of that behind the break, in most launches or where the library says so.
+    """
+    behind_s = {point.x: point.measured for point in fit.points}
+    return [
+        one
+        for one in fit.breakpoints
+        if one.is_jump
+        and min(abs(one.jump_s.low or 0.0), abs(one.jump_s.high or 0.0)) >= _LEAST_STEP * behind_s[one.first_after]
+        and (bool(one.settings) or one.agreement is None or one.agreement >= _MOST_LAUNCHES)
+    ]
+
+
+def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
+    """Mark the sizes of the data caches of every kind of host, as one core sees them."""
+    sizes = {
+        (cache.level, cache.size_bytes)
+        for host in machine.hosts
+        for cache in host.caches
+        if cache.kind != "instruction"
+    }
+    shown_sizes = [(level, size) for level, size in sorted(sizes) if min(xs) <= size <= max(xs)]
+    shapes: list[Plot] = [
+        {
+            "type": "line",
+            "x0": size,
+            "x1": size,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "meta": "cache",
+        }
+        for _, size in shown_sizes
+    ]
+    return shapes, [_note(f"L{level} {units.size(size)}", size, 1.0) for level, size in shown_sizes]
+
+
+def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
+    """Draw the limit of each ladder with one of these cases, at the sizes of the ladders."""
+    first, labels = group[0], {one.label for one in group}
+    points: dict[str, list[tuple[float, float]]] = {}
+    for ladder in ladders:
+        limit = ladder.rungs[0] if ladder.rungs else None
+        stands = any(rung.name in labels for rung in ladder.rungs[1:])
+        if limit and limit.layer == "limit" and limit.value and stands and ladder.quantity == first.metric:
+            points.setdefault(ladder.path, []).append((float(ladder.message_bytes or 0), limit.value))
+    traces: list[Plot] = []
+    for path, found in points.items():
+        ordered = sorted(found)
+        places = [place(size, xs) for size, _ in ordered]
+        values = [value for _, value in ordered]
+        text = [f"limit, {path}: {units.quantity(value, first.unit)}" for value in values]
+        if len(ordered) == 1:
+            places, values, text = [min(place(x, xs) for x in xs), max(xs)], values * 2, text * 2
+        traces.append(scatter(places, values, f"limit: {path}", role="limit", mode="lines", text=text))
+    return traces
+
+
+def _lines(
+    lines: Sequence[Limit], group: Sequence[Summary], xs: Sequence[float], catalog: Catalog
+) -> Iterator[Plot]:
+    """Draw the limits of the protocols of this figure by size; for messages between two ranks."""
+    first = group[0]
+    bounded = [place for pattern in EXCHANGES for place in catalog.standing(pattern, "network")]
+    if first.benchmark not in {place.benchmark.name for place in bounded}:
+        return
+    drawn = {str(one.parameters.get("protocol")) for one in group}
+    for line in lines:
+        if (
+            line.metric != first.metric
+            or first.placement not in line.placements
+            or not drawn & set(line.protocols)
+        ):
+            continue
+        yield limit_line(line, xs)
+
+
+def limit_line(line: Limit, xs: Sequence[float]) -> Plot:
+    """Return a limit at the sizes that lie within `xs`."""
+    points = [point for point in line.points if min(xs) <= point.message_bytes <= max(xs)]
+    return scatter(
+        [place(point.message_bytes, xs) for point in points],
+        [point.value for point in points],
+        f"limit: {line.name}",
+        role="limit",
+        mode="lines",
+        text=[f"limit, {line.name}: {units.quantity(point.value, line.unit)}" for point in points],
+    )
+
+
+def _caption(group: Sequence[Summary], fits: Sequence[Fit], limits: bool, caches: bool) -> str:
+    first = group[0]
+    words = [
+        f"{points_shown(group, definition(first.definition), bands=True)}; "
+        + ("higher is better." if first.better == "higher" else "lower is better.")
+    ]
+    models = sorted({model(fit.model) for fit in fits if fit.metric == first.metric})
+    if models:
+        words.append(
+            f"Lines show the chosen model ({sentence(models)}); where none was chosen, the points are joined."
+        )
+    jumps = {(one.last_before, one.first_after): one.jump_s.value for fit in fits for one in certain_breaks(fit)}
+    if len(jumps) > _MOST_BREAKS:
+        words.append(
+            f"The fitted times jump at {len(jumps)} sizes, which are marked and listed under Models; "
+            "points are not joined across the jumps of their series."
+        )
+    elif jumps:
+        steps = [
+            f"jumps by {units.signed(jump, 's')} between {units.size(before)} and {units.size(after)}"
+            for (before, after), jump in sorted(jumps.items())
+        ]
+        words.append(f"The fitted time {sentence(steps)}; points are not joined across jumps.")
+    words += ["The long-dashed line is the limit of the path."] if limits else []
+    words += ["Vertical lines mark the sizes of the caches, as one core sees them."] if caches else []
+    return " ".join(words)
+
+
+def _note(text: str, x: float, y: float) -> Plot:
+    return {
+        "text": text,
+        "x": math.log10(x),
+        "y": y,
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "showarrow": False,
+    }

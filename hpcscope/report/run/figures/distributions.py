@@ -1,0 +1,105 @@
+"""Distributions of the samples by launch, for cases where the median is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.models.ladder.rung import Ladder
+from hpcscope.report.figure import Figure, Plot, Table, log_axis, scatter
+from hpcscope.samples.samples import CaseSamples, Floats
+from hpcscope.statistics.summary import Summary
+from hpcscope.statistics.values import seconds_behind
+
+_STEPS = 160
+"""Points of a curve, more than a screen resolves."""
+
+Reason = tuple[str, int, Callable[[Summary], float]]
+_REASONS: list[Reason] = [
+    ("its interval is the widest", 2, lambda one: one.relative_interval or 0.0),
+    ("its launches differ the most", 2, lambda one: one.between_launch_share or 0.0),
+    ("its samples are the most autocorrelated", 1, lambda one: one.autocorrelation or 0.0),
+]
+_FROM_LADDER = 3
+_FEWEST_SAMPLES = 10
+"""Fewest samples of a distribution."""
+
+
+def figures(run: Run) -> Iterator[Figure]:
+    """Yield the distribution of each selected case, one curve for each launch."""
+    cases = run.raw_samples.by_case()
+    for index, (summary, reason) in enumerate(selected(run)):
+        found = [(one.launch, _times(one, summary)) for one in cases.get(summary.samples_key, [])]
+        launches = [(launch, times) for launch, times in found if times is not None]
+        if launches:
+            yield _figure(summary, reason, launches, f"distribution-{index}")
+
+
+def selected(run: Run) -> list[tuple[Summary, str]]:
+    """Choose cases by their statistics, each once, with the reason."""
+    times = [
+        one
+        for one in run.statistics.primary
+        if one.valid and one.unit == "s" and one.definition != "observed" and one.n >= _FEWEST_SAMPLES
+    ]
+    chosen: dict[str, tuple[Summary, str]] = {}
+    for one in times:
+        if one.label in _rungs(run.models.ladders) and len(chosen) < _FROM_LADDER:
+            chosen.setdefault(one.label, (one, "it stands on the ladder"))
+    for reason, most, rank in _REASONS:
+        left = [one for one in times if one.label not in chosen and rank(one) > 0]
+        for one in sorted(left, key=rank, reverse=True)[:most]:
+            chosen[one.label] = (one, reason)
+    return list(chosen.values())
+
+
+def _times(case: CaseSamples, summary: Summary) -> Floats | None:
+    times = seconds_behind(summary, case)
+    return np.sort(times) if times is not None and times.size else None
+
+
+def _figure(summary: Summary, reason: str, launches: list[tuple[int, Floats]], key: str) -> Figure:
+    right = summary.p99 if summary.p99 is not None else max(float(times[-1]) for _, times in launches)
+    left = min(float(times[0]) for _, times in launches)
+    return Figure(
+        key=key,
+        title=summary.label,
+        caption=f"Shown because {reason}.",
+        traces=[_line(slot, launch, times) for slot, (launch, times) in enumerate(launches)],
+        layout={
+            "xaxis": log_axis("time", [left, max(right, left)], "s", margin=1.0),
+            "yaxis": {"title": {"text": "share of the samples"}, "tickformat": ".0%", "range": [0, 1.02]},
+            "showlegend": False,
+        },
+        table=Table(
+            ["launch", "samples", "minimum", "median", "99 %", "maximum"],
+            [_row(launch, times) for launch, times in launches],
+        ),
+        origins=[summary.origin],
+    )
+
+
+def _line(slot: int, launch: int, times: Floats) -> Plot:
+    chosen = np.unique(np.linspace(0, times.size - 1, min(times.size, _STEPS)).round().astype(int))
+    return scatter(
+        [times[0], *times[chosen]],
+        [0.0, *((chosen + 1) / times.size)],
+        f"launch {launch}",
+        role="ecdf",
+        slot=slot,
+        mode="lines",
+        hover=f"launch {launch}" + ": %{y:.0%}",
+        line={"shape": "hv"},
+    )
+
+
+def _row(launch: int, times: Floats) -> list[str]:
+    quantiles = np.quantile(times, [0.0, 0.5, 0.99, 1.0])
+    return [str(launch), str(times.size), *(units.quantity(float(value), "s") for value in quantiles)]
+
+
+def _rungs(ladders: list[Ladder]) -> set[str]:
+    return {rung.name for ladder in ladders for rung in ladder.rungs}

@@ -1,0 +1,59 @@
+"""Heat maps on a logarithmic scale with units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from hpcscope.report.figure import Plot, log_ticks, number, tick
+
+_NARROWEST = 1.3
+"""The scale spans at least this factor, so that noise does not look like a pattern."""
+_PARTED = 40
+"""Up to this many cells in a row are drawn with gaps."""
+
+
+def cells(
+    x: Sequence[float],
+    y: Sequence[float],
+    values: Sequence[Sequence[float | None]],
+    hover: Sequence[Sequence[str]],
+    written: Sequence[Sequence[str]] | None,
+    unit: str = "s",
+) -> Plot:
+    """Return the cells; `values`, `hover` and `written` (texts in the cells) have a row for each y."""
+    known = [value for row in values for value in row if value]
+    low, high = scale(known)
+    trace: Plot = {
+        "type": "heatmap",
+        "x": list(x),
+        "y": list(y),
+        "z": [[number(math.log10(value)) if value else None for value in row] for row in values],
+        "zmin": number(math.log10(low)),
+        "zmax": number(math.log10(high)),
+        "hovertext": [list(row) for row in hover],
+        "hovertemplate": "%{hovertext}",
+        "colorbar": color_bar(low, high, unit),
+        "xgap": 1 if len(x) <= _PARTED else 0,
+        "ygap": 1 if len(x) <= _PARTED else 0,
+        "meta": {"role": "heat"},
+    }
+    if written is not None:
+        trace |= {"text": [list(row) for row in written], "texttemplate": "%{text}"}
+    return trace
+
+
+def scale(known: Sequence[float]) -> tuple[float, float]:
+    """Return the smallest and the largest value of the scale."""
+    low, high = min(known), max(known)
+    widen = max(1.0, _NARROWEST / (high / low)) ** 0.5
+    return low / widen, high * widen
+
+
+def color_bar(low: float, high: float, unit: str = "s") -> Plot:
+    """Return the ticks of a logarithmic scale."""
+    ticks = [value for value in log_ticks(low, high, unit) if low <= value <= high] or [low, high]
+    return {
+        "tickvals": [number(math.log10(value)) for value in ticks],
+        "ticktext": [tick(value, unit) for value in ticks],
+    }

@@ -1,0 +1,95 @@
+"""Messages of every size on every layer: the two figures of the first screen."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import Standing
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import transport_words
+from hpcscope.report.figure import Figure, Plot, Table, log_axis, origins, shown, size_axis
+from hpcscope.report.run.figures.curves import limit_line, points_and_band
+from hpcscope.report.run.figures.grouping import FEWEST_POINTS
+from hpcscope.report.run.results import results
+from hpcscope.report.wording import LAYERS, figure_heading, points_shown
+from hpcscope.statistics.summary import Summary
+
+MOST_LINES = 6
+_LAYERS = ("mpi", "frames", "network")
+"""The library first: it is what programs use."""
+
+
+def figures(run: Run) -> Iterator[Figure]:
+    """Yield latency and bandwidth by message size: the network, the library and the limit."""
+    for title, unit, metric, patterns in (
+        ("Latency", "s", "latency_s", ("ping_pong",)),
+        ("Bandwidth", "B/s", "bandwidth_bytes_per_s", ("stream", "ping_pong")),
+    ):
+        lines: dict[str, list[Summary]] = {}
+        pattern: Pattern
+        for pattern in patterns:  # type: ignore[assignment]
+            found = _lines(run, pattern, unit)
+            lines = lines or (found if any(name.startswith(LAYERS["mpi"]) for name in found) else {})
+        if lines:
+            yield _figure(run, lines, title, unit, metric)
+
+
+def _lines(run: Run, pattern: Pattern, unit: str) -> dict[str, list[Summary]]:
+    """Return the lines of each layer by name, each in the order of its sizes, the longest first."""
+    found: dict[str, dict[str, list[Summary]]] = {layer: defaultdict(list) for layer in _LAYERS}
+    taken: set[object] = set()
+    for layer in _LAYERS:
+        for place in run.benchmarks.standing(pattern, layer):
+            for one in results(run, place.benchmark.name):
+                if one.unit == unit and one.ranks == 2 and place.holds(one.parameters) and one.key not in taken:
+                    taken.add(one.key)
+                    found[layer][_name(run, place, one)].append(one)
+    ordered = [
+        (name, sorted(line, key=lambda one: run.measurements.size(one)))
+        for layer in _LAYERS
+        for name, line in sorted(found[layer].items(), key=lambda item: -len(item[1]))
+        if len(line) >= FEWEST_POINTS
+    ]
+    return dict(ordered[:MOST_LINES])
+
+
+def _name(run: Run, place: Standing, one: Summary) -> str:
+    sizes = run.benchmarks.of_role(one.benchmark, one.parameters, "size")
+    kept = {name: value for name, value in one.parameters.items() if name not in sizes}
+    words = run.benchmarks.differences(one.benchmark, kept)
+    if place.rung.layer == "mpi":
+        words = [LAYERS["mpi"], *words]
+        words += [f"over {transport_words(one.transport)}"] if one.transport != "default" else []
+    else:
+        words = [*words, "without MPI"]
+    return ", ".join([" ".join(words), *one.placement.words])
+
+
+def _figure(run: Run, lines: dict[str, list[Summary]], title: str, unit: str, metric: str) -> Figure:
+    group = [one for line in lines.values() for one in line]
+    xs = [float(run.measurements.size(one)) for one in group]
+    traces: list[Plot] = []
+    for slot, (name, line) in enumerate(lines.items()):
+        variable = next(iter(run.benchmarks.of_role(line[0].benchmark, line[0].parameters, "size")))
+        traces += points_and_band(line, variable, xs, slot, name, [], True)
+    drawn = {str(value) for one in group for value in one.parameters.values()}
+    limits = [
+        limit_line(line, xs) for line in run.models.limits if line.metric == metric and drawn & set(line.protocols)
+    ]
+    traces += limits
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    ys += [y for trace in limits for y in trace["y"]]
+    return Figure(
+        key=f"messages-{metric}",
+        title=f"{title} of messages between two processes",
+        caption=f"{points_shown(group, bands=True)}." + (" The long-dashed line is the limit." if limits else ""),
+        traces=traces,
+        layout={"xaxis": size_axis("message size", xs), "yaxis": log_axis(title.lower(), ys, unit)},
+        table=Table(
+            ["series", "case", figure_heading(group)],
+            [[name, one.label, shown(one)] for name, line in lines.items() for one in line],
+        ),
+        origins=origins(group),
+    )

@@ -1,0 +1,166 @@
+"""The pair matrix: message times between every two processes, with slow processes and pairs marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.pair_matrix import PairMatrix, Slow
+from hpcscope.plan.case import transport_words
+from hpcscope.report.figure import Figure, Plot, Table
+from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.wording import count, sentence
+from hpcscope.statistics.estimate import in_percent
+
+_FEWEST = 3
+"""Two processes are a single pair, which needs no matrix."""
+_WRITTEN = 16
+"""Up to this many processes the cells contain the times."""
+_HALF = 6
+"""Up to this many processes the matrix takes half the width of the page."""
+_NAMED = 32
+"""Up to this many processes all are named on the axes, and the table is the matrix itself."""
+_SLOWEST = 100
+"""Rows of the table of a larger matrix."""
+_SIDE, _LOWEST, _HIGHEST = 30, 300, 720
+"""Height of a cell and of the whole, in pixels."""
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield a figure for each matrix of a benchmark."""
+    found = [one for one in run.models.pairs if one.benchmark == benchmark]
+    for index, matrix in enumerate(found):
+        if len(matrix.names) >= _FEWEST and any(value for row in matrix.time_s for value in row):
+            yield _figure(matrix, f"{benchmark}-matrix-{index}")
+
+
+def _figure(matrix: PairMatrix, key: str) -> Figure:
+    names = _short(matrix.names)
+    number = len(names)
+    places = list(range(number))
+    axis: Plot = {"range": [-0.5, number - 0.5], "role": "category", "constrain": "domain"} | _ticks(matrix, names)
+    return Figure(
+        key=key,
+        title=f"Half round trip of {units.size(matrix.message_bytes)} between every two processes, "
+        + ("one pair at a time" if matrix.load == "isolated" else "all pairs of a round at once")
+        + ("" if matrix.transport == "default" else f", {transport_words(matrix.transport)}"),
+        caption=_caption(matrix),
+        traces=[cells(places, places, matrix.time_s, _hover(matrix, names), _written(matrix))],
+        layout={
+            "height": min(_HIGHEST, max(_LOWEST, 110 + _SIDE * number)),
+            "xaxis": axis,
+            "yaxis": axis | {"range": [number - 0.5, -0.5], "scaleanchor": "x"},
+            "shapes": list(_outlines(matrix)),
+        },
+        table=_table(matrix),
+        origins=[matrix.origin],
+        wide=number > _HALF,
+    )
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Leave out a host that is the same for all."""
+    hosts = {name.partition(" rank ")[0] for name in names if " rank " in name}
+    if len(hosts) != 1 or not all(" rank " in name for name in names):
+        return list(names)
+    return ["rank " + name.partition(" rank ")[2] for name in names]
+
+
+def _ticks(matrix: PairMatrix, names: Sequence[str]) -> Plot:
+    """Name all processes of a small matrix; of a large one, the slow ones and some in between."""
+    marked = {matrix.names.index(name) for slow in matrix.slow_processes for name in slow.members}
+    places = set(range(len(names)))
+    if len(names) > _NAMED:
+        stride = -(-len(names) // 16)
+        places = {
+            place for place in places if place % stride == 0 and not marked & {place - 1, place + 1}
+        } | marked
+    chosen = sorted(places)
+    return {
+        "tickvals": chosen,
+        "ticktext": [f"{names[place]} ◂" if place in marked else names[place] for place in chosen],
+    }
+
+
+def _outlines(matrix: PairMatrix) -> Iterator[Plot]:
+    """Frame rows and columns of slow processes, cells of slow pairs, and the smaller group."""
+    last = len(matrix.names) - 0.5
+    for slow in matrix.slow_processes:
+        for name in slow.members:
+            place = matrix.names.index(name)
+            yield _frame(-0.5, last, place - 0.5, place + 0.5)
+            yield _frame(place - 0.5, place + 0.5, -0.5, last)
+    for slow in matrix.slow_pairs:
+        one, other = (matrix.names.index(name) for name in slow.members)
+        for x, y in ((one, other), (other, one)):
+            yield _frame(x - 0.5, x + 0.5, y - 0.5, y + 0.5)
+    group = sorted(matrix.names.index(name) for name in matrix.slow_between.members) if matrix.slow_between else []
+    if group and group == list(range(group[0], group[-1] + 1)):
+        yield _frame(group[0] - 0.5, group[-1] + 0.5, group[0] - 0.5, group[-1] + 0.5)
+
+
+def _frame(left: float, right: float, low: float, high: float) -> Plot:
+    return {"type": "rect", "x0": left, "x1": right, "y0": low, "y1": high, "meta": "mark"}
+
+
+def _caption(matrix: PairMatrix) -> str:
+    launches = count(matrix.launches, "launch", "launches")
+    words = [f"Medians over {launches}; colors on a logarithmic scale."]
+    if matrix.reason:
+        return " ".join([*words, f"Slow processes and pairs were not searched for: {matrix.reason}."])
+    slow = [f"{sentence(one.members)} with every partner, by {_excess(one)}" for one in matrix.slow_processes]
+    slow += [
+        f"{one.members[0]} and {one.members[1]} with each other, by {_excess(one)}" for one in matrix.slow_pairs
+    ]
+    if matrix.slow_between:
+        slow.append(
+            f"messages between {sentence(matrix.slow_between.members)} and all others, "
+            f"by {_excess(matrix.slow_between)}"
+        )
+    words.append(
+        f"Slower than the others: {'; '.join(slow)}. Frames mark them."
+        if slow
+        else "No process or pair stands out."
+    )
+    return " ".join(words)
+
+
+def _excess(slow: Slow) -> str:
+    return in_percent(slow.excess)
+
+
+def _hover(matrix: PairMatrix, names: Sequence[str]) -> list[list[str]]:
+    return [
+        [
+            f"{names[row]} and {names[column]}: {units.quantity(value, 's')}" if value else ""
+            for column, value in enumerate(line)
+        ]
+        for row, line in enumerate(matrix.time_s)
+    ]
+
+
+def _written(matrix: PairMatrix) -> list[list[str]] | None:
+    if len(matrix.names) > _WRITTEN:
+        return None
+    return [[units.quantity(value, "s") if value else "" for value in row] for row in matrix.time_s]
+
+
+def _table(matrix: PairMatrix) -> Table:
+    if len(matrix.names) <= _NAMED:
+        rows = [
+            [name, *(units.quantity(value, "s") if value else "" for value in row)]
+            for name, row in zip(matrix.names, matrix.time_s, strict=True)
+        ]
+        return Table(["", *matrix.names], rows)
+    pairs = [
+        (value, matrix.names[column], matrix.names[row])
+        for row, line in enumerate(matrix.time_s)
+        for column, value in enumerate(line[:row])
+        if value
+    ]
+    slowest = sorted(pairs, reverse=True)[:_SLOWEST]
+    return Table(
+        ["process", "and process", f"half round trip, the {len(slowest)} longest of {len(pairs)}"],
+        [[one, other, units.quantity(value, "s")] for value, one, other in slowest],
+    )

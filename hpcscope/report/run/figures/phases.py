@@ -1,0 +1,54 @@
+"""The phases of programs as stacked bars."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from hpcscope.findings.results import Run
+from hpcscope.report.figure import Figure, origins, series_name, table
+from hpcscope.report.order import case_key
+from hpcscope.report.run.figures.grouping import series_factors
+from hpcscope.report.run.figures.stacked import bars, layout
+from hpcscope.report.run.results import PHASES, phases
+from hpcscope.statistics.summary import Summary
+
+SLOTS = dict(zip(PHASES, (0, 1, 3, 5, 1, 4, 8), strict=True))
+"""The style of each phase."""
+_MOST_CASES = 24
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the phases of a program that records at least two."""
+    usable = [one for one in run.headlines if one.benchmark == benchmark]
+    parts = [one for one in usable if one.metric in phases(run.benchmarks, benchmark)]
+    if any(one.metric == "exchange_s" for one in parts):
+        parts = [one for one in parts if one.metric != "communicate_s"]  # the sum of others
+    names = sorted({one.metric for one in parts}, key=PHASES.index)
+    if len(names) < 2:
+        return
+    cases: dict[tuple[object, ...], list[Summary]] = defaultdict(list)
+    for one in sorted(parts, key=case_key):
+        cases[case_key(one)].append(one)
+    groups = list(cases.values())[:_MOST_CASES]
+    factors = series_factors([group[0] for group in groups], None)
+    labels = [series_name(group[0], factors, run.benchmarks, benchmark) for group in groups]
+    yield Figure(
+        key=f"{benchmark}-phases",
+        title="Phases",
+        caption="The share of each phase in the sum of all phases; hover texts and the table show times. Each "
+        "phase is the longest over the ranks, so the sum of the phases may exceed the time of the case.",
+        traces=[
+            bars(run.benchmarks.metric_label(name, benchmark), SLOTS[name], labels, _seconds(name, groups))
+            for name in names
+        ],
+        layout=layout(len(groups), {"title": {"text": "share of the phases"}}, share=True),
+        table=table([one for group in groups for one in group], factors, run.benchmarks),
+        origins=origins(parts),
+        wide=True,
+    )
+
+
+def _seconds(name: str, groups: list[list[Summary]]) -> list[float]:
+    found = [next((one for one in group if one.metric == name), None) for group in groups]
+    return [one.median if one is not None and one.median is not None else 0.0 for one in found]

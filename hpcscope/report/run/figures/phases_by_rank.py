@@ -1,0 +1,67 @@
+"""The phases of each rank as stacked bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.models.scaling.phases_by_rank import PHASES, PhasesByRank
+from hpcscope.report.figure import Figure, Table
+from hpcscope.report.run.figures.grouping import chosen_words, spread
+from hpcscope.report.run.figures.phases import SLOTS
+from hpcscope.report.run.figures.stacked import bars, layout
+
+_MOST_RANKS = 24
+_MOST_CASES = 4
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the largest case of each variant of a program on the most ranks, at most four."""
+    mine = [one for one in run.models.phases if one.subject.benchmark == benchmark]
+    largest: dict[tuple[object, ...], PhasesByRank] = {}
+    for one in mine:
+        subject = one.subject
+        free = {
+            *run.benchmarks.of_role(benchmark, subject.parameters, "size"),
+            *run.benchmarks.grid(benchmark, subject.parameters),
+        }
+        variant = tuple(sorted((k, str(v)) for k, v in subject.parameters.items() if k not in free))
+        key = (variant, subject.transport)
+        if subject.ranks > 1 and (key not in largest or _extent(run, one) > _extent(run, largest[key])):
+            largest[key] = one
+    chosen = sorted(largest.values(), key=lambda one: _extent(run, one), reverse=True)[:_MOST_CASES]
+    for index, one in enumerate(chosen):
+        yield _figure(run, one, f"{benchmark}-ranks-phases-{index}")
+
+
+def _extent(run: Run, one: PhasesByRank) -> tuple[int, tuple[int, ...]]:
+    subject = one.subject
+    return subject.ranks, run.benchmarks.size_key(subject.benchmark, subject.parameters)
+
+
+def _figure(run: Run, one: PhasesByRank, key: str) -> Figure:
+    rows = [int(row) for row in spread(range(len(one.ranks_kept)), _MOST_RANKS)]
+    kept = [one.ranks_kept[row] for row in rows]
+    labels = [f"rank {rank}" for rank in kept]
+    names = [name for name in PHASES if name in one.phases_s]
+    values = {name: [one.phases_s[name][row] for row in rows] for name in names}
+    labels_of = {name: run.benchmarks.metric_label(name, one.subject.benchmark) for name in names}
+    left_out = len(one.ranks_kept) - len(kept)
+    return Figure(
+        key=key,
+        title=f"Phases by rank, {chosen_words(one.subject, run.benchmarks)}",
+        caption="Medians over all repetitions and launches. Idle is the time spent waiting for a process that has "
+        "not arrived yet." + (f" {left_out} ranks in between are left out." if left_out else ""),
+        traces=[bars(labels_of[name], SLOTS[name], labels, values[name]) for name in names],
+        layout=layout(len(kept), {"title": {"text": "time in s"}}, share=False),
+        table=Table(
+            ["rank", *(labels_of[name] for name in names)],
+            [
+                [str(rank), *(units.quantity(values[name][index], "s") for name in names)]
+                for index, rank in enumerate(kept)
+            ],
+        ),
+        origins=[one.origin],
+        wide=len(kept) > 4,
+    )

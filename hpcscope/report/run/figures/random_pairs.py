@@ -1,0 +1,204 @@
+"""Random pairs of a large cluster: a map of the hosts by their switches, and one of the paths between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.models.communication.pair_matrix import Slow
+from hpcscope.models.communication.random_pairs import Attribute, RandomPairs
+from hpcscope.plan.case import transport_words
+from hpcscope.report.figure import Figure, Plot, Table
+from hpcscope.report.run.figures.heat import cells
+from hpcscope.report.wording import count, sentence
+
+_ROWS = 400
+"""Of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""
+_WIDTH = 64
+"""Hosts in a row where nobody knows their switches."""
+_NAMED = 5
+"""Slow ones that a caption names."""
+_SLOWEST = 100
+"""Rows of the table."""
+_CELL, _LOWEST, _HIGHEST = 4, 260, 900
+"""Height of a row and of the whole, in pixels."""
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the maps of each sample of a benchmark."""
+    for index, sample in enumerate(run.models.random_pairs):
+        if sample.benchmark != benchmark or sample.typical_s is None:
+            continue
+        yield _hosts(sample, f"{benchmark}-hosts-{index}")
+        for number, one in enumerate(sample.attributes):
+            if len(one.between) > 1:
+                yield _between(sample, one, f"{benchmark}-between-{index}-{number}")
+
+
+def _hosts(sample: RandomPairs, key: str) -> Figure:
+    rows = _rows(sample)
+    shown, left_out = _chosen(rows, sample)
+    width = max(len(row) for _, row in shown)
+    values = [[_factor(sample, row, place) for place in range(width)] for _, row in shown]
+    hover = [[_words(sample, row, place) for place in range(width)] for _, row in shown]
+    stride = -(-len(shown) // 16)
+    axis: Plot = {
+        "role": "category",
+        "constrain": "domain",
+        "tickvals": list(range(0, len(shown), stride)),
+        "ticktext": [name for name, _ in shown][::stride],
+        "range": [len(shown) - 0.5, -0.5],
+    }
+    return Figure(
+        key=key,
+        title=f"What each host adds to messages of {_what(sample)}",
+        caption=" ".join([*_caption(sample), *left_out]),
+        traces=[cells(range(width), range(len(shown)), values, hover, None, unit="")],
+        layout={
+            "height": min(_HIGHEST, max(_LOWEST, 110 + _CELL * len(shown))),
+            "xaxis": {"role": "category", "range": [-0.5, width - 0.5], "title": {"text": "host of the row"}},
+            "yaxis": axis,
+            "shapes": [],
+        },
+        table=_slowest(sample),
+        origins=[sample.origin],
+        wide=True,
+    )
+
+
+def _between(sample: RandomPairs, one: Attribute, key: str) -> Figure:
+    number = len(one.groups)
+    places = range(number)
+    stride = -(-number // 16)
+    axis: Plot = {
+        "role": "category",
+        "constrain": "domain",
+        "tickvals": list(places)[::stride],
+        "ticktext": one.groups[::stride],
+    }
+    hover = [
+        [
+            f"{one.groups[row]} and {one.groups[column]}: {_share(value)}" if value else ""
+            for column, value in enumerate(line)
+        ]
+        for row, line in enumerate(one.between)
+    ]
+    known = [
+        (value, one.groups[column], one.groups[row])
+        for row, line in enumerate(one.between)
+        for column, value in enumerate(line[: row + 1])
+        if value
+    ]
+    slowest = sorted(known, reverse=True)[:_SLOWEST]
+    return Figure(
+        key=key,
+        title=f"Messages of {_what(sample)} between every two {_plural(one.name)}",
+        caption="Medians of the pairs that join them, over the median of all pairs; logarithmic colors.",
+        traces=[cells(places, places, one.between, hover, None, unit="")],
+        layout={
+            "height": max(_LOWEST, min(_HIGHEST, 110 + 16 * number)),
+            "xaxis": axis | {"range": [-0.5, number - 0.5]},
+            "yaxis": axis | {"range": [number - 0.5, -0.5], "scaleanchor": "x"},
+            "shapes": [],
+        },
+        table=Table(
+            [
+                one.name,
+                f"and {one.name}",
+                f"time over that of all pairs, the {len(slowest)} longest of {len(known)}",
+            ],
+            [[first, second, _share(value)] for value, first, second in slowest],
+        ),
+        origins=[sample.origin],
+        wide=True,
+    )
+
+
+def _what(sample: RandomPairs) -> str:
+    transport = "" if sample.transport == "default" else f", {transport_words(sample.transport)}"
+    return f"{units.size(sample.message_bytes)}, all pairs of a round at once{transport}"
+
+
+def _rows(sample: RandomPairs) -> list[tuple[str, list[int]]]:
+    """Return the processes of every switch, in the order of the ranks; blocks of ranks where nobody knows them."""
+    switches = next((one for one in sample.attributes if one.name == "switch"), None)
+    if switches is None:
+        ranks = range(len(sample.names))
+        return [(sample.names[first], list(ranks[first : first + _WIDTH])) for first in ranks[::_WIDTH]]
+    members: list[list[int]] = [[] for _ in switches.groups]
+    for rank, group in enumerate(switches.of):
+        if group >= 0:
+            members[group].append(rank)
+    return [(name, row) for name, row in zip(switches.groups, members, strict=True) if row]
+
+
+def _chosen(
+    rows: list[tuple[str, list[int]]], sample: RandomPairs
+) -> tuple[list[tuple[str, list[int]]], list[str]]:
+    """Return the rows that are shown, those with the slowest hosts; and in words what was left out."""
+    if len(rows) <= _ROWS:
+        return rows, []
+    worst = sorted(range(len(rows)), key=lambda place: -max(sample.excess[rank] or 0 for rank in rows[place][1]))
+    kept = sorted(worst[:_ROWS])
+    words = f"Shown are the {_ROWS} of {len(rows)} rows with the slowest hosts; models.json has all."
+    return [rows[place] for place in kept], [words]
+
+
+def _factor(sample: RandomPairs, row: Sequence[int], place: int) -> float | None:
+    excess = sample.excess[row[place]] if place < len(row) else None
+    return None if excess is None else 1 + excess
+
+
+def _words(sample: RandomPairs, row: Sequence[int], place: int) -> str:
+    factor = _factor(sample, row, place)
+    return f"{sample.names[row[place]]}: {_share(factor)}" if factor else ""
+
+
+def _plural(kind: str) -> str:
+    first, of, rest = kind.partition(" ")
+    return f"{first}{'es' if first.endswith('ch') else 's'}{of}{rest}"
+
+
+def _share(factor: float) -> str:
+    return f"{(factor - 1) * 100:+.1f} %"
+
+
+def _caption(sample: RandomPairs) -> Iterator[str]:
+    share = units.share(sample.pairs / sample.of_pairs)
+    yield (
+        f"{sample.rounds} random rounds in {count(sample.launches, 'launch', 'launches')} measured "
+        f"{sample.pairs} of {sample.of_pairs} pairs ({share}); the median is "
+        f"{units.quantity(sample.typical_s or 0.0, 's')}."
+    )
+    if sample.reason:
+        yield f"What is slow was not searched for: {sample.reason}."
+        return
+    for attribute in sample.attributes:
+        yield (
+            f"A slow path between two {_plural(attribute.name)} is seen with a chance of "
+            f"{units.share(attribute.chance)}."
+        )
+    yield f"Every host is in {sample.rounds} pairs; one given pair is seen with a chance of "
+    yield f"{units.share(sample.chance_of_pair)}."
+    slow = [
+        *_named("hosts", sample.slow_processes),
+        *(words for one in sample.attributes for words in _named(one.name, one.slow)),
+        *(words for one in sample.attributes for words in _named(f"paths, {one.name}", one.slow_between)),
+        *_named("pairs", sample.slow_pairs),
+    ]
+    yield f"Slower than the others: {'; '.join(slow)}." if slow else "Nothing stands out."
+
+
+def _named(kind: str, slow: list[Slow]) -> Iterator[str]:
+    if slow:
+        names = [f"{' and '.join(one.members)} by {units.share(one.excess.value)}" for one in slow[:_NAMED]]
+        rest = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
+        yield f"{kind}: {sentence(names) if not rest else ', '.join(names) + rest}"
+
+
+def _slowest(sample: RandomPairs) -> Table:
+    known = [(value, name) for value, name in zip(sample.excess, sample.names, strict=True) if value is not None]
+    slowest = sorted(known, reverse=True)[:_SLOWEST]
+    head = f"adds to its pairs, the {len(slowest)} slowest of {len(known)}"
+    return Table(["host", head], [[name, _share(1 + value)] for value, name in slowest])

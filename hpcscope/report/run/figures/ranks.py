@@ -1,0 +1,127 @@
+"""Times by number of processes, with the chosen models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hpcscope.findings.results import Run
+from hpcscope.models.fitting.fit import Fit
+from hpcscope.report.figure import (
+    Figure,
+    Plot,
+    estimates,
+    label,
+    log_axis,
+    origins,
+    scatter,
+    series_name,
+    shown,
+    table,
+)
+from hpcscope.report.order import level, varying
+from hpcscope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
+from hpcscope.report.run.results import results
+from hpcscope.report.wording import definition, points_shown
+from hpcscope.statistics.summary import Summary
+
+LEVELS = ("mpi", "operation", "algorithm", "application", "storage")
+"""Levels whose benchmarks are drawn by number of processes."""
+_SIZES = 4
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the times of a benchmark by number of ranks, where there are at least two."""
+    if level(benchmark) not in LEVELS:
+        return
+    times = [one for one in results(run, benchmark) if one.unit == "s"]
+    for name in dict.fromkeys(one.metric for one in times):
+        group = [one for one in times if one.metric == name]
+        if len(values(group, "ranks")) < 2:
+            continue
+        variable = swept(group)
+        if variable is not None:
+            chosen = spread(values(group, variable), _SIZES)
+            group = [one for one in group if one.parameters[variable] in chosen]
+        group = _varied(group)
+        for index, part in enumerate(panels(group, "ranks") if group else []):
+            same = varying(part)[1]
+            apart = [
+                label(run.benchmarks, benchmark, factor, same[factor])
+                for factor in series_factors(group, "ranks")
+                if factor in same
+            ]
+            yield _figure(run, part, f"{benchmark}-{name}-ranks-{index}", apart)
+
+
+def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figure:
+    first, catalog = group[0], run.benchmarks
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    names = series_factors(group, "ranks")
+    traces: list[Plot] = []
+    fits: list[Fit] = []
+    for slot, line in enumerate(series(group, names)[:MOST_SERIES]):
+        name = series_name(line[0], names, catalog, metric)
+        fit = _chosen_fit(run.models.fits, line[0])
+        fits += [fit] if fit else []
+        traces.append(_points(line, slot, name, joined=fit is None))
+        traces += [_fitted(fit, slot)] if fit else []
+    counts = [int(value) for value in values(group, "ranks")]
+    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
+    models = ", ".join(sorted({f"{fit.equation} ({fit.source})" for fit in fits}))
+    return Figure(
+        key=key,
+        title=", ".join([f"{metric.capitalize()} by number of processes", *apart]),
+        caption=f"{points_shown(group, definition(first.definition))}. "
+        + (f"Lines show the chosen model: {models}." if fits else "No model was chosen; the points are joined."),
+        traces=traces,
+        layout={
+            "xaxis": {
+                "title": {"text": "processes"},
+                "tickvals": counts,
+                "ticktext": [str(count) for count in counts],
+                "range": [
+                    counts[0] - 0.06 * (counts[-1] - counts[0]),
+                    counts[-1] + 0.06 * (counts[-1] - counts[0]),
+                ],
+            },
+            "yaxis": log_axis(metric, ys, first.unit),
+        },
+        table=table(group, [*names, "ranks"], catalog),
+        origins=origins(group),
+    )
+
+
+def _varied(group: list[Summary]) -> list[Summary]:
+    """Keep the series with at least two numbers of processes."""
+    lines = series(group, series_factors(group, "ranks"))
+    return [one for line in lines if len({one.ranks for one in line}) > 1 for one in line]
+
+
+def _points(line: list[Summary], slot: int, name: str, joined: bool) -> Plot:
+    return estimates(
+        [one.ranks for one in line],
+        [one.estimate for one in line],
+        name,
+        slot=slot,
+        mode="lines+markers" if joined else "markers",
+        text=[f"{name}, {one.ranks} ranks: {shown(one)}" for one in line],
+    )
+
+
+def _fitted(fit: Fit, slot: int) -> Plot:
+    return scatter(
+        [point.x for point in fit.points],
+        [point.fitted for point in fit.points],
+        role="fit",
+        slot=slot,
+        mode="lines",
+    )
+
+
+def _chosen_fit(fits: list[Fit], first: Summary) -> Fit | None:
+    for fit in fits:
+        subject = fit.subject
+        same = (subject.benchmark, subject.parameters, subject.transport, fit.metric, fit.variable)
+        if fit.chosen and same == (first.benchmark, first.parameters, first.transport, first.metric, "ranks"):
+            return fit
+    return None

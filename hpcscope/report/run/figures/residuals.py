@@ -1,0 +1,108 @@
+"""Residuals of the chosen models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.findings.results import Run
+from hpcscope.models.fitting.fit import Fit, FitPoint, NotFitted, Variable
+from hpcscope.report.figure import Figure, Plot, Table, count_axis, place, scatter, size_axis
+from hpcscope.report.wording import model
+
+_MOST = 8
+"""Series in a figure."""
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the relative residuals of the chosen fits of a benchmark, a few in each figure."""
+    mine = [fit for fit in run.models.fits if fit.chosen and fit.points and fit.subject.benchmark == benchmark]
+    for variable in dict.fromkeys(fit.variable for fit in mine):
+        parts = _parts([fit for fit in mine if fit.variable == variable], run.benchmarks)
+        for index, part in enumerate(parts):
+            yield _figure(run, part, variable, f"residuals-{benchmark}-{variable}-{index}")
+
+
+def _parts(fits: Sequence[Fit], catalog: Catalog) -> list[list[Fit]]:
+    """Divide the fits so that no figure has too many series, unless a single fit has."""
+    parts: list[list[Fit]] = []
+    for fit in fits:
+        if not parts or len(_series([*parts[-1], fit], catalog)) > _MOST:
+            parts.append([])
+        parts[-1].append(fit)
+    return parts
+
+
+def _figure(run: Run, fits: Sequence[Fit], variable: Variable, key: str) -> Figure:
+    xs = [point.x for fit in fits for point in fit.points]
+    sizes = variable in ("message_bytes", "message_bytes_and_ranks")
+    by = variable_label(run.benchmarks, fits[0], "message_bytes" if sizes else variable)
+    axis: Plot = size_axis(by, xs) if sizes else count_axis(by, xs)
+    drawn = _series(fits, run.benchmarks)
+    drawn = drawn[:: -(-len(drawn) // _MOST)]
+    found = {one.origin for one in run.statistics if one.benchmark in {fit.subject.benchmark for fit in fits}}
+    return Figure(
+        key=key,
+        title=f"Residuals by {by}" + (" and number of processes" if variable == "message_bytes_and_ranks" else ""),
+        caption="Measured over fitted time, minus 1. A model that fits leaves points scattered around 0 without a "
+        "pattern; a slope or a step shows what it misses.",
+        traces=[_trace(name, points, slot, xs, sizes) for slot, (name, points) in enumerate(drawn)],
+        layout={
+            "xaxis": axis,
+            "yaxis": {"title": {"text": "residual"}, "tickformat": ".0%", "zeroline": True},
+        },
+        table=Table(
+            ["case", "model", by, "measured", "fitted"],
+            [_row(fit, point, sizes, run.benchmarks) for fit in fits for point in fit.points],
+        ),
+        origins=sorted(found),
+    )
+
+
+def _series(fits: Sequence[Fit], catalog: Catalog) -> list[tuple[str, list[FitPoint]]]:
+    """Return the points of each fit, separately for each number of processes where that is a variable too."""
+    groups: dict[tuple[int, str], list[FitPoint]] = {}
+    for index, fit in enumerate(fits):
+        for point in fit.points:
+            if point.fitted > 0:
+                groups.setdefault((index, _name(fit, point, catalog)), []).append(point)
+    return [(name, points) for (_, name), points in groups.items()]
+
+
+def _trace(name: str, points: Sequence[FitPoint], slot: int, xs: Sequence[float], sizes: bool) -> Plot:
+    return scatter(
+        [place(point.x, xs) if sizes else point.x for point in points],
+        [point.measured / point.fitted - 1 for point in points],
+        name,
+        slot=slot,
+        mode="lines+markers",
+        text=[f"{units.quantity(p.measured, 's')}, fitted {units.quantity(p.fitted, 's')}" for p in points],
+        hover="%{text}: %{y:.1%}",
+    )
+
+
+def _row(fit: Fit, point: FitPoint, sizes: bool, catalog: Catalog) -> list[str]:
+    measured = units.interval(point.measured, point.measured_low, point.measured_high, "s")
+    x = units.size(point.x) if sizes else f"{point.x:g}"
+    return [_name(fit, point, catalog), model(fit.model), x, measured, units.quantity(point.fitted, "s")]
+
+
+def _name(fit: Fit, point: FitPoint, catalog: Catalog) -> str:
+    """Return the label of a point's case, on its own ranks where these vary, too."""
+    if point.ranks is None:
+        return subject(fit)
+    return subject(fit.model_copy(update={"subject": fit.subject.without(catalog, ranks=point.ranks)}))
+
+
+def subject(fit: Fit | NotFitted) -> str:
+    """Return the label of a fit's case, and the metric where a benchmark recorded it besides its time."""
+    observed = fit.definition == "observed"
+    return f"{fit.subject.label}: {units.named(fit.metric)}" if observed else fit.subject.label
+
+
+def variable_label(catalog: Catalog, fit: Fit, variable: str) -> str:
+    """Return the name of a fit's variable in words."""
+    return (
+        "number of processes" if variable == "ranks" else catalog.parameter_label(variable, fit.subject.benchmark)
+    )

@@ -1,0 +1,126 @@
+"""The roofline: what a processor computes, over the operations for each byte that it moves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import LIMIT
+from hpcscope.findings.results import Run
+from hpcscope.report.figure import (
+    Figure,
+    Plot,
+    Table,
+    log_axis,
+    origins,
+    scatter,
+    shown,
+)
+from hpcscope.report.run.figures.grouping import MOST_SERIES
+from hpcscope.report.run.results import has_default_problem, results
+from hpcscope.statistics.summary import Summary
+
+_ROOM = 2.0
+"""The roof is drawn so many times beyond the points."""
+
+Point = tuple[float, Summary]
+"""Operations per byte, and the rate."""
+
+
+def figures(run: Run) -> Iterator[Figure]:
+    """Yield the roofline of one process where its roof and points under it were measured."""
+    peak, memory = _best(run, "arithmetic", "flop/s"), _memory(run)
+    lines = _lines(run)
+    if peak is None or memory is None or not lines:
+        return
+    top, slope = peak.median or 0.0, memory.median or 0.0
+    group = [one for line in lines.values() for _, one in line]
+    xs = [x for line in lines.values() for x, _ in line]
+    low, high = min(xs) / _ROOM, max(*xs, top / slope) * _ROOM
+    roof = [low, top / slope, high]
+    ys = [one.median or 0.0 for one in group]
+    traces: list[Plot] = [
+        scatter(
+            roof,
+            [min(top, slope * x) for x in roof],
+            f"{units.quantity(top, 'flop/s')}, {units.quantity(slope, 'B/s')}",
+            role="limit",
+            mode="lines",
+        ),
+        *(_points(name, line, slot) for slot, (name, line) in enumerate(lines.items())),
+    ]
+    axis = log_axis("operations per byte", [low, high], "")
+    yield Figure(
+        key="roofline",
+        title="Roofline of one process",
+        caption=f"The roof is the lower of the peak rate ({peak.label}) and of the rate at which memory delivers "
+        f"operands ({memory.label}). Points above the slope have their data in a cache. Bytes are those that the "
+        "benchmarks declare.",
+        traces=traces,
+        layout={"xaxis": axis, "yaxis": log_axis("arithmetic rate", [*ys, top, slope * low], "flop/s")},
+        table=Table(
+            ["case", "operations per byte", "arithmetic rate"],
+            [[one.label, f"{x:.3g}", shown(one)] for line in lines.values() for x, one in line],
+        ),
+        origins=origins(group),
+        wide=True,
+    )
+
+
+def _points(name: str, line: list[Point], slot: int) -> Plot:
+    return scatter(
+        [x for x, _ in line],
+        [one.median for _, one in line],
+        name,
+        slot=slot,
+        text=[f"{one.label}: {shown(one)} at {x:.3g} operations per byte" for x, one in line],
+    )
+
+
+def _lines(run: Run) -> dict[str, list[Point]]:
+    """Return the cases on one process whose declared work has both operations and bytes, by benchmark."""
+    found: dict[str, list[Point]] = defaultdict(list)
+    for benchmark in run.benchmarks:
+        if benchmark.level != "node":
+            continue
+        alone = [one for one in results(run, benchmark.name) if one.ranks == 1]
+        moved = {one.key: one.median for one in alone if _quantity(run, one) == "bytes"}
+        for one in alone:
+            if _quantity(run, one) == "flops" and moved.get(one.key):
+                found[benchmark.title].append(((one.median or 0.0) / (moved[one.key] or 1.0), one))
+    longest = sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_SERIES]
+    return dict(longest)
+
+
+def _quantity(run: Run, one: Summary) -> str:
+    declared = run.benchmarks.metric(one.benchmark, one.metric)
+    return declared.quantity if declared else ""
+
+
+def _best(run: Run, pattern: Pattern, unit: str) -> Summary | None:
+    return max(_limits(run, pattern, unit), key=lambda one: one.median or 0.0, default=None)
+
+
+def _memory(run: Run) -> Summary | None:
+    """Return the rate of the largest arrays: smaller ones may be in a cache."""
+    return max(
+        _limits(run, "memory", "B/s"),
+        key=lambda one: (run.benchmarks.size(one.benchmark, one.parameters) or 0, one.median or 0.0),
+        default=None,
+    )
+
+
+def _limits(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
+    """Return the limits of one process, with the default precision and other choices of the problem."""
+    return [
+        one
+        for place in run.benchmarks.standing(pattern, LIMIT)
+        for one in results(run, place.benchmark.name)
+        if one.ranks == 1
+        and one.unit == unit
+        and place.shows(one.metric)
+        and place.holds(one.parameters)
+        and (pattern == "memory" or has_default_problem(run.benchmarks, one))
+    ]

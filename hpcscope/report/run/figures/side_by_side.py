@@ -1,0 +1,187 @@
+"""Variants of a case side by side: send modes, definitions of time, single values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.findings.results import Run
+from hpcscope.plan.case import transport_words
+from hpcscope.report.figure import DotPlot, Mark, Panel, label, origins, series_name, shown, table
+from hpcscope.report.order import case_key, factors, level
+from hpcscope.report.run.figures.grouping import series_factors, spread, swept, values
+from hpcscope.report.run.figures.ranks import LEVELS
+from hpcscope.report.run.results import choice_key, results
+from hpcscope.report.wording import definition, points_shown
+from hpcscope.statistics.summary import Summary
+
+_PANELS = 4
+_MOST_ROWS = 40
+_HALF_ROWS = 6
+"""Up to this many rows take half the width of the page."""
+_FEWEST_CHOICES = 3
+
+Row = tuple[str, Summary]
+Rows = tuple[str, list[Row]]
+
+
+def choices(run: Run, benchmark: str) -> Iterator[DotPlot]:
+    """Yield the first metric of a benchmark by a parameter of three or more choices, at four sizes."""
+    usable = results(run, benchmark)
+    main = next((one.metric for one in usable), None)
+    times = [one for one in usable if one.metric == main]
+    variable = swept(times)
+    if variable is None:
+        return
+    words = [name for name in series_factors(times, variable) if name in times[0].parameters]
+    most = max(words, key=lambda name: len(values(times, name)), default=None)
+    if (
+        most is None
+        or len(values(times, most)) < _FEWEST_CHOICES
+        or isinstance(values(times, most)[0], int | float)
+    ):
+        return
+    for transport in values(times, "transport"):
+        group = [one for one in times if one.transport == transport]
+        if len(values(group, most)) >= _FEWEST_CHOICES:
+            yield _at_sizes(
+                run,
+                group,
+                variable,
+                f"{benchmark}-choices-{transport}",
+                f"{_words(run, benchmark, most)} compared",
+            )
+
+
+def definitions(run: Run, benchmark: str) -> Iterator[DotPlot]:
+    """Yield all definitions of time of a collective side by side, on the most ranks, at four sizes."""
+    mine = [one for one in run.statistics if one.benchmark == benchmark and one.valid and one.median]
+    times = [one for one in mine if one.unit == "s" and one.definition != "observed"]
+    if len({one.definition for one in times}) < _FEWEST_CHOICES:
+        return
+    ranks = max(one.ranks for one in times)
+    group = [one for one in times if one.ranks == ranks]
+    first = sorted(group, key=case_key)[0]
+    variable = swept(group)
+    kept = {name: value for name, value in factors(first).items() if name != variable}
+    group = [one for one in group if kept.items() <= factors(one).items()]
+    sizes: list[Value | None] = list(spread(values(group, variable), _PANELS)) if variable else [None]
+    panels: list[Rows] = []
+    for size in sizes:
+        rows = [
+            (definition(one.definition) + (" (headline)" if one.primary else ""), one)
+            for one in group
+            if variable is None or one.parameters[variable] == size
+        ]
+        panels.append(("" if size is None or variable is None else _size(run, benchmark, variable, size), rows))
+    yield beside(
+        run,
+        panels,
+        key=f"{benchmark}-definitions",
+        title=f"Definitions of time, {ranks} ranks",
+        caption="The same samples under every definition of time; Method explains the definitions.",
+        names=[variable] if variable else [],
+        with_definition=True,
+    )
+
+
+def singles(run: Run, benchmark: str) -> Iterator[DotPlot]:
+    """Yield each metric of a benchmark that was not swept, a row for each case."""
+    usable = results(run, benchmark)
+    for name in dict.fromkeys(one.metric for one in usable):
+        group = sorted((one for one in usable if one.metric == name), key=partial(choice_key, run.benchmarks))
+        against_ranks = len(values(group, "ranks")) > 1 and group[0].unit == "s" and level(benchmark) in LEVELS
+        alone = len(group) == 1 and any(definitions(run, benchmark))
+        if swept(group) is not None or against_ranks or alone:
+            continue
+        names = series_factors(group, None)
+        rows = [(series_name(one, names, run.benchmarks, benchmark), one) for one in group[:_MOST_ROWS]]
+        better = "higher" if group[0].better == "higher" else "lower"
+        yield beside(
+            run,
+            [("", rows)],
+            key=f"{benchmark}-{name}",
+            title=run.benchmarks.metric_label(name, benchmark).capitalize(),
+            caption=f"{points_shown(group, definition(group[0].definition))}; {better} is better.",
+            names=names,
+            wide=len(rows) > _HALF_ROWS,
+        )
+
+
+def _at_sizes(run: Run, group: list[Summary], variable: str, key: str, what: str) -> DotPlot:
+    names = series_factors(group, variable)
+    ordered = sorted(sorted(group, key=case_key), key=partial(choice_key, run.benchmarks))
+    panels: list[Rows] = []
+    for size in spread(_common(group, variable), _PANELS):
+        rows = [one for one in ordered if one.parameters[variable] == size]
+        head = _size(run, group[0].benchmark, variable, size)
+        panels.append((head, [(series_name(one, names, run.benchmarks, ""), one) for one in rows]))
+    transport = group[0].transport
+    return beside(
+        run,
+        panels,
+        key=key,
+        title=what.capitalize() + ("" if transport == "default" else f", {transport_words(transport)}"),
+        caption=f"{points_shown(group)}, each size on its own axis; "
+        + ("" if any(one.printed for one in group) else "intervals that do not overlap show a difference; ")
+        + f"{group[0].better} is better.",
+        names=[*names, variable],
+    )
+
+
+def _common(group: list[Summary], variable: str) -> list[Value]:
+    """Return the sizes at which the most choices were measured."""
+    counts = {size: sum(one.parameters[variable] == size for one in group) for size in values(group, variable)}
+    most = max(counts.values())
+    return [size for size, number_of in counts.items() if number_of == most]
+
+
+def beside(
+    run: Run,
+    panels: Sequence[Rows],
+    key: str,
+    title: str,
+    caption: str,
+    names: Sequence[str],
+    with_definition: bool = False,
+    wide: bool = True,
+) -> DotPlot:
+    """Return panels of rows; `names` are the factors of the table."""
+    summaries = [one for _, rows in panels for _, one in rows]
+    return DotPlot(
+        key=key,
+        title=title,
+        caption=caption,
+        panels=[Panel(head, _marks(rows)) for head, rows in panels if rows],
+        table=table(summaries, names, run.benchmarks, with_definition),
+        origins=origins(summaries),
+        wide=wide,
+    )
+
+
+def _marks(rows: Sequence[Row]) -> list[Mark]:
+    widest = max(max(one.ci_high or 0.0, one.median or 0.0) for _, one in rows) or 1.0
+
+    def percent(value: float | None, otherwise: float | None) -> float:
+        return round(100 * ((value if value is not None else otherwise) or 0.0) / widest, 2)
+
+    return [
+        Mark(
+            name,
+            shown(one),
+            percent(one.ci_low, one.median),
+            percent(one.median, None),
+            percent(one.ci_high, one.median),
+        )
+        for name, one in rows
+    ]
+
+
+def _size(run: Run, benchmark: str, variable: str, value: Value) -> str:
+    return label(run.benchmarks, benchmark, variable, value)
+
+
+def _words(run: Run, benchmark: str, name: str) -> str:
+    known = {"mode": "send modes", "blocks": "divisions into blocks", "call": "calls", "wait": "ways of waiting"}
+    return known.get(name, run.benchmarks.parameter_label(name, benchmark) + "s")

@@ -1,0 +1,177 @@
+"""Speed-ups of algorithms and applications, with the ideal line and the fitted law."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from hpcscope.findings.results import Run
+from hpcscope.models.scaling.amdahl import Amdahl
+from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
+from hpcscope.plan.case import transport_words
+from hpcscope.report.figure import DotPlot, Figure, Mark, Panel, Plot, Table, estimates, scatter
+from hpcscope.report.run.figures.grouping import MOST_SERIES, chosen_words, spread
+from hpcscope.report.run.prediction_table import grid_words
+from hpcscope.report.validity import MIXED
+from hpcscope.statistics.estimate import Estimate, in_percent, in_unit
+
+COLUMNS = ["size", "ranks", "time", "speed-up", "efficiency", "relative to the best sequential time", "remarks"]
+LAW = ["serial share", "critical number", "most cost-effective number"]
+"""Properties of all points of a size."""
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield a figure for each variant of a program with times of one process and of several."""
+    kinds: dict[str, list[Speedup]] = defaultdict(list)
+    for one in run.models.speedups:
+        if one.subject.benchmark == benchmark and one.sequential_baseline:
+            sizes = run.benchmarks.of_role(benchmark, one.subject.parameters, "size") if one.size else {}
+            kinds[chosen_words(one.subject, run.benchmarks, (*sizes, "ranks")) + f" ({one.origin})"].append(one)
+    for index, (kind, group) in enumerate(kinds.items()):
+        name = kind.removesuffix(" (measured)").strip()
+        title = ", ".join(filter(None, [run.benchmarks[benchmark].title, name]))
+        yield _figure(sorted(group, key=lambda one: one.size), title, f"{benchmark}-speedup-{index}")
+
+
+def compared(run: Run) -> Iterator[DotPlot]:
+    """Yield the speed-ups of all programs on their largest number of processes, a panel for each number."""
+    panels: dict[int, list[Mark]] = defaultdict(list)
+    rows: list[list[str]] = []
+    for one in run.models.speedups:
+        point = one.points[-1] if one.points else None
+        if point is None or point.speedup is None or point.ranks < 2:
+            continue
+        speedup, ideal = point.speedup, float(point.ranks)
+        panels[point.ranks].append(
+            Mark(
+                run.benchmarks.described(one.subject.benchmark, one.subject.parameters)
+                + ("" if one.subject.transport == "default" else f", {transport_words(one.subject.transport)}"),
+                f"{in_unit(speedup)}{MIXED if speedup.mixes_states else ''}",
+                *(round(100 * min(1.0, max(0.0, value) / ideal), 2) for value in speedup.bounds),
+            )
+        )
+        rows.append([one.subject.label, in_unit(speedup), in_percent(point.efficiency)])
+    if panels:
+        yield DotPlot(
+            key="speedups-compared",
+            title="Speed-ups compared",
+            caption="On the largest number of processes of each program, with 95 % intervals, relative to the "
+            "same variant on one process; the right end is the ideal speed-up.",
+            panels=[
+                Panel(f"{number} processes", sorted(marks, key=lambda mark: -mark.middle))
+                for number, marks in sorted(panels.items())
+            ],
+            table=Table(["case", "speed-up", "efficiency"], rows),
+            origins=sorted({one.origin for one in run.models.speedups}),
+        )
+
+
+def _figure(group: list[Speedup], program: str, key: str) -> Figure:
+    sizes = spread([one.size for one in group], MOST_SERIES)
+    drawn = [one for one in group if one.size in sizes]
+    counts = sorted({point.ranks for one in drawn for point in one.points})
+    traces = [_ideal(counts)]
+    for slot, one in enumerate(drawn):
+        traces.append(_points(one, slot))
+        traces += [_law(one, one.amdahl, slot)] if one.amdahl else []
+    return Figure(
+        key=key,
+        title=f"Speed-up of {program}",
+        caption=_caption(group),
+        traces=traces,
+        layout={
+            "xaxis": {"title": {"text": "processes"}, "tickvals": counts, "ticktext": [str(n) for n in counts]},
+            "yaxis": {"title": {"text": "T(1) / T(p)"}, "rangemode": "tozero"},
+        },
+        table=Table(
+            [*COLUMNS, *LAW], [[*_row(one, point), *_of_size(one)] for one in group for point in one.points]
+        ),
+        origins=sorted({one.origin for one in group}),
+    )
+
+
+def _caption(group: Sequence[Speedup]) -> str:
+    text = "Relative to the same variant on one process; the dashed line is the ideal speed-up p."
+    laws = [one for one in group if one.amdahl]
+    if not laws:
+        return f"{text} No law was fitted: {group[-1].reason}."
+    return (
+        f"{text} Lines: T(n) = T_ser + T_par / n + α (n - 1), Amdahl's law with communication (Melas 2000, eq. "
+        "7.2). " + " ".join(_told(one, one.amdahl) for one in laws[-3:] if one.amdahl)
+    )
+
+
+def _told(one: Speedup, law: Amdahl) -> str:
+    share = law.serial_share
+    of_size = f"Size {one.size}: " if one.size else ""
+    serial = f"{of_size}{in_percent(share)} serial"
+    critical = (
+        f"no gain beyond {_count(law.critical_ranks)} processes"
+        if law.critical_ranks
+        else f"the critical number is {law.reason}"
+    )
+    effective = f", most cost-effective on {_count(one.effective_ranks)}" if one.effective_ranks else ""
+    return f"{serial}; {critical}{effective}."
+
+
+def _count(bounds: Estimate) -> str:
+    if bounds.low is None or bounds.high is None or bounds.low == bounds.high:
+        return f"{bounds.value:.0f}"
+    return f"{bounds.value:.0f} [{bounds.low:.0f}, {bounds.high:.0f}]"
+
+
+def _row(one: Speedup, point: SpeedupPoint) -> list[str]:
+    remarks = ["more processes than processors"] if point.oversubscribed else []
+    remarks += ["super-linear"] if point.superlinear else []
+    remarks += grid_words(point.grid)
+    return [
+        str(one.size) if one.size else "–",
+        str(point.ranks),
+        in_unit(point.time_s, "s"),
+        in_unit(point.speedup),
+        in_percent(point.efficiency),
+        in_unit(point.speedup_of_best),
+        "; ".join(remarks),
+    ]
+
+
+def _of_size(one: Speedup) -> list[str]:
+    law, effective = one.amdahl, one.effective_ranks
+    critical = law.critical_ranks if law else None
+    return [
+        in_percent(law.serial_share if law else None),
+        _count(critical) if critical else (law.reason if law else one.reason),
+        _count(effective) if effective else "–",
+    ]
+
+
+def _ideal(counts: list[int]) -> Plot:
+    ends = [counts[0], counts[-1]]
+    return scatter(ends, ends, "ideal", role="limit", mode="lines")
+
+
+def _points(one: Speedup, slot: int) -> Plot:
+    shown = [(point, point.speedup) for point in one.points if point.speedup is not None]
+    return estimates(
+        [point.ranks for point, _ in shown],
+        [speedup for _, speedup in shown],
+        _name(one),
+        slot=slot,
+        mode="markers" if one.amdahl else "lines+markers",
+        text=[f"{_name(one)}, {point.ranks} ranks: {in_unit(speedup)}" for point, speedup in shown],
+    )
+
+
+def _name(one: Speedup) -> str:
+    """Return the name of a series; the title names the class of an application."""
+    return f"size {one.size}" if one.size else "measured"
+
+
+def _law(one: Speedup, law: Amdahl, slot: int) -> Plot:
+    counts = np.linspace(law.points[0].x, law.points[-1].x, 60).tolist()
+    serial, parallel, each = law.serial_s.value, law.parallel_s.value, law.per_process_s.value
+    sequential_s = one.points[0].time_s.value
+    speedups = [sequential_s / (serial + parallel / n + each * (n - 1)) for n in counts]
+    return scatter(counts, speedups, role="fit", slot=slot, mode="lines")

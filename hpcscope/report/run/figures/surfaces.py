@@ -1,0 +1,211 @@
+"""Times by message size and number of processes: a heat map, and a surface in three dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.models.fitting.fit import Fit
+from hpcscope.report.figure import Figure, Plot, label, log_ticks, number, origins, place, shown, table, tick
+from hpcscope.report.order import level, varying
+from hpcscope.report.run.figures.grouping import series, series_factors, swept, values
+from hpcscope.report.run.figures.heat import cells, scale
+from hpcscope.report.run.results import choice_key, results
+from hpcscope.report.wording import definition, model
+from hpcscope.statistics.summary import Summary
+
+_LEVELS = ("mpi", "operation")
+_FEWEST = 3
+"""Fewest sizes, and fewest numbers of processes."""
+_WRITTEN = 9
+"""Up to this many sizes the cells contain the times."""
+
+Grid = dict[tuple[float, int], Summary]
+"""Summaries by size and number of processes."""
+
+
+def figures(run: Run, benchmark: str) -> Iterator[Figure]:
+    """Yield the time of each variant that was swept over both."""
+    if level(benchmark) not in _LEVELS:
+        return
+    usable = [one for one in results(run, benchmark) if one.unit == "s"]
+    for name in dict.fromkeys(one.metric for one in usable):
+        times = [one for one in usable if one.metric == name]
+        variable = swept(times)
+        if variable is None:
+            continue
+        factors = [factor for factor in series_factors(times, variable) if factor != "ranks"]
+        groups = sorted(series(times, factors), key=lambda group: choice_key(run.benchmarks, group[0]))
+        for index, group in enumerate(groups):
+            if min(len(values(group, variable)), len(values(group, "ranks"))) >= _FEWEST:
+                same = varying(group)[1]
+                apart = [
+                    label(run.benchmarks, benchmark, factor, same[factor]) for factor in factors if factor in same
+                ]
+                yield _figure(run, group, variable, f"{benchmark}-{name}-surface-{index}", apart)
+
+
+def _figure(run: Run, group: list[Summary], variable: str, key: str, apart: list[str]) -> Figure:
+    first, catalog = group[0], run.benchmarks
+    metric = catalog.metric_label(first.metric, first.benchmark)
+    by = catalog.parameter_label(variable, first.benchmark)
+    sizes = [float(value) for value in values(group, variable)]
+    counts = [int(value) for value in values(group, "ranks")]
+    grid = {(float(one.parameters[variable]), one.ranks): one for one in group}
+    fit = _chosen_fit(run.models.fits, group, variable)
+    fitted = {(point.x, point.ranks or 0): point.fitted for point in fit.points} if fit else {}
+    ticks = [units.parameter(variable, value) for value in values(group, variable)]
+    return Figure(
+        key=key,
+        title=", ".join(
+            [
+                f"{metric.capitalize()} by {by} and number of processes",
+                *apart,
+            ]
+        ),
+        caption=_caption(first, fit),
+        traces=[_cells(grid, sizes, counts, fitted)],
+        layout={
+            "height": max(260, 110 + 30 * len(counts)),
+            "xaxis": places(by, range(len(sizes)), ticks),
+            "yaxis": places("processes", range(len(counts)), [str(count) for count in counts]),
+        },
+        surface=_surface(grid, sizes, counts, fitted, ticks, variable, by),
+        table=table(group, ["ranks", variable], run.benchmarks),
+        origins=origins(group),
+    )
+
+
+def places(title: str, at: Sequence[float], texts: Sequence[str]) -> Plot:
+    """Return an axis whose ticks are names: the texts at these places."""
+    return {
+        "title": {"text": title},
+        "role": "category",
+        "tickvals": list(at),
+        "ticktext": list(texts),
+        "range": [at[0] - 0.5, at[-1] + 0.5],
+    }
+
+
+def _cells(
+    grid: Grid, sizes: Sequence[float], counts: Sequence[int], fitted: dict[tuple[float, int], float]
+) -> Plot:
+    rows = [[grid.get((size, count)) for size in sizes] for count in counts]
+    hover = [[_hover(one, fitted.get((size, count))) for one, size in zip(row, sizes, strict=True)]
+             for row, count in zip(rows, counts, strict=True)]  # fmt: skip
+    written = [[units.quantity(one.median, one.unit) if one else "" for one in row] for row in rows]
+    return cells(
+        range(len(sizes)),
+        range(len(counts)),
+        [[one.median if one else None for one in row] for row in rows],
+        hover,
+        written if len(sizes) <= _WRITTEN else None,
+    )
+
+
+def _hover(one: Summary | None, fitted: float | None) -> str:
+    if one is None:
+        return ""
+    model_says = f", model {units.quantity(fitted, one.unit)}" if fitted is not None else ""
+    return f"{one.ranks} processes: {shown(one)}{model_says}"
+
+
+def _surface(
+    grid: Grid,
+    sizes: Sequence[float],
+    counts: Sequence[int],
+    fitted: dict[tuple[float, int], float],
+    ticks: Sequence[str],
+    variable: str,
+    by: str,
+) -> Plot:
+    """Return the plot in three dimensions: the measured points, and the surface of the model or through them."""
+    across = [math.log2(place(size, sizes)) for size in sizes]
+    measured = {at: one.median for at, one in grid.items() if one.median}
+    low, high = scale([*measured.values(), *(value for value in fitted.values() if value > 0)])
+    surface = fitted or measured
+    heights = [[_log10(surface.get((size, count))) for size in sizes] for count in counts]
+    depth = [math.log2(count) for count in counts]
+    heat = {"cmin": number(math.log10(low)), "cmax": number(math.log10(high))}
+    points = [(size, count, one) for (size, count), one in sorted(grid.items())]
+    upward = log_ticks(low, high)
+    stride = -(-len(sizes) // 8)
+    return {
+        "data": [
+            heat
+            | {
+                "type": "surface",
+                "x": [number(x) for x in across],
+                "y": [number(y) for y in depth],
+                "z": heights,
+                "hoverinfo": "skip",
+                "showscale": False,
+                "meta": {"role": "surface"},
+            },
+            {
+                "type": "scatter3d",
+                "mode": "markers",
+                "x": [number(across[sizes.index(size)]) for size, _, _ in points],
+                "y": [number(math.log2(count)) for _, count, _ in points],
+                "z": [_log10(one.median) for _, _, one in points],
+                "text": [
+                    f"{units.parameter(variable, one.parameters[variable])}, {_hover(one, None)}"
+                    for _, _, one in points
+                ],
+                "hovertemplate": "%{text}",
+                "meta": {"role": "points3d"},
+            },
+        ],
+        "layout": {
+            "height": 460,
+            "scene": {
+                "xaxis": {
+                    "title": {"text": by},
+                    "tickvals": [number(x) for x in across[::stride]],
+                    "ticktext": list(ticks[::stride]),
+                },
+                "yaxis": {
+                    "title": {"text": "processes"},
+                    "tickvals": [number(y) for y in depth],
+                    "ticktext": [str(count) for count in counts],
+                },
+                "zaxis": {
+                    "title": {"text": "time"},
+                    "tickvals": [number(math.log10(value)) for value in upward],
+                    "ticktext": [tick(value, "s") for value in upward],
+                },
+            },
+        },
+    }
+
+
+def _log10(value: float | None) -> float | None:
+    return number(math.log10(value)) if value and value > 0 else None
+
+
+def _caption(first: Summary, fit: Fit | None) -> str:
+    head = f"Medians ({definition(first.definition)}); colors on a logarithmic scale. "
+    if fit is None:
+        drawn = "No model of both was chosen; the surface in three dimensions joins the measured points."
+    else:
+        drawn = (
+            f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
+            f"{fit.equation} ({fit.source})."
+        )
+    return f"{head}{drawn} Its level lines join equal times, those of the axis."
+
+
+def _chosen_fit(fits: Sequence[Fit], group: Sequence[Summary], variable: str) -> Fit | None:
+    """Return the chosen fit of this group over both variables."""
+    first = group[0]
+    fixed = {name: value for name, value in first.parameters.items() if name != variable}
+    mine = (first.benchmark, fixed, first.transport, first.metric)
+    for fit in fits:
+        subject = fit.subject
+        theirs = {name: value for name, value in subject.parameters.items() if name != variable}
+        same = (subject.benchmark, theirs, subject.transport, fit.metric)
+        if fit.chosen and fit.variable == "message_bytes_and_ranks" and same == mine:
+            return fit
+    return None

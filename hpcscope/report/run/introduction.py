@@ -1,0 +1,121 @@
+"""The introduction of a report: what the cluster is, what was measured, what must be known first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Host, Link, Machine
+from hpcscope.report.wording import count, sentence
+
+_LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
+
+
+def subject(run: Run) -> str:
+    """Return one line with the run, its machine and its time."""
+    return f"{run.record.name} on {machine_name(run.machine)}, {moment(run.record.started_unix_s)}"
+
+
+def cluster(run: Run) -> str:
+    """Return one line: what this cluster is."""
+    machine = run.machine
+    links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
+    if run.record.imported is not None:
+        programs = dict.fromkeys(program for one in run.record.imported.files for program in one.programs)
+        return f"Figures printed by {sentence(list(programs))}."
+    words = [machine_kind(machine)]
+    if len(machine.hosts) > 1:
+        rates = [units.quantity(rate, "bit/s") if rate else "unknown rate" for _, rate in sorted(links, key=str)]
+        words.append("joined by " + sentence(list(dict.fromkeys(rates))) if rates else "links unknown")
+    words += [library(machine)] if library(machine) else []
+    return "; ".join(words) + "."
+
+
+def _connects(link: Link) -> bool:
+    return link.up and link.kind != "loopback"
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Why figures may not be compared with the baseline of other clusters as they stand."""
+
+    text: str
+    grave: bool
+    """A single host cannot have the minimum configuration: this is no fault of the run."""
+
+
+def cautions(run: Run) -> list[Caution]:
+    """Return what must be known before figures are compared with those of other clusters."""
+    found: list[Caution] = []
+    if run.simulation is not None:
+        found.append(Caution(f"Simulated, not measured: {run.simulation.accuracy}.", grave=True))
+    build = run.machine.build
+    if build and build.optimized:
+        text = f"Optimized measurement: compiled with {build.optimized}, the baseline with -O2 alone."
+        found.append(Caution(text, grave=True))
+    if lacks := run.record.lacks:
+        resources = {lack.resource for lack in lacks}
+        number = sum(one.resource in resources for one in run.record.skipped)
+        left_out = f"; {count(number, 'case')} left out" if number else ""
+        text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
+        found.append(Caution(text, grave=len(run.machine.hosts) > 1))
+    return found
+
+
+def moment(unix_s: float | None) -> str:
+    """Return a time stamp in words, in universal time."""
+    if unix_s is None:
+        return "time not recorded"
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def machine_name(machine: Machine) -> str:
+    """Return the name of the host, or the number of hosts."""
+    names = [host.name for host in machine.hosts]
+    if len(names) == 1:
+        return names[0]
+    return f"{len(names)} hosts ({names[0]} to {names[-1]})" if names else "an unknown machine"
+
+
+def machine_kind(machine: Machine) -> str:
+    """Return the kinds of hosts: `2 cores of AMD EPYC 9B14, 25.3 GB`."""
+    kinds = Counter(_host_kind(host) for host in machine.hosts)
+    return sentence([kind if number == 1 else f"{number} × {kind}" for kind, number in kinds.items()])
+
+
+def library(machine: Machine) -> str:
+    """Return the MPI library; empty when nothing was built."""
+    build = machine.build
+    return f"{_LIBRARIES.get(build.mpi.name, build.mpi.name)} {build.mpi.version}" if build else ""
+
+
+def measured(run: Run) -> str:
+    """Return one sentence: what was measured when and where."""
+    cases = {one.key for one in run.statistics}
+    launches = max((one.launches for one in run.statistics), default=0)
+    origins = sorted({str(one.origin) for one in run.statistics})
+    verb = sentence(origins) or "measured"
+    number = count(len(cases), "case")
+    if run.record.imported is not None:
+        files = sentence([one.name for one in run.record.imported.files])
+        return f"{number} imported from {files}."
+    if run.record.mix:
+        rounds = max((one.launches for one in run.statistics), default=0)
+        return (
+            f"On {moment(run.record.started_unix_s)} the jobs of the mix {run.record.mix} ran alone and side"
+            f" by side in {count(rounds, 'round')} on {machine_name(run.machine)}."
+        )
+    return (
+        f"On {moment(run.record.started_unix_s)} the {run.record.module} module {verb} "
+        f"{number} in up to {count(launches, 'launch', 'launches')} on "
+        f"{machine_name(run.machine)}."
+    )
+
+
+def _host_kind(host: Host) -> str:
+    processor = host.processor
+    cores = f"{processor.cores} cores" if processor.cores != 1 else "1 core"
+    return f"{cores} of {processor.model}, {units.quantity(host.memory_bytes, 'B')}"

@@ -1,0 +1,73 @@
+"""Drawing of ladders: captions, lengths of bars, shares that rungs retain."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.models.ladder.rung import Ladder, LadderRung
+
+_QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
+
+
+def caption(ladder: Ladder) -> str:
+    """Return the caption of a ladder: `Bandwidth, shared memory inside a host, 4 MiB`."""
+    words = [_QUANTITIES[ladder.quantity], ladder.path]
+    words += ["a stream of messages"] if ladder.exchange == "stream" and "memory" not in ladder.path else []
+    words += [units.size(ladder.message_bytes)] if ladder.message_bytes is not None else []
+    return ", ".join(words)
+
+
+def length(ladder: Ladder, rung: LadderRung) -> float:
+    """Return the length of a rung's bar: its value relative to the largest on the ladder."""
+    largest = max((one.value for one in ladder.rungs if one.value), default=0.0)
+    return rung.value / largest if rung.value and largest else 0.0
+
+
+def exceeds(rung: LadderRung) -> bool:
+    """Whether a rung is certainly better than the layer below: then it is no share that it retains."""
+    low = rung.retained if rung.retained_low is None else rung.retained_low
+    return low is not None and low > 1
+
+
+def retained_share(rung: LadderRung) -> tuple[str, str]:
+    """Return what the rung has of the layer below and its interval, or empty texts on the lowest rung.
+
+    `44 %` and `[43, 46]`, or `1.13 times` and `[1.12, 1.15]`.
+    """
+    if rung.retained is None:
+        return "", ""
+    if exceeds(rung):
+        head, _, interval = units.interval(rung.retained, rung.retained_low, rung.retained_high, "").partition(
+            " ["
+        )
+        return f"{head} times", "[" + interval if interval else ""
+    head, _, interval = units.share(rung.retained, rung.retained_low, rung.retained_high).partition(" [")
+    return head, "[" + interval if interval else ""
+
+
+def retained(rung: LadderRung) -> str:
+    """Return the same in words: `retains 44 % [43, 46]`, `1.13 times [1.12, 1.15]`."""
+    return (
+        " ".join(filter(None, ["" if exceeds(rung) else "retains", *retained_share(rung)]))
+        if rung.retained
+        else ""
+    )
+
+
+def best_rungs(ladder: Ladder) -> list[LadderRung]:
+    """Return the best rung of each layer, from the limit upwards; a layer without a value keeps its first.
+
+    Of a successive ladder all of them.
+    """
+    if ladder.successive:
+        return ladder.rungs
+    best: dict[str, LadderRung] = {}
+    for rung in ladder.rungs:
+        known = best.get(rung.layer)
+        if known is None or known.value is None or (rung.value is not None and _better(ladder, rung, known)):
+            best[rung.layer] = rung
+    return list(best.values())
+
+
+def _better(ladder: Ladder, one: LadderRung, other: LadderRung) -> bool:
+    first, second = one.value or 0.0, other.value or 0.0
+    return first < second if ladder.quantity == "latency_s" else first > second

@@ -1,0 +1,230 @@
+"""The first screen of a run's report: four figures of the cluster, and how far they can be trusted.
+
+Which benchmarks are shown follows from their rungs: the library's messages, the limits of a node, arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.catalog.catalog import LIMIT
+from hpcscope.findings.results import Run
+from hpcscope.models.ladder.paths import BETWEEN_HOSTS
+from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.report import validity
+from hpcscope.report.run.results import has_default_problem, results
+from hpcscope.report.wording import count
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.statistics.summary import Summary
+
+_BEYOND_CACHES = 2
+"""An array of so many times the largest cache is in memory."""
+_NOISE = "noise_share"
+"""The metric of the processor time that interruptions take."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure of the cluster."""
+
+    title: str
+    figure: str
+    interval: str
+    what: str
+    """The case that it was measured with."""
+    share: str
+    """Its share of the limit, in words; empty where the limit is not known."""
+    mixes_states: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One circumstance of the measurement that limits how far it can be trusted."""
+
+    name: str
+    text: str
+    doubtful: bool
+    """Whether it gives reason for doubt."""
+
+
+def tiles(run: Run) -> list[Tile]:
+    """Return latency, bandwidth of messages and of memory, and arithmetic rate, or say what was not measured.
+
+    A run of other things, such as storage alone, has none.
+    """
+    found = {
+        "Latency": _latency(run),
+        "Bandwidth": _bandwidth(run),
+        "Memory bandwidth": _memory(run),
+        "Arithmetic": _arithmetic(run),
+    }
+    return [_tile(title, one, run) for title, one in found.items()] if any(found.values()) else []
+
+
+def main_ladders(run: Run, quantity: str | None = None) -> list[Ladder]:
+    """Return the ladders of the path that programs use: between hosts where there are several, else inside one."""
+    messages = [one for one in run.models.ladders if one.message_bytes is not None]
+    between = [one for one in messages if one.path.endswith(BETWEEN_HOSTS)]
+    path = next((one.path for one in between or messages), None)
+    return [one for one in messages if one.path == path and quantity in (None, one.quantity)]
+
+
+def trust(run: Run) -> list[Fact]:
+    """Return the circumstances of the measurement: states, load, noise, late starts, precision, clock."""
+    return [
+        _states(run),
+        *_load(run),
+        *_noise(run),
+        *([] if run.record.mix else [_late(run.statistics.primary)]),
+        *_precision(run.statistics.primary),
+        *_clock(run.raw_samples.launches),
+    ]
+
+
+def _tile(title: str, one: Summary | None, run: Run) -> Tile:
+    if one is None:
+        return Tile(title, "–", "", "not measured", "")
+    head, _, interval = units.interval(one.median, one.ci_low, one.ci_high, one.unit).partition(" [")
+    rungs = [rung for ladder in run.models.ladders for rung in ladder.rungs if rung.name == one.label]
+    share = next((words for rung in rungs if (words := _of_limit(rung))), "")
+    return Tile(title, head, _bracketed(interval), one.label, share, one.state_mixture)
+
+
+def _bracketed(interval: str) -> str:
+    return f"[{interval}" if interval else ""
+
+
+def _of_limit(rung: LadderRung) -> str:
+    return f"{units.share(rung.of_limit)} of the limit" if rung.of_limit is not None else ""
+
+
+def _standing(run: Run, pattern: Pattern, unit: str) -> Iterator[tuple[str, Summary]]:
+    """Yield the results on the rungs of a pattern, each with its layer."""
+    for place in run.benchmarks.standing(pattern):
+        for one in results(run, place.benchmark.name):
+            if one.unit == unit and place.shows(one.metric) and place.holds(one.parameters):
+                yield place.rung.layer, one
+
+
+def _messages(run: Run, pattern: Pattern, unit: str) -> list[Summary]:
+    """Return what the library's messages reach by default: between hosts where there are several."""
+    found = [
+        one
+        for layer, one in _standing(run, pattern, unit)
+        if layer == "mpi" and one.transport == "default" and one.ranks == 2
+    ]
+    between = [one for one in found if one.placement.one_per_host]
+    return between if between and len(run.machine.hosts) > 1 else found
+
+
+def _latency(run: Run) -> Summary | None:
+    """Return the time of the shortest message that carries anything."""
+    found = _messages(run, "ping_pong", "s")
+    sizes = {id(one): run.benchmarks.size(one.benchmark, one.parameters) or 0 for one in found}
+    return min(found, key=lambda one: (sizes[id(one)] == 0, sizes[id(one)]), default=None)
+
+
+def _bandwidth(run: Run) -> Summary | None:
+    """Return the library's rung on the first ladder of the main path: the page has one bandwidth.
+
+    Without a ladder: the longest messages of a stream, or of a ping-pong.
+    """
+    found = [*_messages(run, "stream", "B/s"), *_messages(run, "ping_pong", "B/s")]
+    ladder = next(iter(main_ladders(run, "bandwidth_bytes_per_s")), None)
+    rungs = {rung.name for rung in ladder.rungs if rung.layer == "mpi"} if ladder else set()
+    longest = sorted(found, key=lambda one: -(run.benchmarks.size(one.benchmark, one.parameters) or 0))
+    return next((one for one in longest if one.label in rungs), next(iter(longest), None))
+
+
+def _memory(run: Run) -> Summary | None:
+    """Return the fastest access to memory: of arrays beyond the caches, or else of the largest."""
+    caches = [cache.size_bytes for host in run.machine.hosts for cache in host.caches]
+    found = [one for _, one in _standing(run, "memory", "B/s")]
+    sizes = {id(one): run.benchmarks.array_bytes(one.benchmark, one.parameters) for one in found}
+    beyond = _BEYOND_CACHES * max(caches, default=0)
+    least = min(beyond, max(sizes.values(), default=0))
+    return max((one for one in found if sizes[id(one)] >= least), key=lambda one: one.median or 0.0, default=None)
+
+
+def _arithmetic(run: Run) -> Summary | None:
+    """Return the highest rate of a computation with its default problem; what only bounds computations is none."""
+    computed = [one for layer, one in _standing(run, "arithmetic", "flop/s") if layer != LIMIT]
+    usual = [one for one in computed if has_default_problem(run.benchmarks, one)]
+    return max(usual, key=lambda one: one.median or 0.0, default=None)
+
+
+def _states(run: Run) -> Fact:
+    course = run.course
+    if not course.states:
+        return Fact("Machine states", "not known: too little was measured", True)
+    if not course.changes:
+        return Fact("Machine states", "the machine kept one state", False)
+    mixed = len({one.key for one in run.statistics.primary if one.state_mixture})
+    cases = len({one.key for one in run.statistics.primary})
+    slowest = course.states[-1]
+    text = (
+        f"{count(course.changes, 'change')} of state; {units.share(slowest.share)} of the time in one "
+        f"{slowest.factor:.3g} times as slow"
+    )
+    return Fact("Machine states", f"{text}; {mixed} of {cases} cases mix states ({validity.MIXED})", mixed > 0)
+
+
+def _load(run: Run) -> Iterator[Fact]:
+    queues = [host.run_queue for host in run.machine.hosts if host.run_queue is not None]
+    loads = [host.load for host in run.machine.hosts]
+    if queues:
+        busy = max(queues)
+        hosts = f" on the busiest of {len(queues)} hosts" if len(queues) > 1 else ""
+        yield Fact("Load before the run", f"{busy:g} other processes wanted a processor{hosts}", busy >= 1)
+    elif loads:
+        yield Fact("Load before the run", f"load average {max(loads):g}", max(loads) >= 1)
+
+
+def _noise(run: Run) -> Iterator[Fact]:
+    found = [one for one in run.headlines if one.metric == _NOISE]
+    if found:
+        worst = max(found, key=lambda one: one.median or 0.0)
+        yield Fact(
+            "Noise",
+            f"interruptions take {units.share(worst.median, worst.ci_low, worst.ci_high)} of a processor",
+            (worst.median or 0.0) > 0.01,
+        )
+
+
+def _late(headline: list[Summary]) -> Fact:
+    late = [one for one in headline if one.invalid_share > 0]
+    if headline and all(one.origin == "imported" for one in headline):
+        return Fact("Late starts", "not known: the figures are another program's", False)
+    if not late:
+        return Fact("Late starts", "every repetition began in time", False)
+    worst = max(one.invalid_share for one in late)
+    cases = count(len({one.key for one in late}), "case")
+    return Fact(
+        "Late starts", f"up to {units.share(worst)} of the repetitions, in {cases}; left out", worst > 0.05
+    )
+
+
+def _precision(headline: list[Summary]) -> Iterator[Fact]:
+    times = [one for one in headline if one.valid and one.unit == "s" and one.definition != "observed"]
+    widths = [one.relative_interval for one in times if one.relative_interval is not None]
+    if not widths:
+        return
+    note = validity.of_most(headline)
+    text = f"intervals of ±{units.share(median(widths))} in the median case, ±{units.share(max(widths))} at worst"
+    yield Fact("Precision", text + (f"; {note}" if note else ""), median(widths) > 0.05)
+
+
+def _clock(launches: Sequence[LaunchRecord]) -> Iterator[Fact]:
+    if not launches:
+        return
+    worst = max(launches, key=lambda one: one.clock.resolution_s).clock
+    error = max(one.clock_synchronization.error_s for one in launches)
+    hosts = max(one.clock_synchronization.hosts for one in launches)
+    text = f"{worst.source.replace('_', ' ')}, resolution {units.quantity(worst.resolution_s, 's')}"
+    text += f"; hosts agree within {units.quantity(error, 's')}" if hosts > 1 else ""
+    steady = all(one.clock.monotonic for one in launches)
+    yield Fact("Clock", text + ("" if steady else "; it went backwards"), not steady)

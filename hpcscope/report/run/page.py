@@ -1,0 +1,369 @@
+"""The report of a run: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hpcscope.findings.finding import Finding, about
+from hpcscope.findings.results import Run
+from hpcscope.report import validity, wording
+from hpcscope.report.figure import DotPlot, Figure, Table, origins
+from hpcscope.report.frame import as_json, environment, plot
+from hpcscope.report.order import level, level_rank
+from hpcscope.report.run import (
+    applications,
+    introduction,
+    ladders,
+    overview,
+    readers,
+    simulation,
+    simulation_tables,
+    storage_tuning,
+    tuning,
+)
+from hpcscope.report.run.figures import (
+    collectives,
+    computation,
+    course,
+    curves,
+    distributions,
+    messages,
+    operation_parts,
+    pairs,
+    phases,
+    phases_by_rank,
+    predictions,
+    random_pairs,
+    ranks,
+    residuals,
+    roofline,
+    saturation,
+    side_by_side,
+    speedup,
+    surfaces,
+)
+from hpcscope.report.run.figures.residuals import subject
+from hpcscope.report.run.introduction import library, machine_name, moment
+from hpcscope.report.run.parameters import ListedFit, outcomes
+from hpcscope.report.run.provenance import provenance
+from hpcscope.report.run.rows import CaseRow, by_case, headings, packed, rows
+from hpcscope.report.run.simulation import SimulationSection
+from hpcscope.rundirectory import Skipped, write_text
+from hpcscope.statistics.summary import Summary
+
+_CAUSES = 5
+"""Causes on the first screen."""
+_SPEEDUPS = 6
+"""Curves of speed-ups that stand open."""
+_CURVE = 3
+"""Numbers of processes that make a curve."""
+_SHOWN = 3
+"""Findings of one kind and severity that are shown; the others are folded."""
+
+
+@dataclass(frozen=True)
+class BenchmarkSection:
+    """One benchmark on the page."""
+
+    benchmark: str
+    title: str
+    summary: str
+    figures: list[Figure | DotPlot]
+    failed: list[CaseRow]
+    """Its cases without a result."""
+    cases: int
+
+    @property
+    def unavailable(self) -> bool:
+        """Whether all cases without a result were unavailable, so that nothing failed."""
+        return all(row.reason.startswith("unavailable") for row in self.failed)
+
+
+@dataclass(frozen=True)
+class LevelSection:
+    """One level of benchmarks."""
+
+    name: str
+    title: str
+    sections: list[BenchmarkSection]
+    characterisation: Table | None = None
+    """Machine-independent characteristics; of applications only."""
+
+
+@dataclass(frozen=True)
+class FindingGroup:
+    """Findings of one kind and severity, worst first: some shown, the others folded."""
+
+    code: str
+    shown: list[Finding]
+    others: list[Finding]
+
+
+@dataclass(frozen=True)
+class Modeled:
+    """The models of one benchmark."""
+
+    benchmark: str
+    title: str
+    summary: str
+    outcomes: list[ListedFit]
+    residuals: list[Figure | DotPlot]
+
+
+@dataclass(frozen=True)
+class DrawnFigures:
+    """What the page shows as figures, by its place."""
+
+    simulated: SimulationSection | None
+    first: list[Figure | DotPlot]
+    speedups: list[Figure | DotPlot]
+    more_speedups: list[Figure | DotPlot]
+    """Folded: beyond the first few, or with too few numbers of processes for a curve."""
+    collectives: list[Figure | DotPlot]
+    roofline: list[Figure | DotPlot]
+    levels: list[LevelSection]
+    strip: list[Figure | DotPlot]
+    distributions: list[Figure | DotPlot]
+    models: list[Modeled]
+
+    @property
+    def plots(self) -> list[Figure]:
+        """Those that a script draws."""
+        sections = [figure for one in self.levels for section in one.sections for figure in section.figures]
+        listed = [
+            *(self.simulated.figures if self.simulated else ()),
+            *self.first,
+            *self.speedups,
+            *self.more_speedups,
+            *self.collectives,
+            *self.roofline,
+            *sections,
+            *self.strip,
+        ]
+        listed += [*self.distributions, *(figure for one in self.models for figure in one.residuals)]
+        return [figure for figure in listed if isinstance(figure, Figure)]
+
+
+def write(run: Run, output: Path | None = None) -> Path:
+    """Write the report of a run and return its path, by default `report.html` in the run directory.
+
+    Raises UsageError when a file of the run is missing or wrong, ScopeError when the page cannot be written.
+    """
+    target = output or run.directory.report
+    write_text(target, render(run))
+    return target
+
+
+def render(run: Run) -> str:
+    """Return the report of a run as HTML."""
+    drawn = _drawn(run)
+    tuned = tuning.chosen(run.directory, run.models) or storage_tuning.chosen(run.directory)
+    trials = [tuned.figure] if tuned and isinstance(tuned.figure, Figure) else []
+    frame = environment()
+    frame.globals.update(
+        caption=ladders.caption,
+        length=ladders.length,
+        retained_share=ladders.retained_share,
+        exceeds=ladders.exceeds,
+        simulation=simulation_tables,
+    )
+    return frame.get_template("report.html").render(
+        **_head(run),
+        **vars(drawn),
+        tuned=tuned,
+        changed=run.course.changes > 0,
+        figures=as_json({figure.key: plot(figure) for figure in [*trials, *drawn.plots]}),
+    )
+
+
+def figures(run: Run) -> list[Figure]:
+    """Return the figures of the page that its script draws, in the order of the page."""
+    return _drawn(run).plots
+
+
+def _drawn(run: Run) -> DrawnFigures:
+    speedups = list(_speedups(run))
+    curved = [figure for figure in speedups if _counts(figure) >= _CURVE][:_SPEEDUPS]
+    return DrawnFigures(
+        simulated=simulation.section(run),
+        first=filled(list(messages.figures(run))),
+        speedups=filled([*speedup.compared(run), *curved]),
+        more_speedups=filled([figure for figure in speedups if figure not in curved]),
+        collectives=filled(list(collectives.figures(run))),
+        roofline=filled(list(roofline.figures(run))),
+        levels=_levels(run),
+        strip=filled(list(course.figures(run))),
+        distributions=filled(list(distributions.figures(run))),
+        models=_modeled(run),
+    )
+
+
+def _head(run: Run) -> dict[str, Any]:
+    """Return everything on the page but the figures."""
+    used = {one.definition for one in run.statistics}
+    cluster = about(run.findings, "cluster")
+    causes = [one for one in cluster if one.severity != "information"][:_CAUSES]
+    main = next(iter(overview.main_ladders(run)), next(iter(run.models.ladders), None))
+    rejected = [fit for fit in run.models.fits if not fit.chosen]
+    return {
+        "run": run,
+        "title": machine_name(run.machine),
+        "run_name": run.record.name,
+        "when": moment(run.record.started_unix_s),
+        "library": library(run.machine),
+        "cluster": introduction.cluster(run),
+        "measured": introduction.measured(run),
+        "cautions": introduction.cautions(run),
+        "tiles": overview.tiles(run),
+        "views": readers.views(run),
+        "trust_facts": overview.trust(run),
+        "main_ladder": main,
+        "ladders": [one for one in run.models.ladders if one is not main],
+        "requests": _requests(run),
+        "origins": origins(run.statistics),
+        "interval_notes": validity.footnotes(run.statistics.primary),
+        "findings": cluster,
+        "causes": causes,
+        "others": kinds([one for one in cluster if one not in causes]),
+        "trust": kinds(about(run.findings, "measurement")),
+        "trusts": about(run.findings, "measurement"),
+        "definitions": {name: text for name, text in wording.MEANINGS.items() if name in used},
+        "rejected": outcomes(rejected),
+        "not_fitted": [(subject(one), wording.model(one.model), one.reason) for one in run.models.not_fitted],
+        "columns": headings(run.statistics),
+        "rows": len({one.key for one in run.statistics.primary}),
+        "packed": as_json(packed(by_case(run.statistics, run.benchmarks))),
+        "facts": provenance(run),
+        "skipped": _left_out(run.record.skipped),
+        "failures": _cases(run, [one for one in run.statistics.primary if not one.valid]),
+        "cut_line": run.raw_samples.cut_line,
+        "damaged": run.raw_samples.damaged,
+    }
+
+
+def _requests(run: Run) -> dict[str, str]:
+    """Return each case by its label, as `scope run --case` reads it."""
+    return {one.label: one.request for one in run.statistics.primary if run.benchmarks[one.benchmark].native}
+
+
+def _left_out(skipped: Sequence[Skipped]) -> list[tuple[str, str, str]]:
+    """Return benchmark, cases and reason: a row for each benchmark and reason."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for one in skipped:
+        rows.setdefault((one.benchmark, one.reason), []).append(one.case or "all")
+    return [(benchmark, "; ".join(cases), reason) for (benchmark, reason), cases in rows.items()]
+
+
+def kinds(findings: Sequence[Finding]) -> list[FindingGroup]:
+    """Group findings by severity and kind, in the order of the worst of each kind."""
+    found: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.severity, one.code), []).append(one)
+    return [
+        FindingGroup(code, alike, [])
+        if severity == "error" or len(alike) <= _SHOWN + 1
+        else FindingGroup(code, alike[:_SHOWN], alike[_SHOWN:])
+        for (severity, code), alike in found.items()
+    ]
+
+
+def _modeled(run: Run) -> list[Modeled]:
+    chosen = [fit for fit in run.models.fits if fit.chosen]
+    return [
+        Modeled(
+            name,
+            run.benchmarks[name].title,
+            run.benchmarks[name].summary,
+            outcomes([fit for fit in chosen if fit.subject.benchmark == name]),
+            filled(list(residuals.figures(run, name))),
+        )
+        for name in sorted(
+            {fit.subject.benchmark for fit in chosen}, key=lambda name: (level_rank(level(name)), name)
+        )
+    ]
+
+
+def _levels(run: Run) -> list[LevelSection]:
+    names = sorted({one.benchmark for one in run.statistics}, key=lambda name: (_pairs_first(run, name), name))
+    levels = sorted({level(name) for name in names}, key=level_rank)
+    return [
+        LevelSection(
+            one,
+            wording.LAYERS.get(one, one),
+            [_section(run, name) for name in names if level(name) == one],
+            _characterisation(run) if one == "application" else None,
+        )
+        for one in levels
+    ]
+
+
+def _characterisation(run: Run) -> Table | None:
+    found = run.models.applications
+    return applications.characterisation(found, run.benchmarks) if found else None
+
+
+def _speedups(run: Run) -> Iterator[Figure]:
+    """Yield the speed-ups of all programs, those on the most numbers of processes first."""
+    names = dict.fromkeys(one.subject.benchmark for one in run.models.speedups)
+    found = [figure for name in names for figure in speedup.figures(run, name)]
+    yield from sorted(found, key=lambda one: -_counts(one))
+
+
+def _counts(figure: Figure) -> int:
+    """Return the numbers of processes of a speed-up."""
+    return len(figure.layout["xaxis"]["tickvals"])
+
+
+def _pairs_first(run: Run, benchmark: str) -> int:
+    """Sort point-to-point benchmarks before collectives, which are compared with them."""
+    definitions = {one.definition for one in run.statistics.primary if one.benchmark == benchmark}
+    return min((index for index, one in enumerate(wording.MEANINGS) if one in definitions), default=0)
+
+
+def _section(run: Run, benchmark: str) -> BenchmarkSection:
+    figures: list[Figure | DotPlot] = [
+        *pairs.figures(run, benchmark),
+        *random_pairs.figures(run, benchmark),
+    ] or [
+        *curves.figures(run, benchmark),
+        *side_by_side.choices(run, benchmark),
+        *saturation.figures(run, benchmark),
+        *ranks.figures(run, benchmark),
+        *surfaces.figures(run, benchmark),
+        *side_by_side.definitions(run, benchmark),
+        *side_by_side.singles(run, benchmark),
+        *phases.figures(run, benchmark),
+        *phases_by_rank.figures(run, benchmark),
+        *computation.figures(run, benchmark),
+        *predictions.figures(run, benchmark),
+        *operation_parts.figures(run, benchmark),
+    ]
+    mine = [one for one in run.statistics.primary if one.benchmark == benchmark]
+    failed = _cases(run, [one for one in mine if not one.valid])
+    number = len({one.key for one in mine})
+    declared = run.benchmarks[benchmark]
+    return BenchmarkSection(benchmark, declared.title, declared.summary, filled(figures), failed, number)
+
+
+def filled(figures: list[Figure | DotPlot]) -> list[Figure | DotPlot]:
+    """Widen figures that have no neighbor."""
+    placed: list[Figure | DotPlot] = []
+    second = False
+    for index, figure in enumerate(figures):
+        if figure.wide:
+            second = False
+            placed.append(figure)
+            continue
+        following = figures[index + 1] if index + 1 < len(figures) else None
+        paired = following is not None and not following.wide
+        placed.append(figure if second or paired else replace(figure, wide=True))
+        second = not second and paired
+    return placed
+
+
+def _cases(run: Run, failed: Sequence[Summary]) -> list[CaseRow]:
+    """Return each case once, for any number of metrics."""
+    return list({row.label: row for row in rows(failed, run.benchmarks)}.values())

@@ -1,0 +1,105 @@
+"""Fitted models as the page lists them: parameters with intervals, range, error, and the reason of the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.models.fitting.fit import Breakpoint, Fit, FittedParameter
+from hpcscope.report.run.figures.residuals import subject
+from hpcscope.report.wording import model
+from hpcscope.statistics.estimate import in_unit
+
+
+@dataclass(frozen=True)
+class ListedFit:
+    """One fit, chosen or not."""
+
+    case: str
+    metric: str
+    model: str
+    equation: str
+    source: str
+    range: str
+    parameters: list[tuple[str, str]]
+    breakpoints: list[str]
+    left_out: list[str]
+    """Parameters that the data do not determine, each with the reason."""
+    notes: list[str]
+    relative_error: str
+    bic: str
+    chosen: bool
+    reason: str
+
+
+def outcomes(fits: Sequence[Fit]) -> list[ListedFit]:
+    """Return the fits in the order of the models file."""
+    return [_outcome(fit) for fit in fits]
+
+
+def _outcome(fit: Fit) -> ListedFit:
+    return ListedFit(
+        case=subject(fit),
+        metric=fit.metric,
+        model=model(fit.model),
+        equation=fit.equation,
+        source=fit.source,
+        range=_range(fit),
+        parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
+        breakpoints=[
+            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
+            + (in_unit(one.jump_s, "s") if one.jump_s.value else "slope only")
+            + _certainty(one)
+            for one in fit.breakpoints
+        ],
+        left_out=fit.left_out,
+        notes=fit.notes,
+        relative_error=units.share(fit.relative_error),
+        bic=f"{fit.bic:.0f}",
+        chosen=fit.chosen,
+        reason=fit.reason,
+    )
+
+
+def _certainty(point: Breakpoint) -> str:
+    """Return in words how many launches have the breakpoint, and which library settings explain it."""
+    launches = f", in {units.share(point.agreement)} of the launches" if point.agreement is not None else ""
+    names = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
+    return launches + (f" ({names})" if names else "")
+
+
+def _segments(fit: Fit) -> list[tuple[str, str]]:
+    """Return the line of each segment where there are several."""
+    if len(fit.segments) < 2:
+        return []
+    return [
+        (
+            f"{units.size(one.low)} to {units.size(one.high)}",
+            f"{_parameter(one.latency_s)} + n × {_parameter(one.per_byte_s)}",
+        )
+        for one in fit.segments
+    ]
+
+
+def _range(fit: Fit) -> str:
+    if fit.variable == "ranks":
+        return f"{fit.low:g} to {fit.high:g} processes"
+    if fit.variable == "vector_length":
+        return f"{fit.low:g} to {fit.high:g} elements"
+    if fit.variable == "intensity":
+        return f"{fit.low:g} to {fit.high:g} operations per word"
+    sizes = f"{units.size(fit.low)} to {units.size(fit.high)}"
+    if fit.variable == "message_bytes":
+        return sizes
+    return f"{sizes}, up to {fit.subject.ranks} processes"
+
+
+def _name(name: str) -> str:
+    """Return the name without the unit, which follows the value."""
+    words = units.without_unit(name).replace("_half", "_½")
+    return words.replace("_s_per_byte", " per byte").replace("per_byte", "per byte")
+
+
+def _parameter(one: FittedParameter) -> str:
+    return in_unit(one, one.unit)

@@ -1,0 +1,327 @@
+"""Provenance: machine, MPI library, compiler, environment, clock, launches, command."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.findings.results import Run
+from hpcscope.machine.machine import Blas, EmulatedCluster, Host, Machine, RelayedLink, Scalapack
+from hpcscope.report.figure import Table
+from hpcscope.report.run.introduction import moment
+from hpcscope.samples.records import LaunchRecord
+from hpcscope.samples.samples import Samples
+
+_MOST_KINDS = 16
+"""Kinds of hosts whose facts are listed."""
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True)
+class FactGroup:
+    """Facts that belong together: pairs of name and value, a table, or a verbatim text."""
+
+    title: str
+    pairs: list[tuple[str, str]]
+    table: Table | None = None
+    text: str = ""
+    counted: str = "launches"
+    """The plural noun for the rows of the table."""
+
+
+def provenance(run: Run) -> list[FactGroup]:
+    """Return every group of facts, in reading order."""
+    return [
+        _run(run),
+        *_lab(run.machine.lab),
+        *_hosts(run.machine.hosts),
+        *_build(run.machine),
+        FactGroup(
+            "Environment",
+            sorted(run.machine.environment.items()) or [("", "no variable that controls MPI is set")],
+        ),
+        *_clock(run.raw_samples.launches),
+        *_settings(run.raw_samples.launches),
+        *_launches(run.raw_samples),
+        *([FactGroup("Resolved experiment", [], text=run.experiment)] if run.experiment else []),
+    ]
+
+
+def _run(run: Run) -> FactGroup:
+    record = run.record
+    finished = moment(record.finished_unix_s) if record.finished_unix_s is not None else "not finished"
+    return FactGroup(
+        "Run",
+        [
+            ("Name", record.name),
+            ("Module", record.module),
+            ("Status", record.status),
+            ("Started", moment(record.started_unix_s)),
+            ("Finished", finished),
+            ("Command", shlex.join(record.command)),
+            ("Seed", _seed(run.experiment)),
+            ("Scope", record.scope_version),
+            ("Python", run.machine.python),
+        ],
+    )
+
+
+def _lab(lab: EmulatedCluster | None) -> list[FactGroup]:
+    """Return the fidelity of the emulated cluster: its links as measured, and the delays of relays."""
+    if lab is None:
+        return []
+    pairs = [
+        ("Cluster", f"{lab.title} ({lab.name})"),
+        ("Injected faults", "; ".join(lab.faults) or "nothing"),
+        *([("Storage", lab.storage)] if lab.storage else []),
+        *((f"Relayed: {one.link}", _lateness(one)) for one in lab.relayed),
+    ]
+    table = Table(
+        ["link", "declared", "measured", "deviation", "processors in use"],
+        [
+            [
+                one.link,
+                units.quantity(one.declared_bytes_per_s, "B/s"),
+                units.quantity(one.measured_bytes_per_s, "B/s"),
+                units.change(one.deviation),
+                units.percent(one.processor_share),
+            ]
+            for one in lab.links
+        ],
+    )
+    measured = table if lab.links else None
+    if measured is None:
+        pairs.append(("Links", "not measured (--no-check)"))
+    return [FactGroup("Emulated cluster", pairs, measured, counted="links, measured at start")]
+
+
+def _lateness(relay: RelayedLink) -> str:
+    if relay.frames == 0:
+        return "no frames before the run"
+    median, worst = (units.quantity(late * 1e-6, "s") for late in (relay.late_median_us, relay.late_p99_us))
+    return f"{relay.frames} frames, {median} late (median), {worst} (99th percentile)"
+
+
+def _seed(experiment: str) -> str:
+    """Return the seed of the random order in the resolved experiment."""
+    try:
+        return str(tomllib.loads(experiment).get("seed", "unknown"))
+    except tomllib.TOMLDecodeError:
+        return "unknown"
+
+
+def _hosts(hosts: Sequence[Host]) -> list[FactGroup]:
+    """Return the facts of all hosts; those that differ in their state alone share a group, the largest first."""
+    kinds: dict[tuple[tuple[str, str], ...], list[Host]] = {}
+    for host in hosts:
+        kinds.setdefault(tuple(_facts(host)), []).append(host)
+    ordered = sorted(kinds.items(), key=lambda kind: -len(kind[1]))
+    groups = [
+        FactGroup(_named([host.name for host in alike]), [*facts, *_states(alike)])
+        for facts, alike in ordered[:_MOST_KINDS]
+    ]
+    rest = [host.name for _, alike in ordered[_MOST_KINDS:] for host in alike]
+    return groups + ([FactGroup(_named(rest), [("Facts", "in machine.json")])] if rest else [])
+
+
+def _named(hosts: Sequence[str]) -> str:
+    """Return names of hosts as a title: all of a few, else the first and the last."""
+    if len(hosts) <= _MOST_NAMED:
+        return f"Host{'s' if len(hosts) > 1 else ''} {', '.join(hosts)}"
+    return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]}"
+
+
+def _states(hosts: Sequence[Host]) -> list[tuple[str, str]]:
+    """Return what changes on a host from hour to hour, of all hosts of a kind."""
+    queues = [host.run_queue for host in hosts if host.run_queue is not None]
+    queue = (
+        f"{min(queues):g}" + (f" to {max(queues):g}" if min(queues) < max(queues) else "") if queues else "unknown"
+    )
+    throttled = dict.fromkeys(map(_throttled, hosts))
+    heat = next(iter(throttled)) if len(throttled) == 1 else f"differs between hosts, at most {_worst(hosts)}"
+    return [("Throttled for heat", heat), ("Run queue before the run", queue)]
+
+
+def _worst(hosts: Sequence[Host]) -> str:
+    return _throttled(max(hosts, key=lambda host: sum(host.throttle_counts.values())))
+
+
+def _facts(host: Host) -> list[tuple[str, str]]:
+    """Return what stays the same on a host."""
+    processor = host.processor
+    caches = [
+        f"L{one.level} {one.kind} {units.size(one.size_bytes)}"
+        + (f" shared by {one.shared_by_cores} cores" if one.shared_by_cores > 1 else "")
+        for one in host.caches
+    ]
+    quota = f", CPU quota {processor.quota_processors:g}" if processor.quota_processors is not None else ""
+    turbo = {True: "on", False: "off", None: "unknown"}[host.turbo]
+    return [
+        ("Processor", f"{processor.model} ({processor.architecture})"),
+        ("Cores", f"{processor.sockets} × {processor.cores // max(1, processor.sockets)} cores, "
+                  f"{processor.threads} hardware threads, {len(processor.usable)} usable{quota}"),
+        ("Base frequency", units.quantity(processor.base_frequency_hz, "Hz")),
+        ("Features", ", ".join(processor.flags) or "none of interest"),
+        ("Caches", "; ".join(caches) or "unknown"),
+        ("Memory", f"{units.quantity(host.memory_bytes, 'B')} in {host.numa_nodes} NUMA node"
+                   + ("s" if host.numa_nodes != 1 else "")),
+        ("Links", "; ".join(_link(host)) or "none"),
+        ("Kernel", f"{host.kernel}, {host.operating_system}"),
+        ("Virtualisation", host.virtualization or "none"),
+        ("Frequency governor", f"{host.governor or 'unknown'}, turbo {turbo}"),
+        ("Huge pages", host.transparent_huge_pages or "unknown"),
+        ("Microcode", host.microcode or "unknown"),
+        ("Mitigations", _mitigations(host)),
+        ("Idle states", _idle_states(host)),
+    ]  # fmt: skip
+
+
+def _mitigations(host: Host) -> str:
+    words = [f"{name}: {word}" for name, word in host.vulnerabilities.items() if word != "Not affected"]
+    return "; ".join(words) or ("none needed" if host.vulnerabilities else "unknown")
+
+
+def _idle_states(host: Host) -> str:
+    words = [
+        f"{state.name} ({'disabled' if state.disabled else units.quantity(state.latency_s, 's') + ' to leave'})"
+        for state in host.idle_states
+    ]
+    chosen = f", chosen by {host.idle_governor}" if words and host.idle_governor else ""
+    return ", ".join(words) + chosen or "unknown"
+
+
+def _throttled(host: Host) -> str:
+    """Return how often the processors were slowed since the system started."""
+    return ", ".join(f"{what} {count}" for what, count in host.throttle_counts.items()) or "not counted"
+
+
+def _link(host: Host) -> list[str]:
+    return [
+        f"{link.name} ({link.kind}"
+        + (
+            f", {units.quantity(link.rate_bits_per_s, 'bit/s')}"
+            if link.rate_bits_per_s is not None
+            else ", rate unknown"
+        )
+        + f", MTU {link.mtu_bytes} B{'' if link.up else ', down'})"
+        for link in host.links
+    ]
+
+
+def _build(machine: Machine) -> list[FactGroup]:
+    build = machine.build
+    if build is None:
+        return []
+    return [
+        FactGroup(
+            "MPI library and compiler",
+            [
+                ("Library", f"{build.mpi.name} {build.mpi.version} ({build.mpi.origin})"),
+                ("Compiler wrapper", build.mpi.compiler),
+                ("Launcher", build.mpi.launcher or "none"),
+                ("Linear algebra", _blas(build.blas)),
+                ("Distributed linear algebra", _scalapack(build.scalapack)),
+                ("Compiler", build.compiler),
+                ("Flags", build.labelled_flags),
+                ("Fingerprint", build.fingerprint),
+                ("Built", moment(build.built_unix_s)),
+            ],
+        )
+    ]
+
+
+def _blas(blas: Blas | None) -> str:
+    if blas is None:
+        return "none"
+    kernels = f"kernels for {blas.core}" if blas.core else "kernels not known"
+    return f"{blas.name} {blas.version} ({blas.origin}), {kernels}: {blas.configuration or blas.library}"
+
+
+def _scalapack(found: Scalapack | None) -> str:
+    return f"ScaLAPACK {found.version} ({found.origin}), {found.library}" if found else "none"
+
+
+def _clock(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
+    if not launches:
+        return []
+    worst = max(launches, key=lambda one: one.clock.resolution_s)
+    clock = worst.clock
+    synchronised = max(launches, key=lambda one: one.clock_synchronization.error_s).clock_synchronization
+    pairs = [
+        ("Clock", clock.source + (f" ({clock.fallback_reason})" if clock.fallback_reason else "")),
+        ("Frequency", units.quantity(clock.frequency_hz, "Hz")),
+        ("Resolution", units.quantity(clock.resolution_s, "s")),
+        ("Start/stop pair", f"{units.quantity(max(one.clock.overhead_s for one in launches), 's')}, subtracted"),
+        ("Monotonic", "yes" if all(one.clock.monotonic for one in launches) else "NO"),
+        ("Clocks of the hosts", f"{synchronised.method}, {synchronised.hosts} host"
+         + ("s" if synchronised.hosts != 1 else "")),
+        ("Error after synchronization", units.quantity(synchronised.error_s, "s")),
+    ]  # fmt: skip
+    starts = [one.common_start for one in launches if one.common_start is not None]
+    if starts:
+        lag_s, spread_s = max(one.lag_s for one in starts), max(one.spread_s for one in starts)
+        pairs.append(("Entry after the agreed start", f"{units.quantity(lag_s, 's')}, not counted"))
+        pairs.append(("Last entry after the first", units.quantity(spread_s, "s")))
+    return [FactGroup("Clock, the worst of all launches", pairs)]
+
+
+def _settings(launches: Sequence[LaunchRecord]) -> list[FactGroup]:
+    """Return the settings that the library reports, with all values where launches differ."""
+    names = sorted({name for one in launches for name in one.settings})
+    if not names:
+        return []
+    values = {name: dict.fromkeys(str(one.settings.get(name, "–")) for one in launches) for name in names}
+    table = Table(["setting", "value"], [[name, ", ".join(values[name])] for name in names])
+    return [FactGroup("Settings reported by the library", [], table, counted="settings")]
+
+
+def _launches(samples: Samples) -> list[FactGroup]:
+    if not samples.launches:
+        return []
+    ends = {(end.launch, end.attempt): end for end in samples.ends}
+    table = Table(
+        [
+            "launch",
+            "ranks",
+            "transport",
+            "placement",
+            "processors",
+            "started",
+            "duration",
+            "clock error at the end",
+        ],
+        [
+            [
+                f"{one.launch}" + (f", attempt {one.attempt}" if one.attempt > 1 else ""),
+                str(one.ranks),
+                one.transport + ("" if one.origin == "measured" else f" ({one.origin})"),
+                str(one.placement),
+                _where(one),
+                moment(one.started_unix_s),
+                units.quantity(end.duration_s, "s")
+                if (end := ends.get((one.launch, one.attempt)))
+                else "did not end",
+                units.quantity(end.clock_error_s, "s") if end else "–",
+            ]
+            for one in samples.launches
+        ],
+    )
+    return [FactGroup(f"Launches ({samples.launches[0].library})", [], table)]
+
+
+def _where(launch: LaunchRecord) -> str:
+    hosts = list(dict.fromkeys(process.host for process in launch.processes))
+    shown = [
+        f"{host} " + ",".join(_cores(process.processors) for process in launch.processes if process.host == host)
+        for host in hosts[:4]
+    ]
+    return "; ".join(shown) + (f"; and {len(hosts) - 4} more hosts" if len(hosts) > 4 else "")
+
+
+def _cores(cores: Sequence[int]) -> str:
+    if len(cores) > 2 and list(cores) == list(range(cores[0], cores[-1] + 1)):
+        return f"{cores[0]}-{cores[-1]}"
+    return "+".join(map(str, cores))

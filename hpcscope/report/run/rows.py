@@ -1,0 +1,153 @@
+"""All summaries as rows of the page's table, with sort keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.plan.case import Key
+from hpcscope.report.figure import number, shown
+from hpcscope.report.order import case_key
+from hpcscope.report.wording import definition, figure_heading
+from hpcscope.statistics.summary import Summary
+
+FIGURE = "figure"
+COLUMNS = [
+    ("case", False),
+    ("metric", False),
+    (FIGURE, True),
+    ("definition", False),
+    ("5 to 95 %", True),
+    ("CV", True),
+    ("n / launches", True),
+    ("remarks", False),
+]
+"""Name of each column, and whether it holds numbers; `headings` says what the figures are."""
+
+
+Cell = tuple[str, float | None]
+"""The text, and the number that it is sorted by, if any."""
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """One summary."""
+
+    cells: list[Cell]
+    valid: bool
+    label: str
+    request: str
+    """The case as `scope run --case` reads it; empty where `scope run` cannot measure it."""
+    reason: str
+    headline: bool = True
+    """Whether it is under its metric's headline definition of time."""
+
+
+def headings(summaries: Sequence[Summary]) -> list[tuple[str, bool]]:
+    """Return the columns for these summaries."""
+    return [(figure_heading(summaries) if name == FIGURE else name, numeric) for name, numeric in COLUMNS]
+
+
+def rows(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
+    """Return the rows in reading order."""
+    ordered = sorted(summaries, key=lambda one: (*case_key(one)[:2], one.metric, not one.primary, case_key(one)))
+    return [
+        CaseRow(_cells(one, catalog), one.valid, one.label, _request(one, catalog), one.reason, one.primary)
+        for one in ordered
+    ]
+
+
+def by_case(summaries: Iterable[Summary], catalog: Catalog) -> list[CaseRow]:
+    """Return a row for each case with its metrics under their headline definitions, then the other definitions.
+
+    A row is sorted by its first metric, the time where there is one.
+    """
+    every = list(summaries)
+    cases: dict[Key, list[Summary]] = {}
+    for one in every:
+        if one.primary:
+            cases.setdefault(one.key, []).append(one)
+    joined = [_joined(sorted(alike, key=lambda one: one.unit != "s"), catalog) for alike in _ordered(cases)]
+    return joined + rows([one for one in every if not one.primary], catalog)
+
+
+def _ordered(cases: dict[Key, list[Summary]]) -> list[list[Summary]]:
+    return sorted(cases.values(), key=lambda alike: case_key(alike[0]))
+
+
+def _joined(alike: Sequence[Summary], catalog: Catalog) -> CaseRow:
+    """Return several figures of one case as one row, a line of its cells for each; equal lines stand once."""
+    first, cells = alike[0], [_cells(one, catalog) for one in alike]
+    together = []
+    for column in zip(*cells, strict=True):
+        texts = [text for text, _ in column]
+        together.append((texts[0] if len(set(texts)) == 1 else "\n".join(texts), column[0][1]))
+    together[-1] = _text("; ".join(dict.fromkeys(filter(None, map(remarks, alike)))))
+    reason = next((one.reason for one in alike if not one.valid), "")
+    return CaseRow(together, all(one.valid for one in alike), first.label, _request(first, catalog), reason)
+
+
+def _request(one: Summary, catalog: Catalog) -> str:
+    return one.request if catalog[one.benchmark].native else ""
+
+
+def packed(listed: Sequence[CaseRow], columns: Sequence[tuple[str, bool]] = COLUMNS) -> dict[str, Any]:
+    """Return the rows as the page's script reads them: each text once, rows as indices of texts.
+
+    The last text of a row is its case as `scope run --case` reads it; its first number is 1 where it is valid,
+    plus 2 where it is under the headline definition.
+    """
+    words: dict[str, int] = {}
+    lines = []
+    for row in listed:
+        texts = [words.setdefault(text, len(words)) for text in (*(text for text, _ in row.cells), row.request)]
+        keys = [key for (_, key), (_, numeric) in zip(row.cells, columns, strict=True) if numeric]
+        lines.append([int(row.valid) + 2 * int(row.headline), texts, keys])
+    return {"words": list(words), "rows": lines}
+
+
+def _cells(one: Summary, catalog: Catalog) -> list[Cell]:
+    spread = _range(one)
+    variation = units.share(one.coefficient_of_variation)
+    return [
+        _text(one.label),
+        _text(catalog.metric_label(one.metric, one.benchmark)),
+        (shown(one) if one.valid else "no result", _number(one.median)),
+        _text(definition(one.definition)),
+        (spread, _number(one.p05)),
+        (variation, _number(one.coefficient_of_variation)),
+        (f"{one.n} / {one.launches}", float(one.n)),
+        _text(remarks(one)),
+    ]
+
+
+def remarks(one: Summary) -> str:
+    """Return the remarks that a reader of the figure needs."""
+    words = [] if one.valid else [one.reason]
+    words += [one.origin] if one.origin != "measured" else []
+    words += ["autocorrelated"] if one.autocorrelated else []
+    words += ["mixes states"] if one.state_mixture else []
+    words += ["median between two modes"] if one.between_modes else []
+    words += [f"{units.share(one.invalid_share)} late"] if one.invalid_share else []
+    return "; ".join(words)
+
+
+def _range(one: Summary) -> str:
+    """Return the middle 90 % of the samples: `1.97 to 2.70 GB/s`."""
+    if one.p05 is None or one.p95 is None:
+        return "–"
+    if units.is_share(one.metric):
+        return f"{units.share(one.p05)} to {units.share(one.p95)}"
+    factor, name = units.scale(one.unit, max(abs(one.p05), abs(one.p95)))
+    return f"{units.digits(one.p05 / factor)} to {units.digits(one.p95 / factor)} {name}".rstrip()
+
+
+def _text(text: str) -> Cell:
+    return text, None
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else number(value)

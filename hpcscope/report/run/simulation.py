@@ -1,0 +1,86 @@
+"""The section of a simulated run on its page: how wrong it is where that is known, then what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hpcscope.findings.results import Run
+from hpcscope.report.figure import Figure, Plot, Table, log_axis, scatter
+from hpcscope.report.run import simulation_tables as tables
+from hpcscope.report.run.figures.predictions import equal
+from hpcscope.report.run.simulation_tables import New
+from hpcscope.simulation.gains import gains
+from hpcscope.simulation.record import Beside, Simulation, times
+
+
+@dataclass(frozen=True)
+class SimulationSection:
+    """What the page says of a simulation."""
+
+    record: Simulation
+    figures: list[Figure]
+    new: New | None
+    gains: Table
+    """What a change gains each benchmark; without rows where nothing was changed."""
+
+
+def section(run: Run) -> SimulationSection | None:
+    """Return the section; None where the run was not simulated."""
+    record = run.simulation
+    if record is None:
+        return None
+    summaries = times(run.statistics, run.benchmarks)
+    unchanged = times(run.unchanged, run.benchmarks)
+    return SimulationSection(
+        record,
+        figures=list(_figures(record)),
+        new=tables.new(record, summaries, unchanged),
+        gains=tables.gains(record, gains(summaries, unchanged, run.benchmarks, record.only_larger)),
+    )
+
+
+def _figures(record: Simulation) -> Iterator[Figure]:
+    """Yield simulated against measured times, with what closed formulas say of the same cases."""
+    if not record.validation:
+        return
+    proofs = [one for one in record.validation if one.benchmark not in record.inputs]
+    inputs = [one for one in record.validation if one.benchmark in record.inputs]
+    series = [
+        ("simulated", [(one, one.simulated) for one in proofs]),
+        ("simulated, input of the platform", [(one, one.simulated) for one in inputs]),
+        ("by formula", _by_formula(record.validation, fitted=False)),
+        ("by formula, fitted to the case", _by_formula(record.validation, fitted=True)),
+    ]
+    ends = [value for _, found in series for one, time in found for value in (one.measured.value, time)]
+    formulas = f" {tables.FORMULAS}" if tables.has_formulas(record) else ""
+    yield Figure(
+        key="simulation-validation",
+        title="Simulated and measured time",
+        caption=f"Every simulated case that was measured; on the dashed line both agree.{formulas}",
+        traces=[
+            equal(ends, "both equal"),
+            *(_trace(name, found, slot) for slot, (name, found) in enumerate(series) if found),
+        ],
+        layout={
+            "xaxis": log_axis("measured", ends, "s"),
+            "yaxis": log_axis("simulated, or by formula" if formulas else "simulated", ends, "s"),
+        },
+        table=tables.cases(record),
+        origins=["simulated", *sorted({one.origin for one in record.validation})],
+        wide=True,
+    )
+
+
+def _by_formula(validation: Sequence[Beside], fitted: bool) -> list[tuple[Beside, float]]:
+    return [(one, one.formula.value) for one in validation if one.formula and one.formula.fitted == fitted]
+
+
+def _trace(name: str, found: Sequence[tuple[Beside, float]], slot: int) -> Plot:
+    return scatter(
+        [one.measured.value for one, _ in found],
+        [time for _, time in found],
+        name,
+        slot=slot,
+        text=[one.label for one, _ in found],
+    )

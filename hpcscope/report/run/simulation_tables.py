@@ -1,0 +1,222 @@
+"""A simulated run in words and tables, for the page and the terminal: first how wrong such figures are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from hpcscope import units
+from hpcscope.report.figure import Table
+from hpcscope.report.wording import letters
+from hpcscope.simulation.gains import cost_of_a_percent, gained
+from hpcscope.simulation.record import Beside, ErrorOf, OfferGain, Simulation
+from hpcscope.statistics.estimate import in_unit
+from hpcscope.statistics.summary import Summary
+
+ERROR_OF_PROGRAMS = "The error of these times is not known: Scope did not measure the program."
+FORMULAS = (
+    "Formulas: what the cost formulas of scope predict, and the models that were fitted to the run, say of a case."
+    " Where a model was fitted to the case itself, its error is marked: it validates nothing."
+)
+FITTED = "fitted"
+GAINS = "What the change gains: more done in the same time"
+SMALL_GAINS = "Gains smaller than the error of the simulation may be none."
+OFFERS = "The offers side by side: more done in the same time, and what a percent of it costs"
+
+
+@dataclass(frozen=True)
+class New:
+    """The figures that were not measured."""
+
+    title: str
+    table: Table
+    reasons: list[str]
+    """Why figures lie beyond the validation, each with the letter that stands for it in the table."""
+
+
+def described(record: Simulation) -> str:
+    """Return what was simulated, in a line."""
+    changes = f" with {' '.join(record.changes)}" if record.changes else ""
+    algorithms = f"collective algorithms chosen as by {record.collectives}"
+    return f"{record.of}{changes}, simulated by {record.simulator}, {algorithms}"
+
+
+def errors(record: Simulation) -> Table:
+    """Return the error of each benchmark and of all; without rows where nothing was measured."""
+    whole = record.error_of()
+    names = list(dict.fromkeys(one.benchmark for one in record.validation)) if whole else []
+    rows = [
+        [
+            f"{name}{' (input)' if name in record.inputs else ''}",
+            *_error_words(record.error_of(name)),
+            _formula_words(record, name),
+        ]
+        for name in names
+    ]
+    if whole:
+        others = "all but the inputs" if set(names) & set(record.inputs) else "all"
+        rows.append([others, *_error_words(whole), _formula_words(record, None)])
+    return _without_empty(
+        Table(["benchmark", "cases", "up to ranks", "median error", "lowest", "highest", "formulas"], rows)
+    )
+
+
+def cases(record: Simulation) -> Table:
+    """Return each case that was both measured and simulated."""
+    rows = [
+        [
+            one.label,
+            in_unit(one.measured, one.unit),
+            units.quantity(one.simulated, one.unit),
+            units.change(one.error),
+            units.quantity(one.formula.value, one.unit) if one.formula else "",
+            _formula_error(one),
+        ]
+        for one in record.validation
+    ]
+    return _without_empty(Table(["case", "measured", "simulated", "error", "by formula", "its error"], rows))
+
+
+def gains(record: Simulation, found: Mapping[str, list[float]]) -> Table:
+    """Return what a change gains each benchmark, and all, and what a percent of it costs."""
+    lines = [(name, values, record.error_of(name)) for name, values in found.items()]
+    if len(lines) > 1:
+        lines.append(("all", [gain for values in found.values() for gain in values], record.error_of()))
+    rows = [
+        [
+            name,
+            str(len(values)),
+            units.change(median(values)),
+            *([units.change(min(values)), units.change(max(values))] if len(values) > 1 else ["", ""]),
+            _priced(record.cost, median(values)),
+            _median(error),
+        ]
+        for name, values, error in lines
+    ]
+    columns = ["benchmark", "cases", "median gain", "least", "most", "cost of a percent", "error where measured"]
+    return _without_empty(Table(columns, rows))
+
+
+def offers(record: Simulation) -> Table:
+    """Return the offers that were simulated side by side, the one first whose percent gained costs least."""
+
+    def price(one: OfferGain) -> float:
+        return cost_of_a_percent(one.cost, one.median) or float("inf")
+
+    rows = [
+        [
+            one.name,
+            " ".join(one.changes),
+            units.digits(one.cost),
+            str(one.figures),
+            *(units.change(gain) if gain is not None else "" for gain in (one.median, one.least, one.most)),
+            _priced(one.cost, one.median or 0.0),
+        ]
+        for one in sorted(record.offers, key=price)
+    ]
+    columns = ["offer", "changes", "cost", "figures", "median gain", "least", "most", "cost of a percent"]
+    return Table(columns, rows)
+
+
+def new(record: Simulation, summaries: Sequence[Summary], unchanged: Sequence[Summary]) -> New | None:
+    """Return the figures that were not measured, each with what lies outside of the validation; None without any.
+
+    `unchanged`: the same cases on the platform as it was measured.
+    """
+    measured = {(one.label, one.metric) for one in record.validation} if not record.changes else set()
+    further = [one for one in summaries if (one.label, one.metric) not in measured]
+    if not further:
+        return None
+    before = {one.key: one for one in unchanged}
+    reasons = list(dict.fromkeys(filter(None, map(record.beyond, further))))
+    marks = dict(zip(reasons, letters(), strict=False))
+    columns = ["case", "simulated", "unchanged", "change", "cost of a percent", "median error"]
+    rows = [
+        [
+            one.label,
+            units.quantity(one.median, one.unit),
+            *_change_words(one, before.get(one.key), record.cost),
+            _median(record.error_of(one.benchmark)),
+            *_new_formula(record, one),
+            marks.get(record.beyond(one), ""),
+        ]
+        for one in further
+    ]
+    return New(
+        f"Simulated with {' '.join(record.changes)}" if record.changes else "Simulated, not measured",
+        _without_empty(Table([*columns, "by formula", "its error", "beyond"], rows)),
+        [f"{letter}  beyond the validation: {reason}" for reason, letter in marks.items()],
+    )
+
+
+def programs(record: Simulation) -> Table:
+    """Return the times of the user's own program; without rows where there was none."""
+    rows = [[" ".join(one.command), str(one.ranks), units.quantity(one.time_s, "s")] for one in record.programs]
+    return Table(["program", "ranks", "simulated time"], rows)
+
+
+def has_formulas(record: Simulation) -> bool:
+    """Return whether a closed formula speaks of any case."""
+    return bool(record.formulas) or any(one.formula for one in record.validation)
+
+
+def _without_empty(table: Table) -> Table:
+    """Return a table without the columns that say nothing."""
+    kept = [number for number, _ in enumerate(table.columns) if any(row[number] for row in table.rows)]
+    return Table([table.columns[n] for n in kept], [[row[n] for n in kept] for row in table.rows])
+
+
+def _error_words(error: ErrorOf | None) -> list[str]:
+    if error is None:
+        return [""] * 5
+    return [
+        str(error.cases),
+        str(error.most_ranks),
+        units.percent(error.median.value),
+        units.change(error.smallest),
+        units.change(error.largest),
+    ]
+
+
+def _formula_words(record: Simulation, benchmark: str | None) -> str:
+    """Return the median error of the formulas: of the cases that they were not fitted to where there are any."""
+    proofs = record.formula_error_of(benchmark)
+    if proofs is not None:
+        return units.percent(proofs.median.value)
+    known = record.formula_error_of(benchmark, fitted=True)
+    return f"{units.percent(known.median.value)}, {FITTED}" if known else ""
+
+
+def _formula_error(one: Beside) -> str:
+    if one.formula is None or one.formula_error is None:
+        return ""
+    return units.change(one.formula_error) + (f", {FITTED}" if one.formula.fitted else "")
+
+
+def _new_formula(record: Simulation, one: Summary) -> list[str]:
+    """Return the time by a formula, and the error of such times of the benchmark."""
+    said = record.formulas.get(one.label)
+    if said is None:
+        return ["", ""]
+    return [units.quantity(said.value, one.unit), _median(record.formula_error_of(one.benchmark))]
+
+
+def _median(error: ErrorOf | None) -> str:
+    return f"±{units.percent(error.median.value)}" if error else "unknown"
+
+
+def _change_words(one: Summary, old: Summary | None, cost: float | None) -> list[str]:
+    """Return the time without the change, what the change gains, and the cost of a percent gained."""
+    gain = gained(one, old)
+    if gain is None or old is None or not one.median or not old.median:
+        return ["", "", ""]
+    return [units.quantity(old.median, old.unit), units.change(one.median / old.median - 1), _priced(cost, gain)]
+
+
+def _priced(cost: float | None, gain: float) -> str:
+    """Return what a percent gained costs, in words."""
+    if cost is None:
+        return ""
+    priced = cost_of_a_percent(cost, gain)
+    return "no gain" if priced is None else units.digits(priced)

@@ -1,0 +1,56 @@
+"""The record of a search for the fastest way to access files, on the page of its run."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.report.figure import DotPlot, Mark, Panel, Table
+from hpcscope.report.run.tuning import Chosen, signed
+from hpcscope.rundirectory import RunDirectory, read_json
+from hpcscope.statistics.estimate import Estimate, in_unit
+from hpcscope.tune.storage.record import FILE, StorageTuning, Trial
+
+
+def chosen(directory: RunDirectory) -> Chosen | None:
+    """Return the conclusion of the search in this folder; None where it holds none, or has none yet."""
+    if not (directory.path / FILE).is_file():
+        return None
+    tuning = read_json(directory.path / FILE, StorageTuning)
+    if tuning.conclusion is None:
+        return None
+    words = [in_unit(tuning.conclusion.bytes_per_s, "B/s"), *tuning.conclusion.words]
+    return Chosen(
+        tuning.conclusion.chosen.label, [word[:1].upper() + word[1:] for word in words], _figure(tuning.trials)
+    )
+
+
+def _figure(trials: list[Trial]) -> DotPlot:
+    measured = [(one, rate) for one in trials if (rate := one.measured_bytes_per_s) is not None]
+    ordered = sorted(measured, key=lambda each: -each[1].value)
+    most = max(rate.high or rate.value for _, rate in measured)
+    return DotPlot(
+        key="tuning-storage",
+        title="Bandwidth of each way",
+        caption="All processes together, with 95 % intervals.",
+        panels=[Panel("", [_mark(one, rate, most) for one, rate in ordered])],
+        table=Table(
+            ["way", "predicted", "measured [95 %]", "error", "verdict"], [_row(one, rate) for one, rate in ordered]
+        ),
+        origins=["measured"],
+    )
+
+
+def _mark(one: Trial, rate: Estimate, most: float) -> Mark:
+    low, high = (rate.value if bound is None else bound for bound in (rate.low, rate.high))
+    shares = (round(100 * value / most, 2) for value in (low, rate.value, high))
+    return Mark(one.candidate.label, units.quantity(rate.value, "B/s"), *shares)
+
+
+def _row(one: Trial, rate: Estimate) -> list[str]:
+    predicted = one.predicted_bytes_per_s
+    return [
+        one.candidate.label,
+        units.quantity(predicted, "B/s") if predicted is not None else "–",
+        in_unit(rate, "B/s"),
+        signed(one.error),
+        one.verdict,
+    ]

@@ -1,0 +1,122 @@
+"""The record of a tuning on the page of its run: the chosen settings, predicted and measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hpcscope import units
+from hpcscope.models.computation.linpack_rates import LinpackRates
+from hpcscope.models.models import Models
+from hpcscope.report.figure import DotPlot, Figure, Plot, Table, estimates, log_axis
+from hpcscope.report.run.figures.predictions import equal
+from hpcscope.rundirectory import RunDirectory, read_json
+from hpcscope.statistics.estimate import in_percent, in_unit
+from hpcscope.tune.record import FILE, Round, Try, Tuning
+
+STAGES = {
+    "screen": "the best predictions",
+    "refine": "larger matrices",
+    "decide": "the full matrix",
+    "sizes": "the chosen settings at other orders",
+}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a tuning found."""
+
+    title: str
+    words: list[str]
+    """Sentences without a full stop."""
+    figure: Figure | DotPlot | None
+    """Predicted and measured times; None where nothing was measured."""
+
+
+def chosen(directory: RunDirectory, models: Models) -> Chosen | None:
+    """Return the conclusion of the tuning in this folder; None where it holds none, or has none yet."""
+    if not (directory.path / FILE).is_file():
+        return None
+    tuning = read_json(directory.path / FILE, Tuning)
+    if tuning.conclusion is None:
+        return None
+    words = [*tuning.conclusion.words, *(figures(models.linpack) if models.linpack else [])]
+    title = f"{tuning.conclusion.chosen.label}, n = {tuning.conclusion.n}"
+    return Chosen(title, [word[:1].upper() + word[1:] for word in words], _figure(tuning))
+
+
+def _figure(tuning: Tuning) -> Figure | None:
+    rounds = [(one, [each for each in one.tries if each.measured_s is not None]) for one in tuning.rounds]
+    measured = [(one, tries) for one, tries in rounds if tries]
+    times = [time for _, tries in measured for each in tries for time in _times(each)]
+    if not times:
+        return None
+    return Figure(
+        key="tuning-predicted",
+        title="Predicted and measured time of each trial",
+        caption="On the dashed line both agree; trials above it took longer than predicted.",
+        traces=[equal(times), *(_trace(one, tries, slot) for slot, (one, tries) in enumerate(measured))],
+        layout={"xaxis": log_axis("predicted", times, "s"), "yaxis": log_axis("measured", times, "s")},
+        table=Table(
+            ["round", "settings", "n", "predicted", "measured [95 %]", "error", "verdict"],
+            [_row(one, each) for one, tries in measured for each in tries],
+        ),
+        origins=["measured"],
+        wide=True,
+    )
+
+
+def _times(one: Try) -> list[float]:
+    measured = one.measured_s
+    bounds = (measured.value, measured.low, measured.high) if measured else ()
+    return [one.predicted_s, *(each for each in bounds if each is not None)]
+
+
+def _trace(one: Round, tries: list[Try], slot: int) -> Plot:
+    points = [(each, each.measured_s) for each in tries if each.measured_s is not None]
+    return estimates(
+        [each.predicted_s for each, _ in points],
+        [measured for _, measured in points],
+        STAGES[one.stage],
+        slot=slot,
+        text=[", ".join(_row(one, each)[1:6]) for each, _ in points],
+    )
+
+
+def _row(one: Round, each: Try) -> list[str]:
+    measured = each.measured_s
+    return [
+        STAGES[one.stage],
+        each.candidate.label,
+        str(each.n),
+        units.quantity(each.predicted_s, "s"),
+        in_unit(measured, "s"),
+        signed(each.error),
+        each.verdict,
+    ]
+
+
+def figures(rates: LinpackRates) -> Iterator[str]:
+    """Yield R_max, N_max, N_1/2 and the share of the rate of matrix products."""
+    best = rates.rate
+    yield f"R_max {in_unit(best, 'flop/s')} at N_max = {rates.n_max}"
+    yield f"N_1/2 {half(rates)}"
+    if rates.efficiency is not None and rates.product_rate is not None:
+        share = in_percent(rates.efficiency)
+        product = units.quantity(rates.product_rate.value, "flop/s")
+        yield f"{share} of matrix products (DGEMM) on as many processes, {product}"
+
+
+def half(rates: LinpackRates) -> str:
+    """Return N_1/2 with its interval in words, or why there is none."""
+    found = rates.n_half
+    if found is None:
+        return f"unknown: {rates.n_half_reason}"
+    if found.low is None or found.high is None:
+        return f"= {found.value:.0f}"
+    return f"= {found.value:.0f} [{found.low:.0f}, {found.high:.0f}]"
+
+
+def signed(share: float | None) -> str:
+    """Return a relative error with its sign."""
+    return "–" if share is None else units.change(share)

@@ -1,0 +1,109 @@
+"""Summaries on the terminal: one table for each benchmark and metric, readable when piped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.report.figure import common_words, value_words
+from hpcscope.report.order import case_key, factors, varying
+from hpcscope.report.validity import footnotes, mark
+from hpcscope.report.wording import definition, figure_heading
+from hpcscope.statistics.summary import Summary
+
+
+def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
+    """Return the output of `scope show --json`; other programs rely on these keys."""
+    return [
+        {
+            "benchmark": one.benchmark,
+            "parameters": one.parameters,
+            "ranks": one.ranks,
+            "transport": one.transport,
+            "placement": str(one.placement),
+            "metric": one.metric,
+            "unit": one.unit,
+            "better": one.better,
+            "definition": one.definition,
+            "primary": one.primary,
+            "median": one.median,
+            "ci_low": one.ci_low,
+            "ci_high": one.ci_high,
+            "interval_basis": one.interval_basis,
+            "holds_for": one.holds_for,
+            "n": one.n,
+            "launches": one.launches,
+            "origin": one.origin,
+            "mixes_states": one.state_mixture,
+            "valid": one.valid,
+            "reason": one.reason,
+        }
+        for one in sorted(summaries, key=_order)
+    ]
+
+
+def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = False) -> RenderableType:
+    """Return one table for each benchmark, metric and definition of time.
+
+    Defaults are left out. With `verbose` every row ends with its case as `scope run --case` reads it.
+    """
+    ordered = sorted(summaries, key=_order)
+    groups = groupby(ordered, key=lambda one: (one.benchmark, one.metric, one.definition))
+    notes = [Text(note, style="dim") for note in footnotes(ordered)]
+    return Group(*(part for _, group in groups for part in _part(list(group), catalog, verbose)), *notes)
+
+
+def _order(summary: Summary) -> tuple[Any, ...]:
+    key = case_key(summary)
+    return (*key[:2], summary.metric, not summary.primary, summary.definition, *key[2:])
+
+
+def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[RenderableType]:
+    first = group[0]
+    names = varying(group)[0]
+    yield Text.assemble(
+        (catalog[first.benchmark].title, "bold"),
+        (f"  {first.benchmark}", "dim"),
+        f"  {catalog.metric_label(first.metric, first.benchmark)} ({definition(first.definition)}, {first.better} "
+        "is better)",
+    )
+    if same := common_words(group, catalog):
+        yield Text("  " + same, style="dim")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="italic")
+    for name in ["", *names]:
+        head = catalog.parameter_label(name, first.benchmark) if name else ""
+        table.add_column(head, no_wrap=True, justify="right" if _numeric(name, group) else "left")
+    table.add_column(figure_heading(group), no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    table.add_column("launches", justify="right", no_wrap=True)
+    table.add_column("")
+    if verbose:
+        table.add_column("case", no_wrap=True)
+    for one in group:
+        chosen = factors(one)
+        cells = [
+            value_words(catalog, one.benchmark, name, chosen[name]) if name in chosen else "" for name in names
+        ]
+        figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
+        cells += [figure, str(one.n), str(one.launches), _remark(one), *([one.request] if verbose else [])]
+        table.add_row("", *map(Text, cells))
+    yield table
+    yield Text("")
+
+
+def _remark(summary: Summary) -> str:
+    remarks = [] if summary.valid else [f"no result: {summary.reason}"]
+    remarks += [summary.origin] if summary.origin != "measured" else []
+    remarks += [summary.printed] if summary.printed else []
+    return "; ".join(remarks)
+
+
+def _numeric(name: str, group: list[Summary]) -> bool:
+    return all(isinstance(factors(one).get(name), int | float) for one in group)

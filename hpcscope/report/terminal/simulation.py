@@ -1,0 +1,67 @@
+"""A simulated run on the terminal: first how wrong such figures are, then the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from hpcscope.report.figure import Table
+from hpcscope.report.run import simulation_tables as tables
+from hpcscope.report.terminal.console import grid
+from hpcscope.simulation.record import Simulation
+from hpcscope.statistics.summary import Summary
+
+
+def validated(record: Simulation, every: bool = False) -> RenderableType:
+    """Return the error of the simulation, of all cases and of each benchmark; `every`: of each case."""
+    head = Text(tables.described(record), style="bold")
+    found = tables.errors(record)
+    if not found.rows:
+        return Group(head, Text(record.accuracy))
+    formulas = record.accuracy_of_formulas
+    parts: list[RenderableType] = [head, Text(record.accuracy)]
+    parts += [Text(f"closed formulas: {formulas}")] if formulas else []
+    parts += [_table(found)]
+    if every:
+        parts += [Text(""), _table(tables.cases(record))]
+    return Group(*parts, *(Text(f"note: {note}") for note in record.notes), Text(""))
+
+
+def programs(record: Simulation) -> RenderableType:
+    """Return the times of the user's own program, if there are any."""
+    if not record.programs:
+        return Text("")
+    return Group(_table(tables.programs(record)), Text(tables.ERROR_OF_PROGRAMS), Text(""))
+
+
+def offers(record: Simulation) -> RenderableType:
+    """Return the offers side by side, in the order of what a percent gained costs."""
+    return Group(
+        Text(tables.OFFERS, style="bold"), _table(tables.offers(record)), Text(tables.SMALL_GAINS), Text("")
+    )
+
+
+def simulated(
+    record: Simulation,
+    summaries: Sequence[Summary],
+    unchanged: Sequence[Summary],
+    of_change: Mapping[str, list[float]],
+) -> RenderableType:
+    """Return the figures that were not measured, each with what lies outside of the validation; maybe nothing."""
+    found = tables.new(record, summaries, unchanged)
+    if found is None:
+        return Text("")
+    gains = tables.gains(record, of_change)
+    gained: list[RenderableType] = (
+        [Text(tables.GAINS, style="bold"), _table(gains), Text("")] if gains.rows else []
+    )
+    return Group(
+        Text(found.title, style="bold"), _table(found.table), *map(Text, found.reasons), Text(""), *gained
+    )
+
+
+def _table(one: Table) -> Grid:
+    return grid(one.columns, one.rows, words=(one.columns[0], "beyond"))

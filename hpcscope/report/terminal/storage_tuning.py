@@ -1,0 +1,53 @@
+"""A search for the fastest way to access files as text: the choice, then all trials."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hpcscope import units
+from hpcscope.report.terminal.console import grid
+from hpcscope.report.wording import count
+from hpcscope.statistics.estimate import in_percent, in_unit
+from hpcscope.tune.storage.record import StorageTuning, Trial
+
+DONE = {"write": "Writing", "read": "Reading"}
+LEGEND = "error: predicted over measured bandwidth, minus 1. The others rest on trials without a prediction."
+
+
+def page(tuning: StorageTuning) -> RenderableType:
+    """Return the record as text and a table."""
+    asked = tuning.settings
+    where = f" in {asked.storage}" if asked.storage else ""
+    head = f"{DONE[asked.direction]} {units.size(asked.file_bytes)} of each process{where}"
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    if tuning.conclusion is not None:
+        reached = tuning.conclusion.bytes_per_s
+        rate = in_unit(reached, "B/s")
+        parts += [Text(f"Chosen: {tuning.conclusion.chosen.label}: {rate}", style="bold")]
+        parts += [Text(f"  {words}") for words in tuning.conclusion.words]
+    caption = (
+        f"{len(tuning.trials)} of {len(tuning.predicted)} ways, {count(asked.launches, 'launch', 'launches')}"
+    )
+    columns = ["way", "predicted", "measured [95 %]", "error", "of the fastest", ""]
+    table = grid(
+        columns, map(_row, sorted(tuning.trials, key=_rate, reverse=True)), words=("way", ""), breaks=True
+    )
+    parts += [Text(""), Text(caption), table, Text(""), Text(LEGEND, style="dim")]
+    return Group(*parts)
+
+
+def _rate(trial: Trial) -> float:
+    return trial.measured_bytes_per_s.value if trial.measured_bytes_per_s else 0.0
+
+
+def _row(trial: Trial) -> list[str]:
+    measured, share = trial.measured_bytes_per_s, trial.of_fastest
+    return [
+        trial.candidate.label,
+        units.quantity(trial.predicted_bytes_per_s, "B/s") if trial.predicted_bytes_per_s else "–",
+        in_unit(measured, "B/s"),
+        "–" if trial.error is None else units.change(trial.error),
+        in_percent(share),
+        trial.verdict,
+    ]

@@ -1,0 +1,122 @@
+"""A topology as one HTML page that needs nothing else: a drawing of nested groups, and its tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hpcscope import units
+from hpcscope.report.frame import environment
+from hpcscope.topology import drawing
+from hpcscope.topology.topology import Group, Topology
+
+HOST_WIDTH, HOST_HEIGHT, GAP, HEAD = 86, 28, 10, 64
+WIDEST = 1260
+"""Groups that do not fit beside each other in so much stand below each other."""
+COLUMNS = 4
+"""Hosts side by side in a group."""
+
+
+@dataclass
+class Box:
+    """A group as a rectangle, with its contents; lengths in pixels."""
+
+    group: Group
+    x: int = 0
+    y: int = 0
+    width: int = 0
+    height: int = 0
+    depth: int = 0
+    children: list[Box] = field(default_factory=list)
+    hosts: list[Seat] = field(default_factory=list)
+    caption: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A host in its group."""
+
+    name: str
+    x: int
+    y: int
+    slow: bool
+    title: str
+
+
+def render(topology: Topology, name: str) -> str:
+    """Return the page of a topology that was read from a file of this name."""
+    frame = environment()
+    frame.filters.update(ranges=drawing.ranges)
+    box = _laid_out(topology, topology.root, 0)
+    _moved(box, GAP, GAP)
+    return frame.get_template("topology.html").render(
+        topology=topology,
+        name=name,
+        root=box,
+        boxes=list(_all(box)),
+        width=box.width + 2 * GAP,
+        height=box.height + 2 * GAP,
+        host_width=HOST_WIDTH,
+        host_height=HOST_HEIGHT,
+    )
+
+
+def _laid_out(topology: Topology, group: Group, depth: int) -> Box:
+    """Return a group's box with everything in it, its corner at the origin."""
+    box = Box(group, depth=depth, caption=_caption(group))
+    if group.hosts:
+        columns = min(COLUMNS, len(group.hosts))
+        rows = -(-len(group.hosts) // columns)
+        box.hosts = _seats(topology, group, columns)
+        box.width = columns * (HOST_WIDTH + GAP) + GAP
+        box.height = HEAD + rows * (HOST_HEIGHT + GAP)
+    else:
+        box.children = [_laid_out(topology, child, depth + 1) for child in topology.children(group)]
+        x, y, row = GAP, HEAD, 0
+        for child in box.children:
+            if x > GAP and x + child.width > WIDEST - 2 * GAP * depth:
+                x, y, row = GAP, y + row + GAP, 0
+            _moved(child, x, y)
+            x, row = x + child.width + GAP, max(row, child.height)
+            box.width = max(box.width, x)
+        box.height = y + row + GAP
+    needed = max(7 * len(line) for line in [*box.caption, group.name]) + 3 * GAP
+    box.width = max(box.width, needed)
+    return box
+
+
+def _caption(group: Group) -> list[str]:
+    rate = units.quantity(group.bandwidth_bytes_per_s, "B/s")
+    kind = "shared by all" if group.medium == "shared" else "each pair"
+    lines = [f"{rate} {kind}, {units.quantity(group.latency_s, 's')}"]
+    if group.uplink_bytes_per_s is not None:
+        half = ", half duplex" if group.uplink_duplex == "half" else ""
+        lines.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")
+    return lines
+
+
+def _seats(topology: Topology, group: Group, columns: int) -> list[Seat]:
+    slow = {each.host: each for each in topology.exception}
+    return [
+        Seat(
+            name=host,
+            x=GAP + (number % columns) * (HOST_WIDTH + GAP),
+            y=HEAD + (number // columns) * (HOST_HEIGHT + GAP),
+            slow=host in slow,
+            title=f"{host}: {units.quantity(slow[host].bandwidth_bytes_per_s, 'B/s')}" if host in slow else host,
+        )
+        for number, host in enumerate(group.hosts)
+    ]
+
+
+def _moved(box: Box, x: int, y: int) -> None:
+    box.x, box.y = x, y
+
+
+def _all(box: Box) -> list[Box]:
+    """Return the boxes with corners that are no longer relative, outer ones first."""
+    found = [box]
+    box.hosts = [Seat(s.name, s.x + box.x, s.y + box.y, s.slow, s.title) for s in box.hosts]
+    for child in box.children:
+        _moved(child, child.x + box.x, child.y + box.y)
+        found += _all(child)
+    return found

@@ -1,0 +1,35 @@
+"""Marks of figures that hold for less than further launches at any time, and the footnotes that explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hpcscope.statistics.summary import HoldsFor, Summary
+
+MARKS: dict[HoldsFor, str] = {"these launches": "+", "these minutes": "*"}
+NOTES: dict[HoldsFor, str] = {
+    "these launches": "fewer than six launches: intervals hold for these launches, not for others",
+    "these minutes": "successive launches were alike: intervals hold within these minutes, not at other times",
+}
+MIXED = "†"
+"""Stands behind a figure that mixes states of the machine."""
+MIXED_NOTE = f"{MIXED} mixes states of the machine in which the figure differs by more than 10 %"
+
+
+def mark(summary: Summary) -> str:
+    """Return the marks of a summary's figure; empty where its interval holds for further launches, too."""
+    return MARKS.get(summary.holds_for, "") + (MIXED if summary.state_mixture else "")
+
+
+def footnotes(summaries: Iterable[Summary]) -> list[str]:
+    """Return one line for each mark that some summaries have."""
+    given = list(summaries)
+    present = {one.holds_for for one in given}
+    notes = [f"{MARKS[one]} {NOTES[one]}" for one in MARKS if one in present]
+    return [*notes, *([MIXED_NOTE] if any(one.state_mixture for one in given) else [])]
+
+
+def of_most(summaries: Iterable[Summary]) -> str:
+    """Return the note on the intervals of most summaries; empty where most hold for further launches."""
+    kinds = [one.holds_for for one in summaries]
+    return next((note for kind, note in NOTES.items() if 2 * kinds.count(kind) > len(kinds)), "")

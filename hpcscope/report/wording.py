@@ -1,0 +1,121 @@
+"""Wording shared by the pages and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, product
+from string import ascii_lowercase
+
+from hpcscope.statistics.summary import Summary
+
+DEFINITIONS = {
+    "half_round_trip": "half round trip",
+    "global": "global",
+    "max_rank": "slowest rank",
+    "mean_rank": "mean over ranks",
+    "local": "local",
+    "streaming": "streaming",
+    "barrier_loop": "barrier loop",
+    "observed": "observed",
+}
+"""Short names of the definitions of time."""
+
+MEANINGS = {
+    "half_round_trip": "Half of the time from sending a message to receiving its echo, on the rank that sends "
+    "first.",
+    "local": "The time on the measuring rank only, from its first to its last operation.",
+    "max_rank": "The longest time that any rank spends inside the call, waiting for late ranks included.",
+    "mean_rank": "The mean over the ranks of the time inside the call; it hides slow ranks.",
+    "global": "From the first entry until the last rank leaves, on synchronized clocks: the wait of a program.",
+    "streaming": "Time of back-to-back calls without synchronization over their number; successive calls may "
+    "overlap.",
+    "barrier_loop": "The time of a loop of calls, each followed by a barrier, over their number; includes the "
+    "barrier.",
+    "observed": "A quantity that the benchmark itself records; the largest over the ranks in each repetition.",
+}
+"""The meaning of each definition of time."""
+
+_STATISTICS = {
+    "": "medians",
+    "mean": "means",
+    "median": "medians",
+    "minimum": "least values",
+    "maximum": "greatest values",
+}
+
+LAYERS = {
+    "limit": "Limit",
+    "frames": "Raw frames",
+    "node": "Node",
+    "network": "Network",
+    "mpi": "MPI",
+    "operation": "Operations",
+    "algorithm": "Algorithms",
+    "application": "Applications",
+    "storage": "Storage",
+}
+"""Names of the layers."""
+
+SEVERITIES = {"error": "Error", "warning": "Warning", "advice": "Advice", "information": "Information"}
+"""Names of the severities, worst first."""
+
+INTRODUCTIONS = {
+    "node": "Processors, memory and disk of one host of each type: the reference for all levels above.",
+    "network": "Messages between two processes without MPI, over each protocol: the limit of any MPI library.",
+    "mpi": "The MPI library: point-to-point communication first, then collectives.",
+    "operation": "Communication with everything that a program does around it: buffers, first touch, packing.",
+    "algorithm": "Parallel algorithms and their phases.",
+    "application": "Real applications, and kernels of them.",
+    "storage": "File systems that all hosts share.",
+}
+"""Introductions to the levels."""
+
+
+def figure_heading(summaries: Iterable[Summary]) -> str:
+    """Return what their figures are: medians, or what another program printed (its remarks say: means, maxima)."""
+    return "as printed" if all(one.printed for one in summaries) else "median [95 % interval]"
+
+
+def definition(name: str) -> str:
+    """Return the short name of a definition of time."""
+    return DEFINITIONS.get(name, name.replace("_", " "))
+
+
+def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: bool = False) -> str:
+    """Return what the points of a figure are: `Medians (global) with their 95 % intervals as bands`.
+
+    Of figures that another program printed, what was printed: `Means (mean over ranks) as they were printed`.
+    """
+    among = f" ({definition_of_time})" if definition_of_time else ""
+    printed = list(dict.fromkeys(one.printed.partition(" ")[0] for one in group))
+    if not any(printed):
+        return f"Medians{among} with their 95 % intervals" + (" as bands" if bands else "")
+    return (
+        f"{sentence([_STATISTICS.get(one, 'values') for one in printed]).capitalize()}{among} as they were printed"
+    )
+
+
+def model(name: str) -> str:
+    """Return a model's name in words: `piecewise_hockney` is `piecewise Hockney`."""
+    return name.replace("_", " ").replace("hockney", "Hockney").replace("loggp", "LogGP")
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return `1 finding`, `2 findings`; a space separates thousands."""
+    word = noun if number == 1 else plural or noun + "s"
+    return f"{number:,}".replace(",", " ") + " " + word
+
+
+def sentence(words: list[str]) -> str:
+    """Join words into a list: `a, b and c`."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+
+
+def direction(better: str) -> str:
+    """Return whether long or short bars are better."""
+    return "longer is better" if better == "higher" else "shorter is better"
+
+
+def letters() -> Iterator[str]:
+    """Yield the letters of notes: a to z, then aa, ab and so on."""
+    return map("".join, chain(product(ascii_lowercase), product(ascii_lowercase, repeat=2)))

@@ -1,0 +1,453 @@
+"""A run directory: the names of its files, spelt once, and how JSON gets in and out of it unharmed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from hpcscope.errors import ScopeError, UsageError, WrongValueError
+from hpcscope.new_file import new_file
+from hpcscope.strict import Strict, Unix
+
+FORMAT = 2
+"""Version of the files of a run directory; a reader refuses a higher one."""
+FILES = {
+    *("run.json", "machine.json", "benchmarks.json", "plan.txt", "samples.jsonl"),
+    *("statistics.json", "models.json", "findings.json"),
+}
+"""Files of a run directory that nothing else has."""
+CHECKSUMS = "checksums.sha256"
+"""Of the files of a run that are complete, as `sha256sum -c` reads them."""
+DERIVED = {"statistics.json", "models.json", "findings.json"}
+"""Files that `scope analyze` derives."""
+
+T = TypeVar("T")
+
+
+class Skipped(Strict):
+    """A case that was not measured."""
+
+    benchmark: str
+    case: str
+    """The rest of the case as `plan.txt` would spell it."""
+    reason: str
+    resource: str = ""
+    """What there is too little of: `slots` or `hosts`; empty where the reason is another one."""
+
+
+class Lack(Strict):
+    """A resource of which the cluster has less than the minimum configuration."""
+
+    resource: str
+    """`hosts`, `slots`, `memory` or `network`."""
+    needed: str
+    found: str
+
+    @property
+    def words(self) -> str:
+        """The lack in words: `2 of 4 slots`."""
+        return f"{self.found} of {self.needed} {self.resource}"
+
+
+class Unread(Strict):
+    """A line of another program's output that was not understood."""
+
+    file: str
+    line: int
+    text: str
+
+
+class ImportedFile(Strict):
+    """A file that another program wrote; the run has a copy in `imported/`."""
+
+    name: str
+    sha256: str
+    programs: list[str]
+    """With their versions where they are printed: `OSU Micro-Benchmarks 7.4`."""
+
+
+class Imported(Strict):
+    """Where the figures of an imported run come from, and what they lack."""
+
+    files: list[ImportedFile]
+    missing: list[str]
+    """What the programs do not print: `the number of repetitions`, `the hosts`."""
+    differences: list[str] = []
+    """What the programs do otherwise than Scope's benchmarks of the same name, as sentences."""
+    unread: list[Unread]
+    """The first lines that were not understood; all of them are in the copies."""
+    unread_lines: int
+    """How many there are."""
+
+
+class RunFile(Strict):
+    """`run.json`."""
+
+    format: int
+    scope_version: str
+    name: str
+    module: str
+    command: list[str]
+    started_unix_s: Unix
+    finished_unix_s: Unix | None
+    status: Literal["running", "finished", "interrupted", "failed"]
+    skipped: list[Skipped] = []
+    lacks: list[Lack] = []
+    """Of the minimum configuration; empty where it is met, and in runs of chosen cases."""
+    imported: Imported | None = None
+    """None where Scope measured."""
+    mix: str = ""
+    """The name of the mix of jobs whose throughput was measured; empty in other runs."""
+    rounds: int = Field(0, ge=0)
+    """Of the mix: as many as were asked for, of a finished run as many as there was time for; 0: not known."""
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Where each file of a run stands; nothing here asks whether it exists."""
+
+    path: Path
+
+    @property
+    def run(self) -> Path:
+        """What was asked for, when, and how it ended."""
+        return self.path / "run.json"
+
+    @property
+    def experiment(self) -> Path:
+        """The resolved experiment."""
+        return self.path / "experiment.toml"
+
+    @property
+    def machine(self) -> Path:
+        """The hosts, the MPI and the build."""
+        return self.path / "machine.json"
+
+    @property
+    def benchmarks(self) -> Path:
+        """What the native program said of its benchmarks."""
+        return self.path / "benchmarks.json"
+
+    @property
+    def mix(self) -> Path:
+        """The jobs whose throughput was measured, with all settings; only of such runs."""
+        return self.path / "mix.toml"
+
+    @property
+    def jobs(self) -> Path:
+        """What failed jobs of a mix printed, one folder for each."""
+        return self.path / "jobs"
+
+    @property
+    def topology(self) -> Path:
+        """The groups of hosts and their speeds as they were known; only of runs that were given them."""
+        return self.path / "topology.toml"
+
+    @property
+    def plan(self) -> Path:
+        """The cases in the order in which they run."""
+        return self.path / "plan.txt"
+
+    @property
+    def samples(self) -> Path:
+        """The raw samples, one line per case and launch."""
+        return self.path / "samples.jsonl"
+
+    @property
+    def cut_samples(self) -> Path:
+        """Lines of an interrupted run that were cut in the middle; kept, never read."""
+        return self.path / "samples.cut.jsonl"
+
+    @property
+    def journal(self) -> Path:
+        """One short line per record of the samples, for whoever follows the run; rebuilt from the samples."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def launches(self) -> Path:
+        """One folder per launch and attempt."""
+        return self.path / "launches"
+
+    def launch(self, launch: int, attempt: int) -> Path:
+        """Return the folder of one attempt of one launch."""
+        return self.launches / f"{launch:04d}-{attempt}"
+
+    @property
+    def checksums(self) -> Path:
+        """Checksums of the files that are complete; none in runs of before there were any."""
+        return self.path / CHECKSUMS
+
+    @property
+    def imported(self) -> Path:
+        """The outputs of other programs from which the run was made; only of imported runs."""
+        return self.path / "imported"
+
+    @property
+    def simulation(self) -> Path:
+        """What was simulated, and how wrong such simulations are; only of simulated runs."""
+        return self.path / "simulation.json"
+
+    @property
+    def unchanged(self) -> Path:
+        """The same cases on the platform as it was measured; only of runs simulated on a changed one."""
+        return self.path / "unchanged"
+
+    @property
+    def platform(self) -> Path:
+        """The platform as the simulator read it; only of simulated runs."""
+        return self.path / "platform.xml"
+
+    @property
+    def job(self) -> Path:
+        """What a batch system was given, and what its jobs printed; only of runs that were submitted."""
+        return self.path / "job"
+
+    @property
+    def statistics(self) -> Path:
+        """The summaries."""
+        return self.path / "statistics.json"
+
+    @property
+    def models(self) -> Path:
+        """The fits and the ladders."""
+        return self.path / "models.json"
+
+    @property
+    def findings(self) -> Path:
+        """What was found, worst first."""
+        return self.path / "findings.json"
+
+    @property
+    def report(self) -> Path:
+        """The page for people."""
+        return self.path / "report.html"
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder that can be seen; a file with several names counts once."""
+    sizes: dict[tuple[int, int], int] = {}
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = Path(parent, name).lstat()
+                sizes[found.st_dev, found.st_ino] = found.st_size
+    return sum(sizes.values())
+
+
+def expanded(where: str, path: str) -> Path:
+    """Return a path whose `~` or `~user` leads home; UsageError where there is no such user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{where} = {path}: there is no such user") from error
+
+
+def spelt(path: Path) -> Path:
+    """Return the path as a person in this folder would write it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Put `text` at `path` in one step: a reader sees the old file or the new one, never a part.
+
+    Bytes that are no UTF-8, in names of files, become escapes, which JSON reads back. Raises as `write_bytes`.
+    """
+    # A command line may have bytes that are no text; JSON spells them as backslashreplace does.
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Do so with bytes.
+
+    A disk that is full or a folder that cannot be written raises ScopeError and leaves the old file. What is no
+    file, such as /dev/null or a pipe, is written to: root could put a file in its place.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        with new_file(path) as made, made.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise ScopeError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def write_json(path: Path, value: BaseModel | dict[str, Any] | list[Any]) -> None:
+    """Write `value` as JSON in one step; non-finite numbers are refused with ValueError."""
+    plain = TypeAdapter(Any).dump_python(value)  # not mode="json", which makes null of NaN
+    write_text(path, json.dumps(plain, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
+
+
+def note_checksums(folder: Path, files: Iterable[Path]) -> None:
+    """Write the checksums of files of a folder that are complete beside those of the others."""
+    sums = _checksums(folder)
+    for file in files:
+        with file.open("rb") as content:
+            sums[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
+    _write_checksums(folder, sums)
+
+
+def replace_json(path: Path, value: BaseModel) -> None:
+    """Write a JSON file that may have a checksum; it has none for a moment, so that none is ever wrong."""
+    sums = _checksums(path.parent)
+    if sums.pop(path.name, None) is not None:
+        _write_checksums(path.parent, sums)
+    write_json(path, value)
+    note_checksums(path.parent, [path])
+
+
+def _write_checksums(folder: Path, sums: Mapping[str, str]) -> None:
+    write_text(folder / CHECKSUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the checksums of a folder's files by their names; empty where there are none."""
+    try:
+        lines = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+
+
+def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
+    """Raise UsageError where a file of a run is not what was written: a flipped bit would change its figures."""
+    written = _checksums(path.parent).get(path.name)
+    if written is None or written == hashlib.file_digest(file, "sha256").hexdigest():
+        file.seek(0)
+        return
+    way_out = (
+        f"`scope analyze {path.parent}` derives it anew"
+        if path.name in DERIVED
+        else f"a file that was changed on purpose needs its line in {CHECKSUMS} removed"
+    )
+    raise UsageError(f"{path}: has changed since it was written, by its checksum; {way_out}")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file or a pipe; UsageError for a device, many of which never end."""
+    if stat.S_ISCHR(path.stat().st_mode):
+        raise UsageError(f"{path}: is a device; must be a file")
+    return path.read_bytes()
+
+
+def read_text(path: Path) -> str:
+    """Read a file of a run; one that is missing, unreadable or changed raises UsageError naming it."""
+    try:
+        content = read_bytes(path)
+        refuse_changed(path, BytesIO(content))
+        return content.decode("utf-8").replace("\r\n", "\n")
+    except FileNotFoundError as error:
+        if path.name in FILES and not RunDirectory(path.parent).run.exists():
+            raise not_a_run(path.parent) from error
+        raise UsageError(f"{path}: does not exist") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: byte {error.start}: not UTF-8 text") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def not_a_run(path: Path) -> UsageError:
+    """Return the error of a path that leads to no run directory."""
+    why = "is not a run directory: it has no run.json" if path.exists() else "does not exist"
+    return UsageError(f"{path}: {why}; must be a run directory, such as runs/latest")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; UsageError naming it where it is missing, unreadable or no TOML."""
+    text = read_text(path)
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise UsageError(f"{path}: not TOML: nested too deeply") from error
+    except ValueError as error:  # also integers of thousands of digits
+        raise UsageError(f"{path}: not TOML: {error}") from error
+
+
+def read_json(path: Path, kind: type[T]) -> T:
+    """Read `path` as `kind`, a pydantic model or any annotated type such as `list[Finding]`.
+
+    Raises UsageError with one line that names file, key, value and what is allowed.
+    """
+    if path.name in DERIVED and not path.exists() and RunDirectory(path.parent).samples.exists():
+        raise UsageError(f"{path}: missing; `scope analyze {path.parent}` derives it from the samples")
+    value = _parsed(path)
+    number = value.get("format", FORMAT) if isinstance(value, dict) else FORMAT
+    refuse_future(str(path), number)
+    if number < FORMAT and path.name in FILES:
+        raise UsageError(
+            f"{path}: format = {number}: must be {FORMAT}; an earlier version of Scope wrote this run"
+        )
+    try:
+        return TypeAdapter(kind).validate_python(value, strict=False)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {explain(error)}") from error
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}:{error.lineno}: column {error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: not JSON: nested too deeply") from error
+    except ValueError as error:  # integers of thousands of digits
+        raise UsageError(f"{path}: not JSON: {error}") from error
+
+
+def _finite(text: str) -> float:
+    """Return a number of a file; ValueError for one that is nan, infinite or too large: none was written."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return value
+
+
+def refuse_future(where: str, number: object) -> None:
+    """Raise UsageError when a file has a format that this version cannot read."""
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= FORMAT:
+        raise UsageError(f"{where}: format = {number!r}: this version of Scope reads no format above {FORMAT}")
+
+
+def explain(error: ValidationError) -> str:
+    """Name the first thing that is wrong: `key = value: what is allowed`."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole"
+    wrong = first.get("ctx", {}).get("error")
+    if isinstance(wrong, WrongValueError):
+        return f"{key}{wrong.key} = {shortened(wrong.value)}: {wrong}"
+    if first["type"] == "missing":
+        return f"{key}: missing"
+    if first["type"] == "extra_forbidden":
+        return f"{key} = {shortened(first['input'])}: this key is not known"
+    return f"{key} = {shortened(first['input'])}: {_lower_first(must(first['msg']))}"
+
+
+def must(message: str) -> str:
+    """Return a message of pydantic, such as "Input should be ...", in the words of all others: "must be ..."."""
+    return re.sub(r"^(Input|String|Value|List|Tuple) should", "must", message.removeprefix("Value error, "))
+
+
+def shortened(value: object) -> str:
+    """Return a value as a message quotes it: as JSON of at most 60 characters."""
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,294 @@
+"""The samples of a run as arrays: what the statistics work on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.plan.case import Batch, Case, Key
+from hpcscope.samples.records import (
+    LONGEST_S,
+    SHORTEST_S,
+    CaseRecord,
+    ClockSynchronization,
+    Disturbances,
+    EndRecord,
+    JobRecord,
+    LaunchRecord,
+    Origin,
+    PrintedRecord,
+    RankState,
+    RoundRecord,
+    SentinelRecord,
+    Series,
+    Status,
+    Verification,
+    Work,
+)
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ExtremeTimes:
+    """Per repetition over all ranks; every array has the shape (repetitions,). Times in seconds."""
+
+    minimum_s: Floats
+    minimum_rank: Integers
+    maximum_s: Floats
+    maximum_rank: Integers
+    mean_s: Floats
+    first_entry_s: Floats
+    """Relative to the agreed start, as the exits."""
+    latest_exit_s: Floats
+
+
+@dataclass(frozen=True)
+class Times:
+    """Raw times of one cadence of a case in one launch, in the order in which they were taken."""
+
+    cadence: str
+    synchronization: str
+    operations: Integers
+    """Operations behind each elapsed time; shape (repetitions,)."""
+    warmup: Booleans
+    """Which repetitions are warm-up; shape (repetitions,)."""
+    ranks_kept: Integers
+    """Shape (kept ranks,)."""
+    elapsed_s: Floats
+    """Shape (kept ranks, repetitions)."""
+    entry_s: Floats | None
+    """When each rank entered, relative to the agreed start; shape as `elapsed_s`."""
+    valid: Booleans
+    """Shape (repetitions,)."""
+    observed: dict[str, Floats]
+    """Each of the shape of `elapsed_s`."""
+    extremes: ExtremeTimes | None
+    observed_maximum: dict[str, Floats] = field(default_factory=dict)
+    """Each over all ranks, where some are not kept; shape (repetitions,)."""
+    medians_s: Floats | None = None
+    """Of every rank, over the repetitions after the warm-up; shape (ranks,). Of pairs on many ranks alone."""
+
+    def largest_observed(self, name: str) -> Floats | None:
+        """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""
+        kept = self.observed.get(name)
+        if kept is None or not kept.size:
+            return None
+        largest: Floats = kept.max(axis=0)
+        return self.observed_maximum.get(name, largest)
+
+    @property
+    def repetitions(self) -> int:
+        """How many repetitions were recorded, warm-up and invalid ones included."""
+        return int(self.elapsed_s.shape[1])
+
+    @property
+    def counted(self) -> Booleans:
+        """Which repetitions are results: neither warm-up nor invalid; shape (repetitions,)."""
+        return self.valid & ~self.warmup
+
+    @property
+    def invalid(self) -> int:
+        """How many repetitions after the warm-up were marked invalid."""
+        return int(np.count_nonzero(~self.valid & ~self.warmup))
+
+    @classmethod
+    def from_record(cls, series: Series) -> Times:
+        """Turn a validated line's series into arrays; ValueError names the key whose shape or value is wrong."""
+        if series.operations < 1:
+            raise ValueError(f"operations = {series.operations}: must be at least 1")
+        elapsed = _rows("elapsed_s", series.elapsed_s, len(series.ranks_kept))
+        too_short = elapsed[(np.abs(elapsed) < SHORTEST_S) & (elapsed != 0)]
+        if too_short.size:
+            raise ValueError(f"elapsed_s: {too_short[0]:g}: must be 0, or from {SHORTEST_S:g} to {LONGEST_S:g} s")
+        repetitions = elapsed.shape[1]
+        if not 0 <= series.warmup <= repetitions:
+            raise ValueError(f"warmup = {series.warmup}: must be from 0 to the {repetitions} repetitions")
+        shape = (len(series.ranks_kept), repetitions)
+        valid = np.ones(repetitions, dtype=np.bool_) if series.valid is None else np.array(series.valid, np.bool_)
+        if valid.shape != (repetitions,):
+            raise ValueError(f"valid: {valid.size} values: must be one for each of the {repetitions} repetitions")
+        observed = {name: _rows(f"observed.{name}", rows, *shape) for name, rows in series.observed.items()}
+        maximum = {
+            name: _rows(f"observed_maximum.{name}", [row], 1, repetitions)[0]
+            for name, row in (series.observed_maximum or {}).items()
+        }
+        return cls(
+            cadence=series.cadence,
+            synchronization=series.synchronization,
+            operations=np.full(repetitions, series.operations, dtype=np.int64),
+            warmup=np.arange(repetitions) < series.warmup,
+            ranks_kept=np.array(series.ranks_kept, dtype=np.int64),
+            elapsed_s=elapsed,
+            entry_s=None if series.entry_s is None else _rows("entry_s", series.entry_s, *shape),
+            valid=valid,
+            observed=observed,
+            extremes=_extremes(series, repetitions),
+            observed_maximum=maximum,
+            medians_s=None if series.medians_s is None else _rows("medians_s", [series.medians_s], 1)[0],
+        )
+
+
+def _rows(key: str, rows: list[list[float]], ranks: int, repetitions: int | None = None) -> Floats:
+    if len(rows) != ranks:
+        raise ValueError(f"{key}: {len(rows)} rows: must be one for each of the {ranks} ranks kept")
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        raise ValueError(f"{key}: rows of {min(lengths)} and {max(lengths)} values: must be equally long")
+    array = np.array(rows, dtype=np.float64).reshape(ranks, lengths.pop() if lengths else 0)
+    if repetitions is not None and array.shape[1] != repetitions:
+        raise ValueError(f"{key}: {array.shape[1]} values per rank: must be {repetitions} as in elapsed_s")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{key}: holds a number that is not finite: only finite numbers are samples")
+    return array
+
+
+def _extremes(series: Series, repetitions: int) -> ExtremeTimes | None:
+    if series.extremes is None:
+        return None
+    given = series.extremes
+
+    def row(name: str) -> Floats:
+        values: Floats = _rows(f"extremes.{name}", [list(map(float, getattr(given, name)))], 1, repetitions)[0]
+        return values
+
+    return ExtremeTimes(
+        minimum_s=row("minimum_s"),
+        minimum_rank=row("minimum_rank").astype(np.int64),
+        maximum_s=row("maximum_s"),
+        maximum_rank=row("maximum_rank").astype(np.int64),
+        mean_s=row("mean_s"),
+        first_entry_s=np.zeros(repetitions) if given.first_entry_s is None else row("first_entry_s"),
+        latest_exit_s=row("latest_exit_s"),
+    )
+
+
+SamplesKey = tuple[Key, Origin]
+
+
+@dataclass(frozen=True)
+class CaseSamples:
+    """One visit, of one launch to one case: what was chosen, how it ended, and its times."""
+
+    case: Case
+    origin: Origin
+    launch: int
+    attempt: int
+    position: int
+    """In the launch's shuffled order."""
+    started_unix_s: float
+    duration_s: float
+    """Preparation, warm-up and verification included."""
+    disturbances: Disturbances | None
+    """None where nothing was sampled."""
+    status: Status
+    reason: str
+    verification: Verification | None
+    work: Work | None
+    times: list[Times]
+    rank_states: list[RankState]
+    synchronization: ClockSynchronization | None
+    """How the clocks of its launch were made one; None when the launch never got so far."""
+    clock_step_s: float
+    """Smallest step of the clock that timed it; 0 when the launch never got so far."""
+
+    @property
+    def key(self) -> SamplesKey:
+        """What makes two of these the same case of two launches: the case and the origin; hashable."""
+        return self.case.key, self.origin
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to its end with the right data."""
+        return self.status == "ok"
+
+
+@dataclass(frozen=True)
+class PrintedFigure:
+    """A figure of a case as another program printed it."""
+
+    case: Case
+    record: PrintedRecord
+
+
+@dataclass(frozen=True)
+class CutLine:
+    """A last line that does not end: the run was interrupted while it was written."""
+
+    line: int
+    """Its number in the file, from 1."""
+    length: int
+    """Bytes that are there."""
+    start: str
+    """Its first characters."""
+
+
+@dataclass(frozen=True)
+class DamagedLine:
+    """A line that is not as it was written, or that no version of Scope can have written; it is left out."""
+
+    line: int
+    """Its number in the file, from 1."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Everything in `samples.jsonl`."""
+
+    launches: list[LaunchRecord]
+    ends: list[EndRecord]
+    cases: list[CaseSamples]
+    """One for each visit: the last attempt that was ok, else the last one."""
+    failures: list[CaseSamples] = field(default_factory=list)
+    """Every attempt that was not ok, repeated with success later or not."""
+    printed: list[PrintedFigure] = field(default_factory=list)
+    """Of an imported run, which has no launches and no cases."""
+    sentinels: list[SentinelRecord] = field(default_factory=list)
+    """In the order in which they were measured; none in runs of before there was a sentinel."""
+    jobs: list[JobRecord] = field(default_factory=list)
+    """Where the throughput of a mix was measured: in the order in which they ended."""
+    rounds: list[RoundRecord] = field(default_factory=list)
+    """Those that ended."""
+    cut_line: CutLine | None = None
+    damaged: list[DamagedLine] = field(default_factory=list)
+
+    def by_case(self) -> dict[SamplesKey, list[CaseSamples]]:
+        """Group the cases over their launches, in the order in which they first occur."""
+        groups: dict[SamplesKey, list[CaseSamples]] = {}
+        for case in self.cases:
+            groups.setdefault(case.key, []).append(case)
+        return groups
+
+
+def join(
+    record: CaseRecord, launch: LaunchRecord | None, batch: Batch, origin: Origin, catalog: Catalog
+) -> CaseSamples:
+    """Give a case line what its launch line knows.
+
+    Keys with the prefixes `sampling.` and `case.` steer the sampling and do not identify the case.
+    """
+    parameters = {k: v for k, v in record.parameters.items() if not k.startswith(("sampling.", "case."))}
+    return CaseSamples(
+        case=Case.of(catalog, record.benchmark, parameters, batch),
+        origin=origin,
+        launch=record.launch,
+        attempt=record.attempt,
+        position=record.position,
+        started_unix_s=record.started_unix_s,
+        duration_s=record.duration_s,
+        disturbances=record.disturbances,
+        status=record.status,
+        reason=record.reason,
+        verification=record.verification,
+        work=record.work,
+        times=[Times.from_record(series) for series in record.series],
+        rank_states=record.rank_states,
+        synchronization=launch.clock_synchronization if launch else None,
+        clock_step_s=launch.clock.resolution_s if launch else 0.0,
+    )

@@ -1,0 +1,43 @@
+"""How published experiments are repeated, and how two sides are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope.settings.kinds import DAY_S, HOUR_S, Duration, Flag, Share, Whole
+from hpcscope.settings.table import Table, setting
+
+
+@dataclass(frozen=True)
+class ReproductionSettings(Table):
+    """How a published experiment is repeated."""
+
+    launches: int | None = setting(
+        None, Whole(1, 1000), "Number of independent launches (mpiexec) of each case; default: the experiment's."
+    )
+    budget_s: float = setting(0.2, Duration(HOUR_S), "Sampling of each case in each launch.")
+    time_s: float = setting(
+        HOUR_S, Duration(366 * DAY_S, least=1), "With --all: time of all experiments together."
+    )
+    full: bool = setting(False, Flag(), "The published sizes, however long they take.")
+    quick: bool = setting(False, Flag(), "With --all: one launch of each case, for 0.05 s: shapes only.")
+
+
+@dataclass(frozen=True)
+class ComparisonSettings(Table):
+    """When a change counts, and how long it is measured."""
+
+    threshold: float = setting(0.02, Share(), "Relative changes below this count as equal.")
+    time_s: float = setting(300.0, Duration(30 * DAY_S), "Time of measuring; one round is always measured.")
+
+
+@dataclass(frozen=True)
+class HistorySettings(Table):
+    """Which changes of kept runs count, and how long they are measured again."""
+
+    fail_on_regression: float | None = setting(
+        None, Share(), "Exit code 1 where the last change of a figure made it worse by more, such as 5%."
+    )
+    time_s: float | None = setting(
+        None, Duration(30 * DAY_S, least=1), "Time that --confirm may take; default: as scope run."
+    )

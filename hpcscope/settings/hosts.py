@@ -1,0 +1,113 @@
+"""Hosts and their slots, as people name them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from hpcscope.settings.kinds import Kind, Several, parts
+
+ALLOWED = "must be a host's name, or name:slots with at least one slot"
+MOST_HOSTS = 10**6
+
+
+@dataclass(frozen=True)
+class HostSlots:
+    """A host and how many ranks it takes; None: one per usable core."""
+
+    name: str
+    slots: int | None = None
+
+    def __str__(self) -> str:
+        """Return it as it is typed: `name` or `name:slots`."""
+        return self.name if self.slots is None else f"{self.name}:{self.slots}"
+
+
+class _Host(Kind):
+    """One host, or several whose numbers are a range."""
+
+    def read(self, value: Any) -> list[HostSlots]:
+        """Return the hosts."""
+        if isinstance(value, HostSlots):
+            return [value]
+        match = re.fullmatch(r"([A-Za-z0-9](?:[\w.-]|\[[\d,-]+\])*)(?::(\d{1,9}))?", super().read(value), re.ASCII)
+        if match is None or match[2] == "0":
+            raise ValueError(ALLOWED)
+        return [HostSlots(name, int(match[2]) if match[2] else None) for name in _expanded(match[1])]
+
+
+class Hosts(Several):
+    """Hosts: `a:2,b:2`, `node[1-3]:2`; one that is named several times has the slots of all."""
+
+    def __init__(self, metavar: str = "A:2,B:2") -> None:
+        super().__init__(_Host(), metavar=metavar)
+
+    def read(self, value: Any) -> tuple[HostSlots, ...]:
+        """Return the hosts."""
+        return self.typed(value) if isinstance(value, str) else _together(super().read(value))
+
+    def typed(self, text: str) -> tuple[HostSlots, ...]:
+        """Return the hosts that were typed."""
+        return _together(super().typed(text))
+
+    def plain(self, value: Iterable[HostSlots]) -> list[str]:
+        """Return the hosts as files have them."""
+        return [str(host) for host in value]
+
+
+class Hostfile(Hosts):
+    """The hosts of a file with one per line: `name`, `name:slots` or `name slots=N`."""
+
+    def __init__(self) -> None:
+        super().__init__("FILE")
+
+    def typed(self, text: str) -> tuple[HostSlots, ...]:
+        """Return the hosts of the file that was named."""
+        from hpcscope.rundirectory import read_text
+
+        lines = [line.partition("#")[0].strip() for line in read_text(Path(text)).splitlines()]
+        hosts = [self._of_line(f"{text}:{number}: {line}", line) for number, line in enumerate(lines, 1) if line]
+        if not hosts:
+            raise ValueError(f"{text} names no host; must have lines such as 'name:2' or 'name slots=2'")
+        return _together(hosts)
+
+    def _of_line(self, where: str, line: str) -> list[HostSlots]:
+        try:
+            return list(self.of.read(re.sub(r"\s+slots\s*=\s*", ":", line)))
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from error
+
+
+def hostnames(text: str) -> list[str]:
+    """Return the hosts of a list in Slurm's notation: node[1-3,07],rack[1-2]b[0-1]."""
+    return [host for name in parts(text) for host in _expanded(name)]
+
+
+def _together(hosts: Iterable[Iterable[HostSlots]]) -> tuple[HostSlots, ...]:
+    """Return each host once; one that was named several times has the slots of all."""
+    found: dict[str, list[int | None]] = {}
+    for host in chain.from_iterable(hosts):
+        found.setdefault(host.name, []).append(host.slots)
+    return tuple(
+        HostSlots(name, slots[0] if len(slots) == 1 else sum(count or 1 for count in slots))
+        for name, slots in found.items()
+    )
+
+
+def _expanded(name: str) -> list[str]:
+    match = re.fullmatch(r"([^\[]*)\[([\d,-]+)\](.*)", name)
+    if match is None:
+        return [name]
+    before, ranges, after = match.groups()
+    numbers: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        both = first.isdigit() and (last or first).isdigit()
+        if not both or not 0 <= int(last or first) - int(first) <= MOST_HOSTS:
+            raise ValueError(f"[{ranges}]: must be numbers and ranges of numbers, such as [1-3,7]")
+        numbers += [str(number).zfill(len(first)) for number in range(int(first), int(last or first) + 1)]
+    return [f"{before}{number}{rest}" for number in numbers for rest in _expanded(after)]

@@ -1,0 +1,65 @@
+"""How `scope monitor` watches a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope.settings.kinds import HOUR_S, Choice, Duration, Flag, Number, Several, Text, Whole
+from hpcscope.settings.table import Table, setting
+from hpcscope.settings.transports import OF_COMMANDS
+
+MOST_FRAMES = 32
+"""Of a call site (`frame_capacity` in monitor/src/tables.hpp)."""
+
+_number = r"\d{1,9}(?:\.\d*)?"
+
+
+@dataclass(frozen=True)
+class MonitorSettings(Table):
+    """How a command is monitored."""
+
+    mpi: str | None = setting(
+        None,
+        Text(metavar="MPI"),
+        "openmpi, mpich, embedded, a folder or an mpicxx; default: that of the program.",
+    )
+    interval_s: float = setting(0.1, Duration(HOUR_S, least=0.001), "Time of a row of the time series.")
+    trace: str = setting(
+        "0:0",
+        Text(
+            rf"{_number}:{_number}",
+            "must be START:SECONDS, both from 0 on, such as 2.5:0.5",
+            metavar="START:SECONDS",
+        ),
+        "Trace every call in this window after MPI_Init.",
+    )
+    depth: int | None = setting(
+        None, Whole(0, MOST_FRAMES), f"Stack frames of a call site; default: 1, with --sample {MOST_FRAMES}."
+    )
+    sample_hz: float = setting(
+        0.0,
+        Number(0, 1000, metavar="HZ"),
+        "Samples of the program's computation per second of processor time.",
+        option="sample",
+    )
+    wrappers: tuple[str, ...] = setting(
+        (),
+        Several(
+            Text(r"[^,]+", "must be the name of a function or a pattern such as mp_*, without a comma"),
+            repeated=True,
+            metavar="PATTERN",
+        ),
+        "Functions that only pass calls on to MPI, such as mp_*; may be repeated. Needs --depth.",
+        option="wrapper",
+    )
+    files: bool = setting(True, Flag(), "Count what the program does with files.")
+    transport: str = setting(
+        "default",
+        Choice(*OF_COMMANDS),
+        "What carries messages: tcp also inside a host, or Scope's active messages below the MPI of the program.",
+    )
+
+    @property
+    def frames(self) -> int:
+        """Frames of a call site; 0 takes none down."""
+        return self.depth if self.depth is not None else MOST_FRAMES if self.sample_hz else 1

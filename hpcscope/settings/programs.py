@@ -1,0 +1,63 @@
+"""How programs are run, again and again, by `scope campaign`, `placement`, `soak` and `throughput`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope.settings.experiment import MOST_RANKS
+from hpcscope.settings.kinds import DAY_S, HOUR_S, Choice, Duration, Flag, Kind, Text, Whole
+from hpcscope.settings.table import Table, setting
+from hpcscope.settings.transports import OF_COMMANDS
+
+_check = (Kind(metavar="COMMAND"), "Command that reads the output of a run and exits with 0 if it is correct.")
+_limit = (Duration(30 * DAY_S), "When a run is ended; default: after 1h.")
+_transport = (
+    Choice(*OF_COMMANDS),
+    "What carries MPI messages: tcp also inside a host, or Scope's active messages.",
+)
+_repetitions = Whole(1, 10_000)
+
+
+@dataclass(frozen=True)
+class CampaignSettings(Table):
+    """What may be given beside a study."""
+
+    repetitions: int | None = setting(
+        None, _repetitions, "Number of runs of each configuration, instead of the study's."
+    )
+
+
+@dataclass(frozen=True)
+class PlacementSettings(Table):
+    """A program packed on few nodes and spread over many."""
+
+    ranks: int | None = setting(None, Whole(1, MOST_RANKS), "Number of ranks; default: one for each host.")
+    repetitions: int = setting(8, _repetitions, "Number of runs of each placement, in random order.")
+    transport: str = setting("default", *_transport)
+    check: str | None = setting(None, *_check)
+    limit_s: float | None = setting(None, *_limit)
+    name: str | None = setting(None, Text(metavar="NAME"), "Name of the study; default: the program's.")
+
+
+@dataclass(frozen=True)
+class SoakSettings(Table):
+    """A program repeated for hours."""
+
+    time_s: float | None = setting(None, Duration(366 * DAY_S), "How long the program is repeated.")
+    runs: int | None = setting(None, Whole(1), "Maximum number of runs.")
+    ranks: int = setting(1, Whole(1, MOST_RANKS), "Number of ranks of a program without a launcher.")
+    transport: str = setting("default", *_transport)
+    check: str | None = setting(None, *_check)
+    limit_s: float | None = setting(None, *_limit)
+    interval_s: float = setting(0.1, Duration(HOUR_S), "Time between two readings of a process's memory.")
+    unmonitored: bool = setting(False, Flag(), "Without the monitor: only times and exit codes of any program.")
+
+
+@dataclass(frozen=True)
+class MixSettings(Table):
+    """What may be given beside a mix."""
+
+    rounds: int | None = setting(None, _repetitions, "Number of rounds; default: the mix's, else 6.")
+    time_s: float | None = setting(
+        None, Duration(366 * DAY_S), "Time of all rounds; none begins that would end later."
+    )

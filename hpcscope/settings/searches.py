@@ -1,0 +1,55 @@
+"""What `scope tune` searches for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hpcscope.settings.experiment import MOST_RANKS
+from hpcscope.settings.kinds import Choice, Duration, Several, Share, Size, Whole
+from hpcscope.settings.table import Table, setting
+
+_trials = Whole(1, 1000)
+_launches = (_trials, "Number of independent launches (mpiexec) of each trial; 6 give intervals.")
+
+
+@dataclass(frozen=True)
+class LinpackSearch(Table):
+    """The settings of LINPACK to search."""
+
+    n: int | None = setting(None, Whole(32, 1_000_000), "Order of the matrix in the last round.")
+    memory_fraction: float = setting(
+        0.8, Share(0.95, above=True), "Without --n: share of the available memory for the matrix."
+    )
+    solution_s: float = setting(
+        10.0,
+        Duration(),
+        "Without --n: longest time of one solution; inf: the memory alone limits it.",
+        option="solution-time",
+    )
+    ranks: int | None = setting(None, Whole(1, MOST_RANKS), "Number of ranks; default: all slots.")
+    blocks: tuple[int, ...] = setting(
+        (),
+        Several(Whole(1, 4096), metavar="64,128"),
+        "Block sizes (NB) to choose from; default: those that usually win.",
+    )
+    trials: int = setting(8, _trials, "Combinations of block size and grid to measure.")
+    launches: int = setting(6, *_launches)
+
+
+@dataclass(frozen=True)
+class StorageSearch(Table):
+    """The ways to access files to search."""
+
+    direction: Literal["write", "read"] = setting("write", Choice("write", "read"), "What is to be fast.")
+    file_bytes: int = setting(16 << 20, Size(1 << 16, 1 << 44), "Data of each rank.", option="file-bytes")
+    file: Literal["shared", "per_process"] | None = setting(
+        None, Choice("shared", "per_process"), "Choose only among such files."
+    )
+    ranks: tuple[int, ...] = setting(
+        (),
+        Several(Whole(1, MOST_RANKS), metavar="1,2,4"),
+        "Numbers of ranks to choose from; default: powers of two.",
+    )
+    trials: int = setting(6, _trials, "Best predictions to measure.")
+    launches: int = setting(6, *_launches)

@@ -1,0 +1,74 @@
+"""On what a run is simulated or predicted, and what that may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hpcscope.settings.kinds import DAY_S, Choice, Duration, Flag, Number, Several, Size, Text, Whole, parts
+from hpcscope.settings.table import Table, setting
+
+_count = Whole(1, 1 << 24)
+
+
+class RankCounts(Several):
+    """Numbers of ranks: a list such as `2,4,8`, or `1..64` for the powers of two and both ends."""
+
+    def __init__(self) -> None:
+        super().__init__(_count, metavar="2,4,8")
+
+    def typed(self, text: str) -> tuple[int, ...]:
+        """Return the numbers that were typed."""
+        found: list[int] = []
+        for part in parts(text):
+            low, _, last = part.partition("..")
+            first, high = _count.typed(low), _count.typed(last or low)
+            if high < first:
+                raise ValueError("must be numbers such as 2,4,8 or a range such as 1..64")
+            powers = (1 << power for power in range(first.bit_length(), high.bit_length()))
+            found += [first, *(power for power in powers if power < high), high]
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class SimulationSettings(Table):
+    """On what a run is simulated, and what that may take."""
+
+    ranks: tuple[int, ...] = setting(
+        (), RankCounts(), "Further numbers of ranks: a list such as 16,64, or 16..1024."
+    )
+    hosts: int | None = setting(None, _count, "Number of hosts, each like those of the run.")
+    topology: str | None = setting(
+        None, Choice("fat-tree", "dragonfly", "torus"), "A network of links like those of the run."
+    )
+    cost: float | None = setting(
+        None, Number(above=True), "Cost of the change, in any currency: shows what each percent gained costs."
+    )
+    collectives: str | None = setting(
+        None,
+        Choice("openmpi", "mpich", "mvapich", "intelmpi"),
+        "Library whose choice of algorithms is simulated; default: that of the run.",
+    )
+    share_memory: bool = setting(
+        False,
+        Flag(),
+        "Let all ranks share one piece of memory in every benchmark of MPI alone, not only in those that exceed"
+        " the memory; their data are not verified.",
+    )
+    memory_bytes: int | None = setting(None, Size(1), "Memory for the simulation; default: most of what is free.")
+    limit_s: float = setting(120.0, Duration(30 * DAY_S), "When a case, or the program, is ended.")
+
+
+@dataclass(frozen=True)
+class PredictionSettings(Table):
+    """For what an algorithm is predicted."""
+
+    ranks: tuple[int, ...] = setting(
+        tuple(range(1, 17)),
+        RankCounts(),
+        "Numbers of processes: a list such as 2,4,8, or 1..64 for the powers of two and both ends.",
+    )
+    grid_rows: int = setting(
+        0, Whole(0, 1 << 24), "Rows of the process grid; 0: the algorithm's choice, mostly a square."
+    )
+    grids: bool = setting(False, Flag(), "Every process grid of each number of processes, best first.")
+    transport: str = setting("default", Text(metavar="NAME"), "default or tcp.")

@@ -1,0 +1,144 @@
+"""Tables of settings: dataclasses whose fields say what is allowed, what they mean, and how they are typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from hpcscope.errors import WrongValueError
+from hpcscope.settings.kinds import Flag, Kind, did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
+
+
+SETTING = "setting"
+"""Where the metadata of a field have it."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a field of a table means; its name, type and default stand beside it."""
+
+    kind: Kind
+    help: str
+    panel: str = ""
+    """The heading of help under which it stands; empty: before all headings."""
+    option: str = ""
+    """The option without dashes where it is not the name of the field without its unit."""
+
+
+def setting(default: Any, kind: Kind, help: str, panel: str = "", option: str = "") -> Any:  # noqa: A002
+    """Declare a field of a table with its default and what it means."""
+    return field(default=default, metadata={SETTING: Setting(kind, help, panel, option)})
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting with the field that has it."""
+
+    key: str
+    """As files have it, with its tables: `launcher.binding`."""
+    setting: Setting
+    default: Any
+
+    @property
+    def option(self) -> str:
+        """The option without dashes: `time-limit` for `launcher.time_limit_s`."""
+        name = self.key.rpartition(".")[2].removesuffix("_s").removesuffix("_bytes")
+        return self.setting.option or name.replace("_", "-")
+
+    @property
+    def word(self) -> str:
+        """The option as an identifier of Python."""
+        return self.option.replace("-", "_")
+
+    @property
+    def help(self) -> str:
+        """The meaning with the default."""
+        if self.default in (None, ()) or isinstance(self.setting.kind, Flag):
+            return self.setting.help
+        return f"{self.setting.help.removesuffix('.')}; default: {self.setting.kind.words(self.default)}."
+
+
+class Table:
+    """A table of settings, frozen; a key that is not declared is refused."""
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """Return the table that a file or a program has; WrongValueError names key, value and what is allowed."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, dict):
+            raise WrongValueError("", given, "must be a table")
+        known = _settings(cls)
+        for key, value in given.items():
+            if key not in known:
+                near = did_you_mean(str(key), list(known))
+                raise WrongValueError(f".{key}", value, f"unknown key; allowed here: {', '.join(known)}{near}")
+        try:
+            return cls(**{key: _read(key, known[key], value) for key, value in given.items()})
+        except WrongValueError:
+            raise
+        except ValueError as error:
+            raise WrongValueError("", given, str(error)) from error
+
+    def plain(self) -> dict[str, Any]:
+        """Return the table as files have it, without what is not set."""
+        values = {key: (setting, getattr(self, key)) for key, setting in _settings(type(self)).items()}
+        return {
+            key: value.plain() if isinstance(value, Table) else setting.kind.plain(value)
+            for key, (setting, value) in values.items()
+            if value is not None
+        }
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let records of other rooms have such a table as a field."""
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(lambda table: table.plain())
+        return core_schema.no_info_plain_validator_function(cls.read, serialization=written)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Describe the table in the schemas of such records."""
+        properties = {each.key: each.setting.kind.schema for each in declared(cls)}
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def declared(table: type[Table]) -> tuple[Declared, ...]:
+    """Return the settings of a table and of those in it, in their order."""
+    return tuple(_declared(table, ""))
+
+
+def chosen(table: type[Table], *words: str) -> tuple[Declared, ...]:
+    """Return those settings of a table whose options are named, in the order of their names."""
+    known = {each.word: each for each in declared(table)}
+    return tuple(known[word] for word in words)
+
+
+def _declared(table: type[Table], prefix: str) -> Iterator[Declared]:
+    for key, setting in _settings(table).items():
+        if isinstance(setting, Table):
+            yield from _declared(type(setting), f"{prefix}{key}.")
+        else:
+            yield Declared(f"{prefix}{key}", setting, getattr(table, key))
+
+
+def _settings(table: type[Table]) -> dict[str, Any]:
+    """Return the setting of each field; the default of a field that is a table."""
+    return {each.name: each.metadata.get(SETTING, each.default) for each in fields(cast(Any, table))}
+
+
+def _read(key: str, setting: Setting | Table, value: Any) -> Any:
+    try:
+        if isinstance(setting, Table):
+            return setting.read(value)
+        return None if value is None else setting.kind.read(value)
+    except WrongValueError as wrong:
+        raise WrongValueError(f".{key}{wrong.key}", wrong.value, str(wrong)) from wrong
+    except ValueError as error:
+        raise WrongValueError(f".{key}", value, str(error)) from error

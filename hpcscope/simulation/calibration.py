@@ -1,0 +1,207 @@
+"""What a simulation is given beside the platform: the cost of messages by their size, and when a send waits.
+
+A ping-pong of the run says what a message of each size takes: straight lines t(n) = a + b n, one for each protocol
+of the library. SMPI takes such lines as factors of a route's latency and bandwidth (`smpi/lat-factor` and
+`smpi/bw-factor`), and the time that sender and receiver are busy as `smpi/os`, `smpi/ois` and `smpi/or`.
+https://simgrid.org/doc/latest/Configuring_SimGrid.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from hpcscope import units
+from hpcscope.catalog.benchmark import Layer
+from hpcscope.models.fitting.fit import Fit, Segment
+from hpcscope.models.ladder.paths import paths
+from hpcscope.models.measurements import Measurements, short_name
+from hpcscope.simulation.description import FACTORS, LEAST
+from hpcscope.simulation.platform import LIBRARY, Exchange, Platform
+from hpcscope.statistics.estimate import in_unit
+
+EAGER_BYTES = 65536
+"""Where a run does not say up to which size its library sends without waiting: the default of SMPI."""
+SHORTEST_S = 1e-9
+"""SimGrid resolves no less."""
+ENVELOPE_BYTES = 16
+"""SMPI adds as much to every message, for tag, destination and communicator, before it looks for its factors."""
+OVERHEADS = "loggp"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A platform that shows the messages of a run, and the settings of SimGrid that belong to it."""
+
+    platform: Platform
+    settings: dict[str, str]
+    comments: list[str]
+    """Where each figure comes from, with its interval."""
+    inputs: list[str]
+    """Benchmarks whose times it was made of, which prove nothing of it."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """The way of the ping-pong as the platform has it without factors."""
+
+    latency_s: float
+    bytes_per_s: float
+
+
+def calibrated(platform: Platform, measurements: Measurements, fits: Sequence[Fit]) -> Calibration:
+    """Return the platform with the latency of the measured ping-pong, and its further sizes as factors.
+
+    The ping-pong between hosts counts where there are several hosts, else that inside the host.
+    """
+    inside = len(platform.nodes) == 1
+    mine = [one for one in fits if one.variable == "message_bytes" and _on_default_path(one, measurements, inside)]
+    straight = [one for one in mine if one.chosen and _segments(one)]
+    lines = next((one for layer in LIBRARY for one in straight if _plain(one, measurements, layer)), None)
+    busy = next((one for one in mine if one.model == OVERHEADS), None)
+    eager, eager_from = _eager_limit(lines)
+    thresholds = ("smpi/async-small-thresh", "smpi/send-is-detached-thresh")
+    settings = {**FACTORS, **dict.fromkeys(thresholds, str(eager))}
+    comments = [f"a send of up to {units.size(eager)} does not wait for the receiver: {eager_from}"]
+    route = _route(platform, measurements, lines, inside) if lines else None
+    if lines is None or route is None:
+        comments.append("one latency and one rate for all sizes: the run has no fit of a ping-pong over its sizes")
+        return Calibration(platform, settings, comments, [])
+    overhead_s, more, told = _overheads(busy)
+    empty_s = max(_segments(lines)[0].latency_s.value, SHORTEST_S)
+    settings |= _factors(lines, empty_s, route.bytes_per_s, overhead_s) | more
+    comments += [*(_told(lines, segment) for segment in _segments(lines)), *told]
+    inputs = [lines.subject.benchmark, *([busy.subject.benchmark] if more and busy else [])]
+    return Calibration(_with_latency(platform, empty_s / route.latency_s, inside), settings, comments, inputs)
+
+
+def _segments(fit: Fit) -> list[Segment]:
+    """Return the lines of a fit; that of Hockney's model is one."""
+    known = {one.name: one for one in fit.parameters}
+    if not fit.segments and {"latency_s", "per_byte_s"} <= set(known):
+        whole = {"latency_s": known["latency_s"], "per_byte_s": known["per_byte_s"]}
+        return [Segment(low=fit.low, high=fit.high, **whole)]
+    return fit.segments
+
+
+def _on_default_path(fit: Fit, measurements: Measurements, inside: bool) -> bool:
+    return any(
+        way.inside == inside
+        and way.transport == "default"
+        and way.carries(fit.subject)
+        and fit.subject.parameters.get("protocol", way.protocols[0]) in way.protocols
+        for way in paths(measurements.machine, measurements.launches)
+    )
+
+
+def _plain(fit: Fit, measurements: Measurements, layer: Layer) -> bool:
+    """Return whether a fit is of a ping-pong of a layer as a plain program does it."""
+    places = measurements.catalog.standing("ping_pong", layer)
+    return any(
+        place.benchmark.name == fit.subject.benchmark
+        and place.shows(fit.metric)
+        and place.holds(fit.subject.parameters, ("message_bytes",))
+        for place in places
+    )
+
+
+def _route(platform: Platform, measurements: Measurements, lines: Fit, inside: bool) -> Route | None:
+    if inside or platform.topology is None:
+        return _as_route(platform.inside)
+    hosts = [short_name(name) for name in measurements.hosts(lines.subject)]
+    if len(hosts) < 2 or any(name not in platform.topology.group_of for name in hosts):
+        return None
+    join = platform.topology.join(hosts[0], hosts[1])
+    return Route(join.latency_s, join.bandwidth_bytes_per_s)
+
+
+def _as_route(exchange: Exchange | None) -> Route | None:
+    if exchange is None:
+        return None
+    return Route(exchange.latency_s.estimate.value, exchange.bandwidth_bytes_per_s.estimate.value)
+
+
+def _eager_limit(lines: Fit | None) -> tuple[int, str]:
+    """Return the size up to which a send does not wait, and who says so."""
+    for point in lines.breakpoints if lines else ():
+        for one in point.settings:
+            if "eager" in one.name.lower():
+                return one.value, f"{one.name} of the library, where the ping-pong breaks"
+    return EAGER_BYTES, "SMPI's own default; the run does not say it"
+
+
+def _overheads(busy: Fit | None) -> tuple[float, dict[str, str], list[str]]:
+    """Return what sender and receiver take together, the settings for it, and where it comes from."""
+    known = {one.name: one for one in busy.parameters} if busy else {}
+    send, receive = known.get("o_s_s"), known.get("o_r_s")
+    # Without a time on the way, the overheads contain waiting.
+    if busy is None or send is None or receive is None or "L_s" not in known:
+        return 0.0, {}, ["sender and receiver are busy for no time: the run cannot tell it from that on the way"]
+    costs = {"smpi/os": send.value, "smpi/ois": send.value, "smpi/or": receive.value}
+    words = [
+        f"{name}: {in_unit(one, 's')}, {busy.subject.label}"
+        for name, one in (("the sender is busy", send), ("the receiver is busy", receive))
+    ]
+    return send.value + receive.value, {name: f"0:{value:.6g}:0" for name, value in costs.items()}, words
+
+
+@dataclass(frozen=True)
+class Line:
+    """t(n) = latency + n per_byte above a size, up to where the next line begins."""
+
+    above: float
+    latency_s: float
+    per_byte_s: float
+
+
+def _lines(fit: Fit) -> Iterator[Line]:
+    """Yield the lines of a fit as SMPI can have them: no message takes longer for a byte than the longest.
+
+    A rate would hold for all messages between two hosts together. Where short messages take longer for each byte,
+    bytes that follow each other do not: the excess is latency, in a step for each size that was measured.
+    """
+    wire_s = max(_segments(fit)[-1].per_byte_s.value, 0.0)
+    above = 0.0
+    for one in _segments(fit):
+        excess_s = one.per_byte_s.value - wire_s
+        sizes = [point.x for point in fit.points if one.low <= point.x <= one.high] if excess_s > 0 else []
+        for size in sizes or [one.high]:
+            more_s = max(excess_s, 0.0) * size if sizes else 0.0
+            yield Line(above, one.latency_s.value + more_s, min(one.per_byte_s.value, wire_s))
+            above = size
+
+
+def _factors(fit: Fit, empty_s: float, bytes_per_s: float, overhead_s: float) -> dict[str, str]:
+    """Return the factors of each line. They hold above the size that stands before them."""
+    latencies: list[str] = []
+    rates: list[str] = []
+    for one in _lines(fit):
+        start = int(one.above) + ENVELOPE_BYTES if latencies else 0
+        latency_s = one.latency_s - ENVELOPE_BYTES * max(one.per_byte_s, 0.0) - overhead_s
+        latencies.append(f"{start}:{max(latency_s / empty_s, LEAST):.6g}")
+        rates.append(f"{start}:{1 / max(one.per_byte_s * bytes_per_s, LEAST):.6g}")
+    return {"smpi/lat-factor": ";".join(latencies), "smpi/bw-factor": ";".join(rates)}
+
+
+def _told(lines: Fit, segment: Segment) -> str:
+    latency, per_byte = segment.latency_s, segment.per_byte_s
+    return (
+        f"{units.size(segment.low)} to {units.size(segment.high)}: "
+        f"{in_unit(latency, 's')} and "
+        f"{in_unit(per_byte, 's')} per byte, {lines.subject.label}"
+    )
+
+
+def _with_latency(platform: Platform, factor: float, inside: bool) -> Platform:
+    """Return the platform with its latencies between hosts (or inside the host) so many times as long."""
+    if inside or platform.topology is None:
+        exchange = platform.inside
+        if exchange is None:
+            return platform
+        latency = replace(exchange.latency_s, estimate=exchange.latency_s.estimate.scaled(factor))
+        return replace(platform, inside=replace(exchange, latency_s=latency))
+    known = platform.topology
+    groups = [one.model_copy(update={"latency_s": one.latency_s * factor}) for one in known.group]
+    slower = [one.model_copy(update={"latency_s": one.latency_s * factor}) for one in known.exception]
+    scaled = known.model_copy(update={"group": groups, "exception": slower})
+    return replace(platform, topology=scaled)

@@ -1,0 +1,109 @@
+"""Changes of a platform that was measured: other speeds of hosts, ports and trunks, and more hosts like them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from hpcscope.errors import UsageError
+from hpcscope.simulation.platform import Node, Platform
+from hpcscope.topology.topology import Group, Topology
+
+MOST_HOSTS = 1 << 16
+
+
+def changed(platform: Platform, settings: Mapping[str, float], hosts: int | None) -> Platform:
+    """Return the platform with other speeds, by their keys, and with so many hosts.
+
+    Raises UsageError for a key that there is not, and for what this platform does not have.
+    """
+    for key, value in settings.items():
+        if key not in CHANGES:
+            raise UsageError(f"--set {key}={value:g}: unknown key; must be one of {', '.join(CHANGES)}")
+        platform = CHANGES[key].change(platform, value)
+    return platform if hosts is None or hosts == len(platform.nodes) else _with_hosts(platform, hosts)
+
+
+def _with_hosts(platform: Platform, count: int) -> Platform:
+    """Return the platform with the first hosts, or with further ones like the first in the same group."""
+    where = f"--hosts {count}"
+    if not 2 <= count <= MOST_HOSTS:
+        raise UsageError(f"{where}: must be from 2 to {MOST_HOSTS}")
+    topology = platform.topology
+    if topology is None:
+        raise UsageError(f"{where}: the run has one host; how it would be connected to others was not measured")
+    if len(topology.group) > 1:
+        raise UsageError(f"{where}: the run has {len(topology.group)} groups of hosts; must be one")
+    first = platform.nodes[0]
+    known = platform.nodes[:count]
+    taken = {one.name for one in known}
+    names = (name for n in itertools.count(len(known) + 1) if (name := f"{first.name}-{n}") not in taken)
+    nodes = [*known, *(replace(first, name=name) for name in itertools.islice(names, count - len(known)))]
+    group = topology.group[0].model_copy(update={"hosts": [one.name for one in nodes]})
+    exceptions = [one for one in topology.exception if one.host in set(group.hosts)]
+    of_all = topology.model_copy(update={"group": [group], "exception": exceptions})
+    return replace(platform, nodes=nodes, topology=of_all)
+
+
+def _of_nodes(change: Callable[[Node, float], Node]) -> Callable[[Platform, float], Platform]:
+    return lambda platform, value: replace(platform, nodes=[change(one, value) for one in platform.nodes])
+
+
+def _speed(node: Node, value: float) -> Node:
+    estimate = node.flops_per_s.estimate.scaled(value)
+    return replace(node, flops_per_s=replace(node.flops_per_s, estimate=estimate))
+
+
+def _of_groups(
+    key: str, change: Callable[[Topology, Group, float], Group]
+) -> Callable[[Platform, float], Platform]:
+    def make(platform: Platform, value: float) -> Platform:
+        topology = platform.topology
+        if topology is None:
+            raise UsageError(f"--set {key}={value:g}: the run has one host and no links between hosts")
+        groups = [change(topology, one, value) for one in topology.group]
+        if groups == topology.group:
+            raise UsageError(
+                f"--set {key}={value:g}: changes nothing: this platform has no such link of another rate"
+            )
+        return replace(platform, topology=topology.model_copy(update={"group": groups}))
+
+    return make
+
+
+def _port_rate(_topology: Topology, group: Group, value: float) -> Group:
+    return group.model_copy(update={"bandwidth_bytes_per_s": value}) if group.hosts else group
+
+
+def _latency(_topology: Topology, group: Group, value: float) -> Group:
+    return group.model_copy(update={"latency_s": group.latency_s * value})
+
+
+def _trunk_rate(topology: Topology, group: Group, value: float) -> Group:
+    """Return the group with another uplink; a transfer between groups is as fast as its slowest link."""
+    if group.uplink_bytes_per_s is not None:
+        group = group.model_copy(update={"uplink_bytes_per_s": value})
+    if not group.hosts:
+        ports = [one.bandwidth_bytes_per_s for one in topology.group if one.hosts]
+        group = group.model_copy(update={"bandwidth_bytes_per_s": min([value, *ports])})
+    return group
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key of `--set`."""
+
+    words: str
+    change: Callable[[Platform, float], Platform]
+
+
+CHANGES = {
+    key: Change(words, change)
+    for key, words, change in (
+        ("link.port.bandwidth", "bytes per second of every port", _of_groups("link.port.bandwidth", _port_rate)),
+        ("link.trunk.bandwidth", "bytes per second of uplinks", _of_groups("link.trunk.bandwidth", _trunk_rate)),
+        ("link.latency", "times the latency of every link", _of_groups("link.latency", _latency)),
+        ("host.speed", "times the speed of every core", _of_nodes(_speed)),
+    )
+}

@@ -1,0 +1,66 @@
+"""What closed formulas say of the cases that are simulated: as `scope predict`, the models that the run fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hpcscope.errors import UsageError
+from hpcscope.models.fitting.evaluation import time_s
+from hpcscope.models.fitting.fit import Fit, Variable
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.prediction.measured_costs import NotMeasuredError
+from hpcscope.models.prediction.prediction import Predictor, all_costs, problem_of
+from hpcscope.plan.case import Case
+from hpcscope.simulation.record import ByFormula
+from hpcscope.statistics.summary import Summary
+
+WIDEST_FIRST: tuple[Variable, ...] = ("message_bytes_and_ranks", "ranks", "message_bytes")
+"""Of several fits that speak of a case, that which speaks of the most others."""
+COSTS = "cost formulas"
+
+
+class Formulas:
+    """The cost formulas of programs and the fitted models of messages and collectives, with a run's figures."""
+
+    def __init__(self, measurements: Measurements, fits: Sequence[Fit]) -> None:
+        self._measurements = measurements
+        self._costs = all_costs(measurements.catalog)
+        self._fits = [one for name in WIDEST_FIRST for one in fits if one.chosen and one.variable == name]
+
+    def of(self, one: Summary, several_hosts: bool) -> ByFormula | None:
+        """Return the time of a case; None where no formula speaks of it, or the run lacks one of its figures."""
+        if one.benchmark in self._costs:
+            return self._by_costs(one, several_hosts)
+        size = float(one.parameters.get("message_bytes", 0))
+        for fit in self._fits:
+            if self._speaks_of(fit, one):
+                found = time_s(fit, size, one.ranks)
+                if found is not None and found > 0:
+                    return ByFormula(model=fit.model, value=found, fitted=_fitted(fit, size, one.ranks))
+        return None
+
+    def _by_costs(self, one: Summary, several_hosts: bool) -> ByFormula | None:
+        predictor = Predictor(self._costs[one.benchmark], self._measurements, one.transport)
+        problem = problem_of(one, self._measurements.catalog)
+        try:
+            total_s = predictor.point(problem, several_hosts).total_s.value
+        except (NotMeasuredError, UsageError):
+            return None
+        return ByFormula(model=COSTS, value=total_s, fitted=False)
+
+    def _speaks_of(self, fit: Fit, one: Summary) -> bool:
+        """Return whether a case differs from those of a fit in its variable only."""
+        over_ranks = fit.variable != "message_bytes"
+        free = () if fit.variable == "ranks" else ("message_bytes",)
+        same = one.without(self._measurements.catalog, *free, ranks=fit.subject.ranks if over_ranks else None)
+        return (fit.metric, fit.definition) == (one.metric, one.definition) and _known(same) == _known(fit.subject)
+
+
+def _fitted(fit: Fit, size: float, ranks: int) -> bool:
+    """Return whether a case is a point of a fit."""
+    x = ranks if fit.variable == "ranks" else size
+    return any(point.x == x and point.ranks in (None, ranks) for point in fit.points)
+
+
+def _known(case: Case) -> tuple[object, ...]:
+    return case.benchmark, sorted(case.parameters.items()), case.ranks, case.transport, case.placement

@@ -1,0 +1,56 @@
+"""What a changed platform gains: how much more is done in the same time, and what a percent of that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.statistics.summary import Summary
+
+SOLVING = ("algorithm", "application")
+"""Levels whose benchmarks solve a problem, on as many ranks as solve it fastest."""
+
+
+def gained(one: Summary, old: Summary | None) -> float | None:
+    """Return how much more a case does in the same time than before, 0.1 is 10 %; None where one is missing."""
+    if old is None or not one.median or not old.median:
+        return None
+    return (old.median / one.median if one.better == "lower" else one.median / old.median) - 1
+
+
+def gains(
+    changed: Sequence[Summary], unchanged: Sequence[Summary], catalog: Catalog, only_larger: bool = False
+) -> dict[str, list[float]]:
+    """Return what a change gains each benchmark, as shares: one figure for each of its cases on both platforms.
+
+    Of a benchmark that solves a problem one figure for each problem: both platforms solve it on as many ranks as
+    are fastest there, so that more hosts may gain something, too. `only_larger`: the changed platform has more
+    hosts and the same links, so that what was simulated on the unchanged one holds for both.
+    """
+    before = _fastest(unchanged, catalog)
+    after = _fastest([*changed, *unchanged] if only_larger else changed, catalog)
+    found: dict[str, list[float]] = {}
+    for what, one in after.items():
+        if (gain := gained(one, before.get(what))) is not None:
+            found.setdefault(one.benchmark, []).append(gain)
+    return found
+
+
+def cost_of_a_percent(cost: float | None, gain: float | None) -> float | None:
+    """Return what each percent gained costs; None where nothing is gained, or no cost is known."""
+    return None if cost is None or gain is None or gain <= 0 else cost / (100 * gain)
+
+
+def _fastest(summaries: Iterable[Summary], catalog: Catalog) -> dict[object, Summary]:
+    """Return the fastest case of each problem, and every case of benchmarks that solve none."""
+    found: dict[object, Summary] = {}
+    for one in summaries:
+        what = _problem(one) if catalog[one.benchmark].level in SOLVING else one.key
+        if what not in found or (gained(one, found[what]) or 0.0) > 0:
+            found[what] = one
+    return found
+
+
+def _problem(one: Summary) -> tuple[object, ...]:
+    parameters = tuple(sorted((name, str(value)) for name, value in one.parameters.items()))
+    return one.benchmark, parameters, one.transport

@@ -1,0 +1,216 @@
+"""The platform of a simulation: the speed of a core of each host, latency and rate between hosts and inside one.
+
+Every figure is measured, and says where: matrix products on one rank where there are any, ping-pongs of the MPI
+library, else those of the network without MPI. What was not measured is refused, not assumed, but for the speed of
+equal hosts where it decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hpcscope.catalog.benchmark import Layer
+from hpcscope.errors import UsageError
+from hpcscope.machine.machine import Host
+from hpcscope.machine.node_types import node_types
+from hpcscope.models.computation.linpack_rates import used_cores
+from hpcscope.models.ladder.paths import paths
+from hpcscope.models.measurements import Measurements, On, short_name
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.summary import Summary
+from hpcscope.topology.topology import Group, Origin, Topology
+
+ARITHMETIC: tuple[Layer, ...] = ("node", "limit", "algorithm")
+"""Where the speed of a core is looked for, in this order."""
+LIBRARY: tuple[Layer, ...] = ("mpi", "network")
+"""Where latency and rate are."""
+CLUSTER = "cluster"
+"""The group of all hosts where no topology is known."""
+
+
+@dataclass(frozen=True)
+class PlatformFigure:
+    """A figure of the platform and the case that it was measured in."""
+
+    estimate: Estimate
+    case: str
+    unit: str
+
+
+NOMINAL_SPEED = PlatformFigure(
+    Estimate(value=1e9), "nominal, because no arithmetic was measured: computing takes as long as here", "flop/s"
+)
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Latency and rate between two processes."""
+
+    latency_s: PlatformFigure
+    """Half round trip of the shortest message."""
+    bandwidth_bytes_per_s: PlatformFigure
+    """Of the longest message."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One host."""
+
+    name: str
+    cores: int
+    flops_per_s: PlatformFigure
+    """Of one core."""
+
+    @property
+    def copies_at_once(self) -> int:
+        """How many messages inside the host are carried at the full rate of one: each receiver copies its own."""
+        return max(1, self.cores)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that nobody measured, of equal links."""
+
+    kind: str
+    """As SimGrid spells it: `FAT_TREE`."""
+    parameters: str
+    """As SimGrid reads them."""
+    room: int
+    """Number of hosts that it has room for."""
+    link_bytes_per_s: float
+    link_latency_s: float
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A cluster as simulators see it."""
+
+    origin: str
+    nodes: list[Node]
+    inside: Exchange | None
+    """Inside a host; None where no two processes of one host were measured."""
+    between: Exchange | None
+    """Between two hosts; None of a single host, and where the topology says it."""
+    topology: Topology | None
+    """None of a single host, and in another network."""
+    network: Network | None = None
+    """In place of the topology."""
+
+
+def platform(
+    measurements: Measurements, topology: Topology | None = None, nominal_speed: bool = False
+) -> Platform:
+    """Return the platform that a run measured; with a topology its groups instead of one group of all hosts.
+
+    `nominal_speed`: hosts of one type whose arithmetic was not measured have a nominal speed. A simulation that
+    takes the time of computing from this machine needs only how the speeds of hosts compare.
+    Raises UsageError naming what was not measured, and a host that the topology does not have.
+    """
+    nodes = list(_nodes(measurements, nominal_speed))
+    inside = exchange(measurements, inside=True)
+    between = None
+    if len(nodes) == 1:
+        topology = None
+    elif topology is not None:
+        if missing := [one.name for one in nodes if one.name not in topology.group_of]:
+            raise UsageError(f"topology.toml: has no host {missing[0]}, which the run has; discover it again")
+    else:
+        between = exchange(measurements, inside=False)
+        if between is None:
+            raise UsageError(
+                "the run has no ping-pong between two hosts; run mpi.latency with --ranks 2 on these hosts,"
+                " or give the run a topology (scope topology discover, scope run --topology)"
+            )
+        topology = _one_group(nodes, between, measurements)
+    return Platform(_origin(measurements), nodes, inside, between, topology)
+
+
+def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
+    hosts = measurements.machine.hosts
+    speeds = dict(_speeds(measurements, hosts))
+    if not speeds and nominal_speed and len(node_types(hosts)) == 1:
+        speeds = {0: NOMINAL_SPEED}
+    if not speeds:
+        raise UsageError("the run has no rate of arithmetic on one rank; run node.matrix_multiply")
+    for number, members in enumerate(node_types(hosts)):
+        speed = speeds.get(number)
+        if speed is None:
+            name = hosts[members[0]].name
+            raise UsageError(f"the run has no rate of arithmetic on one rank of {name} or a host like it")
+        for position in members:
+            host = hosts[position]
+            yield Node(short_name(host.name), max(used_cores(host), 1), speed)
+
+
+def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple[int, PlatformFigure]]:
+    """Yield the best rate of each type of node on one rank, by the first layer that has any."""
+    for number, members in enumerate(node_types(hosts)):
+        names = {short_name(hosts[position].name) for position in members}
+        for layer in ARITHMETIC:
+            on_one = [
+                on.summary
+                for on in measurements.standing("arithmetic", layer, "flop/s")
+                if _in_double_precision(on) and {*map(short_name, measurements.hosts(on.summary))} & names
+            ]
+            if on_one:
+                yield number, _figure(max(_largest(measurements, on_one), key=lambda one: one.median or 0.0))
+                break
+
+
+def _largest(measurements: Measurements, found: Sequence[Summary]) -> list[Summary]:
+    """Return the largest problems of each benchmark: small ones stay in the caches."""
+    sizes = {one.benchmark: 0 for one in found}
+    for one in found:
+        sizes[one.benchmark] = max(sizes[one.benchmark], measurements.size(one))
+    return [one for one in found if measurements.size(one) == sizes[one.benchmark]]
+
+
+def _in_double_precision(on: On) -> bool:
+    return on.summary.ranks == 1 and on.summary.parameters.get("precision", "double") == "double"
+
+
+def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
+    """Return what the default transport measured between two processes; None where it did not."""
+    ways = [
+        one
+        for one in paths(measurements.machine, measurements.launches)
+        if one.inside == inside and one.transport == "default"
+    ]
+    for layer in LIBRARY:
+        times, rates = (
+            [
+                on.summary
+                for way in ways
+                for on in measurements.standing("ping_pong", layer, unit, free=["protocol"])
+                if way.carries(on.summary)
+                and on.summary.parameters.get("protocol", way.protocols[0]) in way.protocols
+            ]
+            for unit in ("s", "B/s")
+        )
+        if times and rates:
+            least = min(times, key=lambda one: (measurements.size(one), one.median or 0.0))
+            most = max(rates, key=lambda one: (measurements.size(one), one.median or 0.0))
+            return Exchange(_figure(least), _figure(most))
+    return None
+
+
+def _one_group(nodes: Sequence[Node], between: Exchange, measurements: Measurements) -> Topology:
+    group = Group(
+        name=CLUSTER,
+        level="cluster",
+        hosts=[one.name for one in nodes],
+        latency_s=between.latency_s.estimate.value,
+        bandwidth_bytes_per_s=between.bandwidth_bytes_per_s.estimate.value,
+    )
+    found = {one.origin for one in measurements.launches}
+    origin: Origin = "emulated" if "emulated" in found else "simulated" if "simulated" in found else "measured"
+    return Topology(origin=origin, group=[group])
+
+
+def _figure(one: Summary) -> PlatformFigure:
+    return PlatformFigure(one.estimate, one.label, one.unit)
+
+
+def _origin(measurements: Measurements) -> str:
+    return ", ".join(sorted({one.origin for one in measurements.headlines}))

@@ -1,0 +1,243 @@
+"""`simulation.json`: which run was simulated with which changes, and how wrong its simulated figures are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.plan.case import Case
+from hpcscope.rundirectory import RunDirectory, read_json
+from hpcscope.samples.records import Origin
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.statistics.summary import Summary, headlines
+from hpcscope.strict import Strict
+
+
+class ByFormula(Strict):
+    """What a closed formula says of a case."""
+
+    model: str
+    """A fitted model of the run by its name, or the cost formulas of a program."""
+    value: float
+    """In the unit of the figure that it stands beside."""
+    fitted: bool
+    """The case is a point of its fit: that both agree proves nothing."""
+
+
+class Beside(Strict):
+    """A figure of a case, simulated beside measured, and beside what a closed formula says."""
+
+    benchmark: str
+    label: str
+    ranks: int
+    metric: str
+    unit: str
+    measured: Estimate
+    origin: Origin
+    """Of the measured figure: of real hosts, or of a lab."""
+    simulated: float
+    formula: ByFormula | None = None
+    """None where no formula of the run speaks of the case."""
+
+    @property
+    def error(self) -> float:
+        """How much longer the simulated time is, as a share of the measured one; negative where it is shorter."""
+        return self.simulated / self.measured.value - 1
+
+    @property
+    def formula_error(self) -> float | None:
+        """The same of the formula's time; None without one."""
+        return None if self.formula is None else self.formula.value / self.measured.value - 1
+
+
+class ErrorOf(Strict):
+    """How wrong simulated times are, as shares of the measured ones."""
+
+    cases: int
+    median: Estimate
+    """Of the errors without their signs."""
+    smallest: float
+    """Of the signed errors."""
+    largest: float
+    """Of the signed errors."""
+    most_ranks: int
+    """The largest number of ranks that was simulated beside a measurement."""
+
+
+class ProgramTime(Strict):
+    """How long a program of the user's own took in the simulation."""
+
+    command: list[str]
+    ranks: int
+    time_s: float
+    """Simulated, from its start to its end."""
+
+
+class OfferGain(Strict):
+    """What one of several offers gains."""
+
+    name: str
+    changes: list[str]
+    cost: float
+    figures: int
+    """Of the gains: of cases, and of problems where a benchmark solves some."""
+    median: float | None
+    """Of the gains, 0.1 is 10 %; None where no case is on both platforms."""
+    least: float | None
+    most: float | None
+
+
+class Simulation(Strict):
+    """`simulation.json`."""
+
+    format: int
+    of: str
+    """The name of the run whose figures the platform has."""
+    simulator: str
+    """`SimGrid 3.32`."""
+    collectives: str
+    """The library whose choice of algorithms was simulated."""
+    changes: list[str]
+    """To the platform, as they were asked for; empty where it is as it was measured."""
+    cost: float | None = None
+    """Of the changes, in any currency; None where it was not given."""
+    inputs: list[str]
+    """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
+    notes: list[str]
+    """What else must be known of its figures."""
+    validation: list[Beside]
+    """On the platform as it was measured."""
+    formulas: dict[str, ByFormula] = {}
+    """Of the cases that were simulated and not measured, by their labels."""
+    programs: list[ProgramTime] = []
+    """On the platform as it was asked for; the error of none of them is known."""
+    only_larger: bool = False
+    """Whether hosts were added and nothing else was changed: what holds without them holds with them."""
+    offers: list[OfferGain] = []
+    """All that were simulated side by side, this one among them."""
+
+    def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
+        """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
+        proofs = [one for one in self.validation if one.benchmark not in self.inputs]
+        found = proofs if benchmark is None else [one for one in self.validation if one.benchmark == benchmark]
+        return _error_of((one, one.error) for one in found)
+
+    def formula_error_of(self, benchmark: str | None = None, fitted: bool = False) -> ErrorOf | None:
+        """Return the error of the closed formulas in cases that they were not fitted to, or in those they were.
+
+        None where there is no such case.
+        """
+        return _error_of(
+            (one, error)
+            for one in self.validation
+            if benchmark in (None, one.benchmark)
+            and one.formula is not None
+            and one.formula.fitted == fitted
+            and (error := one.formula_error) is not None
+        )
+
+    @property
+    def accuracy(self) -> str:
+        """How wrong its figures are where they were measured, in words."""
+        error = self.error_of()
+        if error is None:
+            return "no simulated case was measured: no figure is validated"
+        return self._in_words(error)
+
+    @property
+    def accuracy_of_formulas(self) -> str:
+        """How wrong the closed formulas are in the same cases, in words; empty where none speaks of any."""
+        error, fitted = self.formula_error_of(), self.formula_error_of(fitted=True)
+        known = f"{fitted.cases} case{'s' if fitted.cases != 1 else ''} that they were fitted to" if fitted else ""
+        if error is None:
+            return f"speak only of {known}: nothing validates them" if known else ""
+        return self._in_words(error) + (f"; not counted: {known}" if known else "")
+
+    def _in_words(self, error: ErrorOf) -> str:
+        ends = error.median
+        bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
+        interval = f" [{', '.join(bounds)}]" if bounds else ""
+        origins = " and ".join(sorted({one.origin for one in self.validation}))
+        validated = f"{error.cases} {origins} case{'s' if error.cases != 1 else ''}"
+        return (
+            f"median error {units.percent(ends.value)}{interval} against {validated}, from"
+            f" {units.change(error.smallest)} to {units.change(error.largest)}, on up to {error.most_ranks} ranks"
+        )
+
+    def beyond(self, case: Case) -> str:
+        """Return why a simulated figure lies beyond the validation; empty where it does not."""
+        if self.changes:
+            return "the changed platform was not measured"
+        own = self.error_of(case.benchmark)
+        if own is None:
+            return "no case of this benchmark was measured on several ranks"
+        if case.ranks > own.most_ranks:
+            return f"more than the {own.most_ranks} ranks up to which this benchmark was validated"
+        return ""
+
+
+def read(run: RunDirectory) -> Simulation | None:
+    """Return what is known of a simulated run; None of any other."""
+    return read_json(run.simulation, Simulation) if run.simulation.exists() else None
+
+
+def beside(
+    measured: Iterable[Summary],
+    simulated: Iterable[Summary],
+    catalog: Catalog,
+    formula: Callable[[Summary], ByFormula | None] = lambda _: None,
+) -> list[Beside]:
+    """Return the times of the cases that were both measured and simulated, in the order of the measurements.
+
+    `formula`: what a closed formula says of a simulated case.
+    """
+    known = {(one.key, one.metric): one for one in times(simulated, catalog)}
+    return [
+        Beside(
+            benchmark=one.benchmark,
+            label=one.label,
+            ranks=one.ranks,
+            metric=one.metric,
+            unit=one.unit,
+            measured=one.estimate,
+            origin=one.origin,
+            simulated=theirs.median,
+            formula=formula(theirs),
+        )
+        for one in times(measured, catalog)
+        if (theirs := known.get((one.key, one.metric))) is not None and theirs.median
+    ]
+
+
+def times(summaries: Iterable[Summary], catalog: Catalog) -> list[Summary]:
+    """Return the time of each case that has one."""
+    return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
+
+
+def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
+    found = list(errors)
+    if not found:
+        return None
+    signed = np.array([error for _, error in found])
+    sizes = np.abs(signed)
+    ends = median_interval(sizes)
+    low, high = (ends.low, ends.high) if ends else (None, None)
+    return ErrorOf(
+        cases=len(found),
+        median=Estimate(value=float(np.median(sizes)), low=low, high=high),
+        smallest=float(signed.min()),
+        largest=float(signed.max()),
+        most_ranks=max(one.ranks for one, _ in found),
+    )
+
+
+def time_metric(case: Case, catalog: Catalog) -> str | None:
+    """Return the metric of a case that is a time; its first result where none is."""
+    declared = catalog.get(case.benchmark)
+    if declared is None:
+        return None
+    return catalog.time_metric(case.benchmark) or declared.metrics[0].name

@@ -1,0 +1,126 @@
+"""How a program is started in a simulation: smpirun, a platform, the host of each rank, a bound of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcscope.errors import UsageError
+from hpcscope.launch.launcher import Command, MpiProgram
+from hpcscope.rundirectory import write_text
+
+SELECTORS = {"openmpi": "ompi", "mpich": "mpich", "mvapich": "mvapich2", "intelmpi": "impi"}
+"""SMPI's names of how the libraries choose the algorithms of their collectives."""
+STACK_KIB = 1024
+"""Of each rank: SMPI's default of 8 MiB for thousands of ranks is more than a machine has."""
+PIECE_BYTES = 16 << 20
+"""That ranks share."""
+MOST_SHARED_BYTES = 65_000 * PIECE_BYTES
+"""Of the buffers of all ranks together: a process has 65,530 pieces of memory at most. With pieces of 64 MiB a
+reduce-scatter took over 120 s in place of 62 s."""
+ADDRESSES = 16
+"""Times the memory of a simulation that its ranks may ask for: they touch little of it."""
+COLLECTIVES = ("SCOPE_TOPOLOGY", "SCOPE_TOPOLOGY_HOSTS", "SCOPE_COLLECTIVES", "SCOPE_COLLECTIVES_SEGMENT")
+"""What the topology-aware collectives read from the environment."""
+SETTINGS = {
+    **{"smpi/wtime": "1e-8", "contexts/stack-size": str(STACK_KIB)},
+    **{"smpi/shared-malloc-blocksize": str(PIECE_BYTES)},
+}
+FEW_RANKS = 512
+"""Up to so many ranks the selector chooses every algorithm."""
+SHORT_BYTES = 128
+"""Up to so many bytes for each other rank, every library exchanges by Bruck's algorithm."""
+MANY_RANKS = {
+    **{"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial"},
+    **{"smpi/alltoallv": "pair", "smpi/allgatherv": "ring"},
+}
+"""SMPI's k-nomial broadcast first has each rank send to each, and its pipelined reduction takes minutes. Linear
+exchanges have all their messages under way at once, and for each that ends, SimGrid 3.32 looks through all. An
+allgather with counts takes three times as long between neighbors as around a ring."""
+SHORT = {"smpi/alltoall": "bruck"}
+LONG = {"smpi/alltoall": "pair"}
+SHARED = {"smpi/reduce_scatter": "mpich_pair"}
+"""The library's choice reached its limit of time or filled the machine, supposedly by copies of all blocks."""
+
+
+def algorithms(ranks: int, short: bool, shares_memory: bool = False) -> dict[str, str]:
+    """Return the algorithms that do not follow the library on so many ranks.
+
+    `short`: no message of an all-to-all is longer than `SHORT_BYTES`. `shares_memory`: the ranks have one piece of
+    memory for their buffers.
+    """
+    if ranks <= FEW_RANKS:
+        return {}
+    return MANY_RANKS | (SHORT if short else LONG) | (SHARED if shares_memory else {})
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """A simulated cluster."""
+
+    smpirun: str
+    platform: Path
+    hosts: Sequence[str]
+    """The host of each rank of the largest program."""
+    selector: str
+    host_speed: float
+    """In flop/s of the platform: what computes a second here takes as long on a host of this speed."""
+    most_bytes: int
+    """Of memory: what needs more for its buffers is refused, and what asks for several times as much ends."""
+    scratch: Path
+    """A private folder: SMPI loads every rank from a copy of the program, whose name others could foresee."""
+    shares_memory: bool = False
+    """The ranks have one piece of memory for their buffers: only what each has by itself is limited."""
+
+    def command(
+        self,
+        program: MpiProgram,
+        hostfile: Path,
+        computes: bool,
+        options: Sequence[str] = (),
+        short: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> Command:
+        """Return how a program is started; `computes`: its computation takes simulated time.
+
+        `options`: further ones of smpirun. `short`: as for `algorithms`.
+        `environment`: what its ranks find there beside that of this process.
+
+        Raises UsageError where the simulated hosts have no room for its ranks, ScopeError where the host file
+        cannot be written.
+        """
+        if program.ranks > len(self.hosts):
+            raise UsageError(f"{program.ranks} ranks: the simulated hosts have room for {len(self.hosts)}")
+        write_text(hostfile, "".join(f"{name}\n" for name in self.hosts[: program.ranks]))
+        settings = {
+            **SETTINGS,
+            "smpi/coll-selector": self.selector,
+            **algorithms(program.ranks, short, self.shares_memory),
+            "smpi/simulate-computation": "yes" if computes else "no",
+            "smpi/host-speed": f"{self.host_speed:.6g}f",
+        }
+        kib = self.most_bytes // 1024
+        bounds = (
+            f"ulimit -m {kib}",  # the program refuses what exceeds it
+            # Ranks that relay a collective's data ask for much more memory than they touch. Of the addresses, or
+            # with shared memory only of the data that nobody shares.
+            f"ulimit {'-d' if self.shares_memory else '-v'} {ADDRESSES * kib}",
+            # If it fills the machine after all, the kernel ends the simulation and nothing else.
+            "echo 1000 >/proc/self/oom_score_adj",
+        )
+        # A lower limit of the user's own stays, and so does a setting that a container forbids.
+        bounded = "".join(f"{{ {bound}; }} 2>/dev/null; " for bound in bounds)
+        return Command(
+            [
+                # The library of collectives is in every simulated program; only the case decides whether it acts.
+                *("env", *(word for name in COLLECTIVES for word in ("-u", name))),
+                *(f"{name}={value}" for name, value in (environment or {}).items()),
+                f"TMPDIR={self.scratch}",  # smpirun of SimGrid 3.32 misreads its option -tmpdir
+                *("sh", "-c", f'{bounded}exec "$@"', "smpirun"),
+                *(self.smpirun, "-np", str(program.ranks), "-platform", str(self.platform)),
+                *("-hostfile", str(hostfile), "--log=root.thres:critical"),
+                *(f"--cfg={name}:{value}" for name, value in settings.items()),
+                *(*options, program.path, *program.arguments),
+            ]
+        )

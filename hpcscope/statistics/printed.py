@@ -1,0 +1,75 @@
+"""From figures that other programs printed to summaries: nothing is added to what was printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.plan.case import Key
+from hpcscope.samples.records import Origin, PrintedRecord
+from hpcscope.samples.samples import PrintedFigure
+from hpcscope.statistics.figures import Figures, describe
+from hpcscope.statistics.summary import Summary
+
+
+def printed_summaries(printed: Iterable[PrintedFigure], catalog: Catalog) -> list[Summary]:
+    """Summarise printed figures, in their order: a metric's first definition of time is its headline."""
+    groups: dict[tuple[Key, Origin, str, str], list[PrintedFigure]] = {}
+    for one in printed:
+        key = one.case.key, one.record.origin, one.record.metric, one.record.definition
+        groups.setdefault(key, []).append(one)
+    headlines: set[tuple[Key, Origin, str]] = set()
+    summaries = []
+    for (case, origin, metric, _), group in groups.items():
+        summaries.append(_summary(group, (case, origin, metric) not in headlines, catalog))
+        headlines.add((case, origin, metric))
+    return summaries
+
+
+def _summary(group: Sequence[PrintedFigure], primary: bool, catalog: Catalog) -> Summary:
+    first = group[0].record
+    metric = catalog[first.benchmark].metric[first.metric]
+    reason = next((f"failed: {one.record.failure}" for one in group if one.record.failure), "")
+    each = all(one.record.statistic == "each" for one in group)
+    return Summary.model_validate(
+        {
+            **group[0].case.model_dump(),
+            "metric": first.metric,
+            "unit": metric.unit,
+            "better": metric.better,
+            "definition": first.definition,
+            "primary": primary,
+            "origin": first.origin,
+            "valid": not reason,
+            "reason": reason,
+            "invalid_share": 0.0,
+            "printed": "" if each or first.summary else first.words,
+            **_figures([one.record for one in group]),
+            **(first.summary if len(group) == 1 else {}),
+        }
+    )
+
+
+def _figures(records: Sequence[PrintedRecord]) -> dict[str, object]:
+    """Return what is known: everything of repetitions, of a statistic only what was printed beside it.
+
+    Of several outputs each is a launch.
+    """
+    described = describe([np.array(one.values) for one in records], numbers=[one.launch for one in records])
+    if all(one.statistic == "each" for one in records):
+        return described.as_dict()
+    known = Figures(
+        median=described.median,
+        n=sum(one.repetitions or len(one.values) for one in records),
+        launches=described.launches,
+        launch_medians=described.launch_medians,
+        launch_numbers=described.launch_numbers,
+    )
+    if len(records) > 1:
+        interval = ("ci_low", "ci_high", "interval_basis", "coverage", "relative_interval")
+        return known.as_dict() | {name: getattr(described, name) for name in interval}
+    beside = records[0].beside
+    basis = "samples" if "ci_low" in beside and "ci_high" in beside else "none"
+    return known.as_dict() | {"interval_basis": basis} | {str(name): value for name, value in beside.items()}

@@ -1,0 +1,158 @@
+"""The figures that describe one metric of one case, over all its launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from hpcscope.catalog.benchmark import Definition
+from hpcscope.plan.case import Case
+from hpcscope.samples.records import Origin, Work
+from hpcscope.samples.samples import SamplesKey
+from hpcscope.statistics.course import Course
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.figures import STATES_DIFFER
+from hpcscope.statistics.ratio import PerLaunch
+from hpcscope.strict import Strict
+
+HoldsFor = Literal["further launches", "these launches", "these minutes", "no interval"]
+
+
+class Summary(Case):
+    """One metric of a case under one definition of time. Rates are derived from the median time."""
+
+    metric: str
+    unit: str
+    better: Literal["lower", "higher"]
+    definition: Definition | Literal["observed"]
+    primary: bool
+    """Whether this is the metric's headline definition."""
+    origin: Origin
+    valid: bool
+    """False when the case failed, was not verified, or has no valid sample; the figures are then not results."""
+    reason: str
+    """Why it is not valid; empty when it is."""
+    work: Work | None = None
+    """What one operation moves and computes; rates are this over the time."""
+    steps: float = 1.0
+    """What an operation's time is divided by: 1, or the declared steps where the metric is the time of one."""
+
+    median: float | None
+    """The median of the launch medians where the interval rests on launches, else of all valid samples."""
+    ci_low: float | None
+    ci_high: float | None
+    interval_basis: Literal["launches", "samples", "none"]
+    """What the interval rests on: medians of at least 6 launches, or pooled samples when there are fewer."""
+    coverage: float | None
+    """The confidence that the order statistics actually reach (at least 0.95 where n allows it)."""
+    n: int
+    """Valid samples over all launches, warm-up excluded."""
+    launches: int
+    launch_medians: list[float]
+    launch_numbers: list[int] = []
+    """Of the same launches, in the run; empty in files of before they were recorded."""
+    mean: float | None
+    coefficient_of_variation: float | None
+    minimum: float | None
+    p05: float | None
+    p25: float | None
+    p75: float | None
+    p95: float | None
+    p99: float | None
+    maximum: float | None
+    sanitised_mean: float | None
+    """Mean of the samples up to the 99th percentile (NetFinity's sanitising), a view beside the raw mean."""
+    sanitised_coefficient_of_variation: float | None
+    autocorrelation: float | None
+    """Largest lag-1 autocorrelation over the launches."""
+    autocorrelated: bool
+    between_launch_share: float | None
+    """Share of the variance that lies between launches."""
+    invalid_share: float
+    """Share of samples marked invalid by the measurement itself: some rank began late in its window."""
+    relative_interval: float | None
+    """Half width of the interval over the median."""
+    resolution: float = 0.0
+    """Half a step of the clock over the median: no launch's median is known better."""
+    between_modes: bool = False
+    """Whether the median lies in a gap between two modes: a value that was hardly ever measured."""
+    state_medians: list[float | None] = []
+    """The median in each state of the machine; None where the case was not measured in it."""
+    printed: str = ""
+    """What the figure is where another program printed it: `mean of 10,000 repetitions`; empty for a median."""
+    launches_dependent: bool = False
+    """Whether successive launches of the run were alike: the interval then holds for the time of the run only."""
+
+    @property
+    def dimensionless(self) -> bool:
+        """Whether it is an observed share, deviation or quotient: it may be all but zero, no factor says much."""
+        return self.definition == "observed" and self.unit in ("", "1")
+
+    @property
+    def state_factor(self) -> float | None:
+        """How many times as long the case takes in the slowest state of the machine as in the fastest.
+
+        None where it was not measured in both, and for what has no dimension.
+        """
+        if self.dimensionless:
+            return None
+        known = [median for median in self.state_medians if median]
+        if len(known) < max(len(self.state_medians), 2):
+            return None
+        return known[-1] / known[0] if self.better == "lower" else known[0] / known[-1]
+
+    @property
+    def state_mixture(self) -> bool:
+        """Whether the figures mix states of the machine in which they differ."""
+        return (self.state_factor or 1.0) > STATES_DIFFER
+
+    @property
+    def holds_for(self) -> HoldsFor:
+        """What the interval speaks of; `further launches` where it rests on independent ones."""
+        if self.median is None or self.interval_basis == "none":
+            return "no interval"
+        if self.interval_basis == "samples":
+            return "these launches"
+        return "these minutes" if self.launches_dependent else "further launches"
+
+    @property
+    def samples_key(self) -> SamplesKey:
+        """What the samples call its case: `CaseSamples.key`."""
+        return self.key, self.origin
+
+    @property
+    def case(self) -> Case:
+        """Its case alone."""
+        return Case.model_validate({name: getattr(self, name) for name in Case.model_fields})
+
+    @property
+    def is_headline(self) -> bool:
+        """Whether it is a result under its metric's headline definition."""
+        return self.primary and self.valid and self.median is not None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The median with its interval; raises ValueError where there is no median."""
+        if self.median is None:
+            raise ValueError(f"{self.metric} of {self.label}: has no median")
+        return Estimate(value=self.median, low=self.ci_low, high=self.ci_high, mixes_states=self.state_mixture)
+
+    @property
+    def per_launch(self) -> PerLaunch:
+        """The same with what each launch says; raises ValueError where there is no median."""
+        launches = dict(zip(self.launch_numbers, self.launch_medians, strict=False))
+        return PerLaunch(self.estimate, launches, self.resolution)
+
+
+def headlines(summaries: Iterable[Summary]) -> list[Summary]:
+    """Return the results under their headline definitions."""
+    return [one for one in summaries if one.is_headline]
+
+
+class Summaries(Strict):
+    """`statistics.json`."""
+
+    format: int
+    summaries: list[Summary]
+    course: Course | None = None
+    """None in files of before it was recorded."""

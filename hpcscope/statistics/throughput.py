@@ -1,0 +1,139 @@
+"""From the jobs of a mix to summaries: turn-around, throughput, utilization, efficiency; a round is a launch.
+
+The efficiency is that of the Effective System Performance benchmark: the processors times the seconds that the
+jobs take alone, over the processors times the seconds that the mix takes (Wong, Oliker, Kramer, Kaltz & Bailey
+2000, ESP: A System Utilization Benchmark). A job in the mix is held against the same job alone in the same round,
+for the machine changes from round to round.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.catalog.catalog import Catalog
+from hpcscope.catalog.mix import ALONE, JOB, MIX, TOGETHER
+from hpcscope.errors import UsageError
+from hpcscope.plan.case import Case
+from hpcscope.plan.placement import Placement
+from hpcscope.samples.records import JobRecord, Origin, RoundRecord
+from hpcscope.statistics.figures import describe
+from hpcscope.statistics.summary import Summary
+
+HOUR_S = 3600.0
+UNBOUND = Placement("none")
+
+Rounds = Mapping[int, Sequence[float]]
+"""Values of each round."""
+Name = tuple[str, int]
+"""A job and its ranks."""
+
+
+def throughput_summaries(
+    jobs: Sequence[JobRecord], rounds: Sequence[RoundRecord], catalog: Catalog
+) -> list[Summary]:
+    """Summarise the jobs, alone and in the mix, and the mix; jobs of a round that did not end are left out."""
+    ended = {one.round: one for one in rounds}
+    groups: dict[tuple[Name, str], list[JobRecord]] = defaultdict(list)
+    for one in jobs:
+        if one.round in ended:
+            groups[(one.job, one.ranks), one.beside].append(one)
+    names = list(dict.fromkeys(name for name, _ in groups))
+    alone = {name: _times(groups[name, ALONE]) for name in names}
+    found = [summary for key, group in groups.items() for summary in _of_job(key, group, alone[key[0]], catalog)]
+    return found + (_of_mix(ended, groups, alone, catalog) if ended else [])
+
+
+def _of_job(key: tuple[Name, str], group: Sequence[JobRecord], alone: Rounds, catalog: Catalog) -> list[Summary]:
+    (job, ranks), beside = key
+    times = _times(group)
+    values: dict[str, Rounds] = {"turnaround_s": times}
+    if beside == TOGETHER:
+        values["slowdown"] = {
+            number: [float(np.median(each)) / alone[number][0]]
+            for number, each in times.items()
+            if alone.get(number)
+        }
+    values["processor_s"] = _by_round(
+        [(one.round, one.processor_s) for one in group if one.processor_s is not None]
+    )
+    case = Case.of(catalog, JOB, {"job": job, "beside": beside}, (ranks, "default", UNBOUND))
+    reason = _failure(group)
+    return [_summary(case, name, each, group[0].origin, reason, catalog) for name, each in values.items()]
+
+
+def _of_mix(
+    rounds: Mapping[int, RoundRecord],
+    groups: Mapping[tuple[Name, str], Sequence[JobRecord]],
+    alone: Mapping[Name, Rounds],
+    catalog: Catalog,
+) -> list[Summary]:
+    first = next(iter(rounds.values()))
+    mixed = [one for (_, beside), group in groups.items() if beside == TOGETHER for one in group]
+    values: dict[str, dict[int, Sequence[float]]] = defaultdict(dict)
+    for number, one in rounds.items():
+        jobs = [each for each in mixed if each.round == number]
+        if not jobs or one.elapsed_s <= 0:
+            continue
+        available_s = one.slots * one.elapsed_s
+        values["jobs_per_hour"][number] = [len(jobs) * HOUR_S / one.elapsed_s]
+        values["turnaround_mean_s"][number] = [float(np.mean([each.elapsed_s for each in jobs]))]
+        used_s = [each.processor_s for each in jobs if each.processor_s is not None]
+        if len(used_s) == len(jobs):
+            values["utilization_share"][number] = [sum(used_s) / available_s]
+        alone_s = [alone[each.job, each.ranks].get(number) for each in jobs]
+        needed_s = [each.ranks * one_s[0] for each, one_s in zip(jobs, alone_s, strict=True) if one_s]
+        if len(needed_s) == len(jobs):
+            values["efficiency_share"][number] = [sum(needed_s) / available_s]
+        values["cost_core_s"][number] = [available_s / len(jobs)]
+    parameters: dict[str, Value] = {"mix": first.mix}
+    case = Case.of(catalog, MIX, parameters, (first.slots, "default", UNBOUND))
+    reason = _failure([one for group in groups.values() for one in group])
+    return [_summary(case, name, each, first.origin, reason, catalog) for name, each in values.items()]
+
+
+def _times(group: Sequence[JobRecord]) -> Rounds:
+    return _by_round([(one.round, one.elapsed_s) for one in group if one.status == "ok"])
+
+
+def _by_round(pairs: Sequence[tuple[int, float]]) -> Rounds:
+    found: dict[int, list[float]] = defaultdict(list)
+    for number, value in pairs:
+        found[number].append(value)
+    return found
+
+
+def _failure(group: Sequence[JobRecord]) -> str:
+    """Return why a group has no result: a job that did not do its work is done in no time."""
+    failed = [one for one in group if one.status != "ok"]
+    if not failed:
+        return ""
+    worst = failed[0]
+    return f"failed: {len(failed)} of {len(group)} jobs; {worst.job} in round {worst.round}: {worst.reason}"
+
+
+def _summary(case: Case, name: str, values: Rounds, origin: Origin, reason: str, catalog: Catalog) -> Summary:
+    metric = catalog.metric(case.benchmark, name)
+    if metric is None:
+        known = ", ".join(one.name for one in catalog[case.benchmark].metrics)
+        raise UsageError(f"benchmarks.json: {case.benchmark}: metric {name}: missing; declared: {known}")
+    numbers = sorted(values)
+    figures = describe([np.array(values[number]) for number in numbers], numbers=numbers)
+    return Summary.model_validate(
+        {
+            **case.model_dump(),
+            "metric": name,
+            "unit": metric.unit,
+            "better": metric.better,
+            "definition": "observed",
+            "primary": True,
+            "origin": origin,
+            "valid": not reason and figures.median is not None,
+            "reason": reason or ("" if figures.median is not None else "no valid sample"),
+            "invalid_share": 0.0,
+            **figures.as_dict(),
+        }
+    )

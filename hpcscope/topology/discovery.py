@@ -1,0 +1,374 @@
+"""From few measurements to the topology: isolated pairs, then hosts under load, then groups against groups.
+
+1. Pivots: isolated transfers from a few hosts to all others show the levels of bandwidth (`survey`).
+2. Load: permutations of transfers inside every class show which hosts are on one switch (`contention`).
+3. Uplinks: the total rate that leaves and enters each group, and which of these limits explain all loads.
+4. A held-out check: random transfers, predicted by the topology and then measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from hpcscope.errors import UsageError
+from hpcscope.topology.bus import is_bus
+from hpcscope.topology.contention import KEEPS, Contention
+from hpcscope.topology.prober import Prober
+from hpcscope.topology.sharing import Transfer, predicted_rates
+from hpcscope.topology.survey import Survey
+from hpcscope.topology.topology import Group, HostException, InsideHost, Origin, Topology
+from hpcscope.topology.tree import SLOWER, Node, assembled, joined, merge_alike, named
+from hpcscope.topology.uplinks import find_uplinks
+
+CHECKS, CHECKED_AGAIN = 3, 5
+"""Sets of transfers in the check, and how often each one is measured where the first check failed."""
+CHECK_PASSES = 0.15
+"""The largest median error of the held-out check at which the topology is accepted."""
+BADLY, MOST_BAD = 2.0, 0.15
+"""A prediction is bad when it is wrong by this factor; the largest share of bad predictions that is accepted."""
+ALONE = 0.95
+"""A transfer that is predicted to keep this share of its isolated rate shares nothing."""
+MOST_SURE = 0.999
+"""The largest confidence that is stated: there may be causes that the model does not know."""
+UNCHECKED = 0.5
+"""The largest confidence of a topology that failed its check, or that was measured without enough processors."""
+FEW_STARVED = 0.02
+"""Share of the measurements that may have lacked processors."""
+REPETITIONS = 3
+MOST_BATCHES = 6
+MOST_ATTEMPTS = 5
+"""How often the search under load restarts because a faster path appeared."""
+CLEARLY = 0.5
+"""The group of a host is clear when it disturbs other groups by this much more."""
+FARTHER, FARTHER_S, FEWEST_FAR = 5.0, 3e-4, 2
+"""Hosts are in different groups, whatever their rates, when their latency exceeds this factor and difference."""
+FEW = 3
+"""This many hosts with the same rate are no exceptions."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """Transfers that no decision rests on: predicted and measured.
+
+    Transfers that share a link count as one, by their sum: the topology does not say how exactly they share it.
+    """
+
+    transfers: list[Transfer]
+    predicted: list[float]
+    measured: list[float]
+
+    @property
+    def error(self) -> float:
+        """The median relative deviation of measured from predicted rates."""
+        ratio = np.array(self.measured) / np.array(self.predicted)
+        return float(np.median(np.abs(np.log(ratio))))
+
+    @property
+    def passed(self) -> bool:
+        """Whether the topology predicts new transfers: most of them well, and hardly any badly."""
+        ratio = np.abs(np.log(np.array(self.measured) / np.array(self.predicted)))
+        return self.error < CHECK_PASSES and float((ratio > np.log(BADLY)).mean()) < MOST_BAD
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Sending and receiving rate of a host, in bytes per second."""
+
+    out: float
+    into: float
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """The topology that was found, and the cost of finding it."""
+
+    topology: Topology
+    ports: dict[str, Ports]
+    check: Check
+    transfers: int
+    ping_pongs: int
+    scatter: float
+    notes: list[str]
+
+    @property
+    def messages(self) -> int:
+        """Number of transfers and ping-pongs."""
+        return self.transfers + self.ping_pongs
+
+
+@dataclass
+class _Discoverer:
+    survey: Survey
+    tell: Tell
+    notes: list[str] = field(default_factory=list)
+    doubts: dict[str, float] = field(default_factory=dict)
+    buses: list[list[str]] = field(default_factory=list)
+
+    def leaves(self) -> list[list[str]]:
+        """Return the hosts of every switch or bus, slow hosts included."""
+        hosts = list(self.survey.prober.hosts)
+        self.tell(f"pairs of {len(hosts)} hosts")
+        self.survey.gauge_scatter(Transfer(hosts[0], hosts[1]))
+        self.survey.explore(hosts)
+        groups = None
+        for attempt in range(MOST_ATTEMPTS):
+            groups = groups or self._under_load(watchful=attempt < MOST_ATTEMPTS - 1)
+        assert groups is not None  # the last attempt accepts what it finds
+        return [part for group in groups for part in self._near_each_other(group)]
+
+    def _near_each_other(self, group: list[str]) -> list[list[str]]:
+        """Split hosts with equal rates where their latencies differ clearly and repeatedly."""
+        pivot, *others = group
+        for _ in range(REPETITIONS):
+            ordered = sorted(others, key=lambda host: self.survey.latency(pivot, host))
+            latencies = [self.survey.latency(pivot, host) for host in ordered]
+            steps = [
+                number
+                for number, (near, far) in enumerate(pairwise(latencies), start=1)
+                if far > FARTHER * near and far - near > FARTHER_S
+            ]
+            # A single distant host is no site.
+            if not steps or steps[0] > len(ordered) - FEWEST_FAR:
+                return [group]
+            for host in ordered[steps[0] :]:
+                self.survey.latency_again(pivot, host)
+        return [[pivot, *ordered[: steps[0]]], *self._near_each_other(ordered[steps[0] :])]
+
+    def _under_load(self, watchful: bool) -> list[list[str]] | None:
+        """Return the groups; None when a faster port appeared, after exploring from it."""
+        found: list[list[str]] = []
+        self.buses.clear()
+        for members in self._classes():
+            usual = []
+            for tier in self._usual(members):
+                if is_bus(tier, self.survey):
+                    self.buses.append(tier)
+                else:
+                    usual += tier
+            if usual:
+                self.tell(f"{len(usual)} hosts under load")
+                contention = Contention(self.survey, usual, watchful)
+                partition = contention.partition()
+                if contention.faster:
+                    self.survey.explore(members, level=0.0, pivot=contention.faster[0])
+                    return None
+                self.doubts |= partition.doubts
+                found += partition.groups
+        return self._placed(found + self.buses)
+
+    def _classes(self) -> list[list[str]]:
+        """Group hosts between which an isolated transfer is as fast as the slower port.
+
+        A host whose port is slower than all trunks fits several classes and is left for `_placed`.
+        """
+        hosts = list(self.survey.prober.hosts)
+        reach = self.survey.bottlenecks()
+        order = sorted(range(len(hosts)), key=lambda i: -reach[i, i])
+        classes: list[list[int]] = []
+        for host in order:
+            # The diagonal holds the ports; those of the class are no slower than this one.
+            fits = [one for one in classes if np.median(reach[host, one]) >= KEEPS * reach[host, host]]
+            if len(fits) == 1:
+                fits[0].append(host)
+            elif not fits:
+                classes.append([host])
+        return [[hosts[i] for i in one] for one in classes]
+
+    def _usual(self, members: Sequence[str]) -> list[list[str]]:
+        """Return the hosts of a class by their ports, without the few that are slower than most.
+
+        Such slow transfers fit on a full trunk without being slowed, and carry no information.
+        """
+        tiers: list[list[str]] = []
+        for host in sorted(members, key=lambda host: -self.survey.port(host)):
+            if tiers and self.survey.port(tiers[-1][0]) < self.survey.step * self.survey.port(host):
+                tiers[-1].append(host)
+            else:
+                tiers.append([host])
+        most = max(range(len(tiers)), key=lambda number: len(tiers[number]))
+        return [tier for number, tier in enumerate(tiers) if number <= most or len(tier) >= FEW]
+
+    def _placed(self, groups: list[list[str]]) -> list[list[str]]:
+        """Add every slow host that fits several groups to the one that it does not disturb from outside."""
+        placed = {host for group in groups for host in group}
+        reach = self.survey.bottlenecks()
+        index = {host: i for i, host in enumerate(self.survey.prober.hosts)}
+        full = [list(group) for group in groups]
+        for host in self.survey.prober.hosts:
+            if host in placed:
+                continue
+            self.tell(f"the group of {host}")
+            i = index[host]
+            possible = [
+                number
+                for number, group in enumerate(full)
+                if np.median(reach[i, [index[member] for member in group]]) >= KEEPS * reach[i, i]
+            ]
+            if len(possible) < 2:
+                if not possible:
+                    groups.append([])
+                groups[possible[0] if possible else -1].append(host)
+                continue
+            trials = {number: _Trial(host, number, possible, full, self.survey) for number in possible}
+            for _ in range(MOST_BATCHES):
+                for trial in trials.values():
+                    trial.repeat()
+                best, *others = sorted(trials, key=lambda number: trials[number].disturbance)
+                apart = min(trials[number].disturbance for number in others) - trials[best].disturbance
+                if apart > CLEARLY:
+                    break
+            self.doubts[host] = float(np.clip((1 - apart) / 2, 0.01, 0.5))
+            if apart < CLEARLY:
+                self.notes.append(f"{host} is so slow that its group is uncertain")
+            groups[best].append(host)
+        return groups
+
+
+class _Trial:
+    """How much a slow host slows transfers that fill the uplink of a group when it sends into the group."""
+
+    def __init__(
+        self, host: str, number: int, possible: list[int], groups: list[list[str]], survey: Survey
+    ) -> None:
+        outside = [member for other in possible if other != number for member in groups[other]]
+        target, *receivers = survey.rng.permutation(np.array(groups[number], dtype=object)).tolist()
+        senders = survey.rng.permutation(np.array(outside, dtype=object)).tolist()
+        self._survey = survey
+        self._filling = [Transfer(a, b) for a, b in zip(senders, receivers, strict=False)]
+        self._own = Transfer(host, target)
+        self._alone = survey.rate(self._own) or survey.measure(self._own)
+        self._without: list[float] = []
+        self._together: list[float] = []
+        self._kept: list[float] = []
+
+    def repeat(self) -> None:
+        """Measure once more with and without the host."""
+        for _ in range(REPETITIONS if self._filling else 0):
+            self._without.append(float(self._survey.run(self._filling).rates.sum()))
+            rates = self._survey.run([*self._filling, self._own]).rates
+            self._together.append(float(rates[:-1].sum()))
+            self._kept.append(float(rates[-1]))
+
+    @property
+    def disturbance(self) -> float:
+        """The loss as a share of the host's rate: about 0 when the host is inside, 1 when it uses the uplink."""
+        if not self._filling:
+            return 0.5
+        lost = float(np.median(self._without) - np.median(self._together))
+        return (lost + self._alone - float(np.median(self._kept))) / self._alone
+
+
+def discover(
+    prober: Prober,
+    origin: Origin = "measured",
+    inside_host: InsideHost | None = None,
+    seed: int = 0,
+    tell: Tell = lambda _text: None,
+) -> Discovery:
+    """Find the topology of a prober's hosts.
+
+    `tell` hears what is being done. Raises UsageError where there are fewer than two hosts.
+    """
+    hosts = list(prober.hosts)
+    if len(hosts) < 2:
+        only = hosts[0] if hosts else "none"
+        raise UsageError(
+            f"only one host ({only}): a topology needs at least two; --hosts a,b or --hostfile names them"
+        )
+    survey = Survey(prober, np.random.default_rng(seed))
+    discoverer = _Discoverer(survey, tell)
+    leaves = discoverer.leaves()
+    root = joined(leaves, survey, discoverer.buses)
+    exceptions = _exceptions(root, survey)
+    tell("uplinks")
+    uplinks = find_uplinks(root, survey, exceptions)
+    while merge_alike(root, uplinks, survey, FARTHER):
+        named(root)
+        exceptions = _exceptions(root, survey)
+        uplinks = find_uplinks(root, survey, exceptions)
+    groups = [_sure(group, discoverer.doubts, root) for group in assembled(root, uplinks)]
+    topology = Topology(origin=origin, host=inside_host, group=groups, exception=exceptions)
+    tell("a check with new transfers")
+    check = _check(topology, survey)
+    if not check.passed:  # other traffic may have disturbed it; of few transfers a single one decides
+        check = _check(topology, survey, CHECKED_AGAIN)
+    if survey.starved:
+        discoverer.notes.append(
+            f"processors were short during {survey.starved} of {survey.runs} measurements; a transfer slowed by"
+            " that looks like one that shares a trunk"
+        )
+    if not check.passed or survey.starved > FEW_STARVED * survey.runs:
+        topology = _less_sure(topology)
+    return Discovery(
+        topology=topology,
+        ports={host: Ports(survey.out_port(host), survey.in_port(host)) for host in hosts},
+        check=check,
+        transfers=survey.transfers,
+        ping_pongs=survey.ping_pongs,
+        scatter=survey.scatter,
+        notes=discoverer.notes,
+    )
+
+
+def _exceptions(root: Node, survey: Survey) -> list[HostException]:
+    """Return the hosts whose slower direction is below the ports of their group."""
+    found = []
+    for leaf in root.below():
+        for host in leaf.hosts:
+            slower = min(survey.out_port(host), survey.in_port(host))
+            if slower * max(SLOWER, survey.step) < leaf.bandwidth:
+                found.append(HostException(host=host, bandwidth_bytes_per_s=slower, latency_s=leaf.latency_s))
+    return found
+
+
+def _sure(group: Group, doubts: dict[str, float], root: Node) -> Group:
+    """Return the group with the probability that all its members belong to it."""
+    node = next(each for each in root.below() if each.name == group.name)
+    confidence = float(np.prod([1 - doubts.get(host, 0.01) for host in node.members]))
+    return group.model_copy(update={"confidence": round(min(confidence, MOST_SURE), 4)})
+
+
+def _less_sure(topology: Topology) -> Topology:
+    groups = [
+        group.model_copy(update={"confidence": min(group.confidence or 0.0, UNCHECKED)})
+        for group in topology.group
+    ]
+    return topology.model_copy(update={"group": groups})
+
+
+def _check(topology: Topology, survey: Survey, repetitions: int = 1) -> Check:
+    """Predict and measure random transfers, half as many at once as there are hosts; the median of `repetitions`.
+
+    Hosts whose directions differ are left out, since the topology has one rate for both.
+    """
+    ports = {host: (survey.out_port(host), survey.in_port(host)) for host in survey.prober.hosts}
+    hosts = [host for host, both in ports.items() if max(both) < survey.step * min(both)]
+    hosts = hosts if len(hosts) > 1 else list(ports)
+    transfers: list[Transfer] = []
+    predicted: list[float] = []
+    measured: list[float] = []
+    for _ in range(CHECKS):
+        order = [str(host) for host in survey.rng.permutation(np.array(hosts, dtype=object))]
+        half = len(order) // 2
+        together = [Transfer(a, b) for a, b in zip(order[:half], order[half : 2 * half], strict=True)]
+        rates = predicted_rates(topology, together)
+        seen = np.median([survey.run(together).rates for _ in range(repetitions)], axis=0)
+        alone = np.array([predicted_rates(topology, [transfer])[0] for transfer in together])
+        joins = [topology.join(transfer.source, transfer.target).name for transfer in together]
+        # Transfers that share a link by the group that joins their hosts; every other one by itself.
+        kinds = [
+            str(number) if free else join
+            for number, (free, join) in enumerate(zip(rates >= ALONE * alone, joins, strict=True))
+        ]
+        for kind in dict.fromkeys(kinds):
+            alike = np.array([each == kind for each in kinds])
+            predicted.append(float(rates[alike].sum()))
+            measured.append(float(seen[alike].sum()))
+        transfers += together
+    return Check(transfers, predicted, measured)

@@ -1,0 +1,72 @@
+"""The topology as plain text: a tree of groups with the rate and latency of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hpcscope import units
+from hpcscope.names import host_ranges
+from hpcscope.topology.discovery import Discovery
+from hpcscope.topology.topology import Group, Topology
+
+
+def text(topology: Topology, ascii_only: bool = False) -> str:
+    """Return the tree, its exceptions, and the figures inside a host, one per line."""
+    lines = list(_branch(topology, topology.root, "", ascii_only))
+    for each in topology.exception:
+        rate, latency = units.quantity(each.bandwidth_bytes_per_s, "B/s"), units.quantity(each.latency_s, "s")
+        lines.append(f"exception: {each.host} of {topology.group_of[each.host].name}: {rate}, {latency}")
+    if topology.host:
+        rate = units.quantity(topology.host.bandwidth_bytes_per_s, "B/s")
+        lines.append(f"inside a host: {rate}, {units.quantity(topology.host.latency_s, 's')}")
+    if topology.origin != "measured":
+        lines.append(f"origin: {topology.origin}")
+    return "\n".join(lines)
+
+
+def cost(found: Discovery) -> str:
+    """Return the cost of a discovery and the result of its held-out check."""
+    count = len(found.ports)
+    check = f"median error {units.share(found.check.error)}"
+    lines = [
+        f"{found.transfers} transfers and {found.ping_pongs} ping-pongs among {count} hosts",
+        f"check with {len(found.check.transfers)} new transfers: {check}"
+        + ("" if found.check.passed else "; the topology does not predict them: do not rely on it"),
+    ]
+    return "\n".join(lines + [f"note: {note}" for note in found.notes])
+
+
+def described(group: Group) -> str:
+    """Return the kind, rate, latency and uplink of a group in words."""
+    what = {"cluster": "switch", "lan": "local join", "wan": "wide-area join"}[group.level]
+    if group.medium == "shared":
+        what = "bus"
+    rate = units.quantity(group.bandwidth_bytes_per_s, "B/s")
+    words = [what, f"{rate}{' shared' if group.medium == 'shared' else ''}", units.quantity(group.latency_s, "s")]
+    if group.uplink_bytes_per_s is not None:
+        half = ", both directions together" if group.uplink_duplex == "half" else ""
+        words.append(f"uplink {units.quantity(group.uplink_bytes_per_s, 'B/s')}{half}")
+    if group.hosts:
+        words.append(f"{len(group.hosts)} host{'s' if len(group.hosts) > 1 else ''}")
+    if group.confidence is not None:
+        words.append(f"confidence {100 * group.confidence:.3g} %")
+    return ", ".join(words)
+
+
+def ranges(hosts: Sequence[str]) -> str:
+    """Return hosts in short: `hpc1-8` for eight consecutive numbers."""
+    return ", ".join(host_ranges(hosts))
+
+
+def _branch(topology: Topology, group: Group, before: str, ascii_only: bool) -> Iterator[str]:
+    tee, end, bar = ("|-- ", "`-- ", "|   ") if ascii_only else ("├── ", "└── ", "│   ")
+    yield f"{group.name}: {described(group)}"
+    children = topology.children(group)
+    if group.hosts:
+        yield f"{before}{end}{ranges(group.hosts)}"
+    for child in children:
+        last = child is children[-1]
+        inner = before + ("    " if last else bar)
+        first, *rest = _branch(topology, child, inner, ascii_only)
+        yield f"{before}{end if last else tee}{first}"
+        yield from rest

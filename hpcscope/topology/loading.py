@@ -1,0 +1,139 @@
+"""Every trunk, and the bisection, under controlled load: what a known topology delivers of its predicted rates.
+
+A *cut* divides the hosts in two: those of a group and those outside, or the first half of all and the second.
+Pairs of hosts across it carry streams at a set share of the rate that the topology predicts for all of them at
+once, and one further pair exchanges a byte now and then. Levels take turns, so that all see the same state of the
+network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hpcscope.topology.prober import Answer
+from hpcscope.topology.sharing import Transfer, predicted_rates
+from hpcscope.topology.topology import Group, Topology
+
+LEVELS = (0.1, 0.5, 0.8, 1.0)
+"""Shares of the predicted rate; the first stands for an idle network."""
+ROUNDS = 7
+"""Repetitions of each level: a median has an interval from six on."""
+BISECTION = "bisection"
+
+Tell = Callable[[str], None]
+
+
+class LoadingProber(Protocol):
+    """Measures under load."""
+
+    @property
+    def hosts(self) -> Sequence[str]:
+        """Names of the hosts."""
+
+    def loaded(
+        self, transfers: Sequence[Transfer], rates: Sequence[float], pair: Transfer
+    ) -> tuple[Answer, list[float]]:
+        """Run transfers at these rates at most; return what they delivered, and half round trips of a pair."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Pairs of hosts across a trunk or the bisection, in one direction."""
+
+    name: str
+    """`giza`, the group whose uplink it is, or `bisection`."""
+    direction: str
+    """`out`, of the group or from the first half, or `in`."""
+    transfers: list[Transfer]
+    pair: Transfer
+    """Exchanges small messages beside them."""
+    predicted_bytes_per_s: list[float]
+    """Of each transfer when all send as fast as they can."""
+
+
+@dataclass
+class Level:
+    """A share of the predicted rate, and what came of it in each repetition."""
+
+    share: float
+    delivered_bytes_per_s: list[float] = field(default_factory=list)
+    """Bytes per second of all transfers together."""
+    half_round_trips_s: list[float] = field(default_factory=list)
+    """Medians of the pair beside them."""
+    starved: int = 0
+    """Repetitions in which processors were short."""
+
+
+@dataclass(frozen=True)
+class LoadedCut:
+    """A cut under all levels of load."""
+
+    cut: Cut
+    levels: list[Level]
+
+    @property
+    def predicted(self) -> float:
+        """Bytes per second of all transfers together, by the topology."""
+        return sum(self.cut.predicted_bytes_per_s)
+
+    @property
+    def full(self) -> Level:
+        """The level of the greatest load."""
+        return max(self.levels, key=lambda level: level.share)
+
+    @property
+    def starved(self) -> bool:
+        """Whether processors were short in most repetitions of full load: what arrived then says nothing."""
+        return self.full.starved > len(self.full.delivered_bytes_per_s) // 2
+
+
+def cuts(topology: Topology) -> list[Cut]:
+    """Return the cuts of a topology, both directions of each; those with two hosts on either side."""
+    found: list[Cut] = []
+    seen: set[frozenset[frozenset[str]]] = set()
+    hosts = topology.hosts
+    sides = [
+        (group.name, topology.members(group), _outside(topology, group))
+        for group in topology.group
+        if group.parent is not None
+    ]
+    half = len(hosts) // 2
+    sides.append((BISECTION, hosts[:half], hosts[half:]))
+    for name, inside, outside in sides:
+        parts = frozenset((frozenset(inside), frozenset(outside)))
+        pairs = [Transfer(a, b) for a, b in zip(inside, outside, strict=False)]
+        if len(pairs) < 2 or parts in seen:
+            continue
+        seen.add(parts)
+        *streams, beside = pairs
+        for direction, transfers in (("out", streams), ("in", [each.reversed for each in streams])):
+            predicted = [float(rate) for rate in predicted_rates(topology, transfers)]
+            found.append(Cut(name, direction, transfers, beside, predicted))
+    return found
+
+
+def _outside(topology: Topology, group: Group) -> list[str]:
+    """Return the hosts outside a group, nearest first."""
+    members = set(topology.members(group))
+    near: list[str] = []
+    for above in topology.way_up(group):
+        near += [host for host in topology.members(above) if host not in members and host not in near]
+    return near
+
+
+def load(prober: LoadingProber, topology: Topology, tell: Tell) -> list[LoadedCut]:
+    """Measure all cuts of a topology under all levels of load."""
+    loaded = [LoadedCut(cut, [Level(share) for share in LEVELS]) for cut in cuts(topology)]
+    for one in loaded:
+        tell(f"load on {one.cut.name}, {one.cut.direction}")
+        for number in range(ROUNDS):
+            # There and back, so that a drift of the network touches all levels alike.
+            for level in one.levels if number % 2 == 0 else reversed(one.levels):
+                rates = [level.share * rate for rate in one.cut.predicted_bytes_per_s]
+                answer, halves = prober.loaded(one.cut.transfers, rates, one.cut.pair)
+                level.delivered_bytes_per_s.append(float(answer.rates.sum()))
+                level.half_round_trips_s.append(sorted(halves)[len(halves) // 2])
+                level.starved += answer.starved
+    return loaded

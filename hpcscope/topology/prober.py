@@ -1,0 +1,38 @@
+"""What the discovery needs: something that runs transfers between hosts and returns their rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hpcscope.topology.sharing import Floats, Transfer
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of concurrent transfers."""
+
+    rates: Floats
+    """Bytes per second of each transfer, in their order."""
+    starved: bool = False
+    """Whether processes lacked processors, which may then have been the limit instead of the network."""
+    attempts: int = 1
+    """How often the transfers were run until the result was good."""
+
+
+class Prober(Protocol):
+    """Measures between the hosts of a cluster."""
+
+    @property
+    def hosts(self) -> Sequence[str]:
+        """Names of the hosts, in their given order."""
+
+    def rates(self, transfers: Sequence[Transfer], expected: Sequence[float]) -> Answer:
+        """Run transfers concurrently, each from one host to another.
+
+        `expected`: the isolated rate of each as far as it is known, in bytes per second, else 0.
+        """
+
+    def latency(self, a: str, b: str) -> float:
+        """Return half the round trip of an empty message in seconds; inside a host when `a` is `b`."""

@@ -1,0 +1,100 @@
+"""The conclusion of a tuning: the winner, if any, the gain over the defaults, errors of the predictions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from hpcscope import units
+from hpcscope.statistics.estimate import in_percent
+from hpcscope.tune.candidates import Candidate, untuned
+from hpcscope.tune.judgement import chosen, seconds
+from hpcscope.tune.record import Conclusion, Round, Try, Tuning
+
+FAR_OFF = 0.3
+"""Median error of the predictions above which the model misses something."""
+
+
+def concluded(tuning: Tuning) -> Conclusion:
+    """Return the conclusion from all rounds."""
+    deciding = next(each for each in reversed(tuning.rounds) if each.stage != "sizes")
+    candidate, winner = chosen(deciding)
+    mine = next(each for each in deciding.tries if each.candidate == candidate)
+    assert mine.measured_s is not None
+    words = [_standing(deciding, candidate, winner), *_gain(deciding, mine, tuning), *_prediction_errors(tuning)]
+    return Conclusion(chosen=candidate, n=mine.n, seconds=mine.measured_s, winner=winner, words=words)
+
+
+def _standing(deciding: Round, candidate: Candidate, winner: bool) -> str:
+    measured = [each for each in deciding.tries if each.slower is not None and each.measured_s]
+    others = [each for each in measured if each.candidate != candidate]
+    if not others:
+        return f"{candidate.label}: the only setting measured at the last size"
+    if winner:
+        nearest = min(others, key=seconds)
+        difference = nearest.slower
+        assert difference is not None
+        behind = in_percent(difference)
+        return (
+            f"{candidate.label} is significantly faster than all {len(others)} others: the next is {behind} slower"
+        )
+    near = [each for each in measured if each.kept]
+    if len(near) == 1:
+        next_one = units.share(min(each.slower.value for each in others if each.slower))
+        fastest = f"{candidate.label} was the fastest, the next {next_one} slower"
+        return f"no significant winner with so few launches; {fastest}"
+    most = max(each.slower.value for each in near if each.slower)
+    few = all(each.slower is None or each.slower.low is None for each in near)
+    why = "cannot be distinguished with so few launches" if few else "are within each other's noise"
+    return (
+        f"no winner: {len(near)} of {len(measured)} {why}, the slowest by {units.share(max(most, 0.0))}; "
+        f"{candidate.label} is closest to the defaults"
+    )
+
+
+def _gain(deciding: Round, mine: Try, tuning: Tuning) -> list[str]:
+    """Return the gain over the benchmark's defaults in words."""
+    plain = untuned(tuning.settings.ranks)
+    other = next((each for each in deciding.tries if each.candidate == plain and each.measured_s), None)
+    if other is None or other is mine or other.measured_s is None or mine.measured_s is None:
+        return ["these are the benchmark's defaults"] if other is mine else []
+    gain = other.measured_s.value / mine.measured_s.value - 1
+    if other.kept:
+        return [f"the benchmark's defaults ({plain.label}) are among them"]
+    return [f"{units.share(gain)} faster than the benchmark's defaults ({plain.label})"]
+
+
+def _prediction_errors(tuning: Tuning) -> list[str]:
+    """Return the errors of the predicted times and of their order in words."""
+    tries = [each for round_ in tuning.rounds for each in round_.tries if each.error is not None]
+    errors = [each.error or 0.0 for each in tries]
+    median, worst = float(np.median(np.abs(errors))), max(errors, key=abs)
+    words = [
+        f"median error of the predicted times of {len(errors)} trials {units.share(median)}, "
+        f"largest {'+' if worst > 0 else '-'}{units.share(abs(worst))} ({_way(errors)})"
+    ]
+    if median > FAR_OFF:
+        words.append(
+            "errors this large mean that other work ran during the trials or that the model misses something here"
+        )
+    wrong = total = 0
+    for round_ in tuning.rounds:
+        if round_.stage == "sizes":
+            continue
+        ordered = sorted((each for each in round_.tries if each.measured_s), key=lambda each: each.predicted_s)
+        for one, other in pairwise(ordered):
+            total += 1
+            wrong += seconds(one) > seconds(other)
+    if total:
+        words.append(f"{wrong} of {total} neighbors in the predicted order were measured in the opposite order")
+    tried = {each.candidate for each in tries}
+    words.append(f"measured {len(tried)} of {len(tuning.predicted)} possible settings")
+    return words
+
+
+def _way(errors: list[float]) -> str:
+    late = sum(error > 0 for error in errors)
+    if late in (0, len(errors)):
+        return f"all too {'long' if late else 'short'}"
+    return f"{late} too long, {len(errors) - late} too short"

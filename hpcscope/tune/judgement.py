@@ -1,0 +1,125 @@
+"""The judgement of a round: how much slower each trial was than the fastest, and which go on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hpcscope.errors import ScopeError
+from hpcscope.models.fitting.curve import UNKNOWN_NOISE
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.statistics.figures import LAUNCHES_FOR_INTERVAL
+from hpcscope.statistics.order_statistics import median_interval
+from hpcscope.statistics.summary import Summary
+from hpcscope.tune.candidates import BENCHMARK, Candidate, plainness, untuned
+from hpcscope.tune.record import Round, Try, Tuning
+
+KEPT = {"screen": 3, "refine": 2}
+"""How many trials of a round go on, beside the benchmark's defaults."""
+
+
+def judged(round_: Round, tuning: Tuning, summaries: list[Summary]) -> Round:
+    """Return the round with measured times and verdicts; raises ScopeError where no trial could be measured."""
+    found = [(each, _measured(each, tuning, summaries)) for each in round_.tries]
+    valid = [one for _, one in found if one is not None and one.valid and one.median]
+    if not valid:
+        reason = next((one.reason for _, one in found if one is not None and one.reason), "not measured")
+        raise ScopeError(f"{BENCHMARK} n={round_.tries[0].n}: no trial could be measured: {reason}")
+    fastest = min(valid, key=lambda one: one.median or 0.0)
+    at_last = {each.candidate: each.seconds for each in tuning.predicted}
+    tries = []
+    for each, one in found:
+        if one is None or not one.valid or not one.median:
+            update: dict[str, object] = {"kept": False, "verdict": one.reason if one else "not measured"}
+        else:
+            update = {
+                "measured_s": Estimate(value=one.median, low=one.ci_low, high=one.ci_high),
+                "expected_s": at_last[each.candidate] * one.median / each.predicted_s,
+                "slower": slower(one, fastest) if round_.stage != "sizes" else None,
+            }
+        tries.append(each.model_copy(update=update))
+    if round_.stage == "sizes":
+        tries = [each.model_copy(update={"kept": each.measured_s is not None}) for each in tries]
+    elif tuning.size is not None and tries[0].n == tuning.size.n:
+        tries = _decided(tries)
+    else:
+        tries = _sifted(tries, KEPT[round_.stage], untuned(tuning.settings.ranks))
+    return round_.model_copy(update={"tries": tries})
+
+
+def _measured(each: Try, tuning: Tuning, summaries: list[Summary]) -> Summary | None:
+    wanted = each.candidate.settings(each.n)
+    for one in summaries:
+        mine = one.benchmark == BENCHMARK and one.metric == "time_s" and one.primary
+        if mine and one.ranks == tuning.settings.ranks and wanted.items() <= one.parameters.items():
+            return one
+    return None
+
+
+def slower(one: Summary, other: Summary) -> Estimate:
+    """Return how much longer one took than the other, paired by launch; without bounds for too few launches."""
+    mine, theirs = np.array(one.launch_medians), np.array(other.launch_medians)
+    if one is other or mine.size != theirs.size or mine.size == 0:
+        return Estimate(value=(one.median or 0.0) / (other.median or 1.0) - 1)
+    ratios = mine / theirs - 1
+    interval = median_interval(ratios) if ratios.size >= LAUNCHES_FOR_INTERVAL else None
+    value = float(np.median(ratios))
+    return Estimate(value=value, low=interval.low, high=interval.high) if interval else Estimate(value=value)
+
+
+def certain(difference: Estimate | None) -> bool:
+    """Return whether a difference is significantly above 0."""
+    return difference is not None and difference.low is not None and difference.low > 0
+
+
+def _sifted(tries: list[Try], most: int, plain: Candidate) -> list[Try]:
+    """Keep the candidates expected to be the fastest at the last size, and the benchmark's defaults."""
+    ranked = sorted(each.expected_s for each in tries if each.expected_s is not None)
+    judged = []
+    for each in tries:
+        if each.expected_s is None:
+            judged.append(each)
+            continue
+        going_on = each.expected_s <= ranked[:most][-1]
+        kept = going_on or each.candidate == plain
+        words = "kept" if going_on else "kept for comparison" if kept else "dropped"
+        if not kept and not certain(each.slower):
+            words += ", though within the noise here"
+        update = {"kept": kept, "verdict": words, "behind": each.expected_s / ranked[0] - 1}
+        judged.append(each.model_copy(update=update))
+    return judged
+
+
+def _decided(tries: list[Try]) -> list[Try]:
+    """Keep the fastest and all within its noise; with few launches, a usual noise is assumed."""
+    judged = []
+    fastest = min((each for each in tries if each.measured_s), key=seconds)
+    for each in tries:
+        if each.measured_s is None or each.slower is None:
+            judged.append(each)
+            continue
+        known = each.slower.low is not None
+        kept = each is fastest or not (certain(each.slower) if known else each.slower.value > UNKNOWN_NOISE)
+        if each is fastest:
+            words = "the fastest"
+        elif known:
+            words = "within the noise" if kept else "significantly slower"
+        else:
+            words = "too few launches to tell" if kept else "slower; too few launches for significance"
+        judged.append(each.model_copy(update={"kept": kept, "verdict": words}))
+    return judged
+
+
+def chosen(round_: Round) -> tuple[Candidate, bool]:
+    """Return the chosen candidate of the last round, and whether it is significantly faster than all others.
+
+    Of several within the noise of the fastest, the one closest to the defaults is chosen.
+    """
+    near = [each.candidate for each in round_.tries if each.kept]
+    candidate = min(near, key=plainness)
+    others = [each for each in round_.tries if each.candidate != candidate and each.measured_s]
+    return candidate, bool(others) and all(certain(each.slower) for each in others)
+
+
+def seconds(each: Try) -> float:
+    """Return the measured time; infinite where there is none."""
+    return each.measured_s.value if each.measured_s else float("inf")

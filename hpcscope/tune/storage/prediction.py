@@ -1,0 +1,112 @@
+"""Bandwidths of all candidates from a few: effects of the method, the transfers and the number of processes.
+
+B = B(method, usual transfers, most processes) x effect of the transfers x effect of the processes. A transfer of
+m bytes takes a + b m (Hockney 1994, The communication challenge for MPP), so that the effect of a size is
+m / (a + b m); p processes reach p / (c + p s), as in `hpcscope.models.scaling.saturation`. Effects are measured
+one at a time, from the usual candidate, and are taken to be the same for all methods: trials tell how far that
+holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hpcscope.errors import ScopeError
+from hpcscope.models.scaling.amdahl import nonnegative
+from hpcscope.models.scaling.saturation import ENOUGH
+from hpcscope.samples.samples import Floats
+from hpcscope.tune.storage.candidates import USUAL_TRANSFER, FileAccess, candidates
+
+Rates = Mapping[FileAccess, float]
+"""Measured bandwidths, in B/s."""
+
+
+def calibration(ranks: Sequence[int], file_bytes: int, files: Sequence[str]) -> list[FileAccess]:
+    """Return the candidates whose bandwidths the predictions need."""
+    every = list(candidates(ranks, file_bytes, files))
+    most, usual = max(ranks), _usual(file_bytes)
+    at_most = [one for one in every if one.ranks == most]
+    if not at_most:
+        raise ScopeError("no way to access files is left to choose from")
+    base = at_most[0].model_copy(update={"transfer_bytes": usual})
+    methods = [one for one in at_most if one.transfer_bytes == usual]
+    sizes = sorted({one.transfer_bytes for one in every})
+    transfers = [base.model_copy(update={"transfer_bytes": size}) for size in (sizes[0], sizes[-1])]
+    counts = [base.model_copy(update={"ranks": count}) for count in ranks if count < most]
+    return list(dict.fromkeys([base, *methods, *transfers, *[one for one in counts if one in every]]))
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Predicts the bandwidth of every candidate."""
+
+    base: FileAccess
+    rates: Rates
+    transfer: tuple[float, float]
+    """a and b of the time of a transfer, up to a common factor."""
+    processes: tuple[float, float]
+    """c and s of the time per byte, up to a common factor."""
+
+    def rate(self, candidate: FileAccess) -> float:
+        """Return the predicted bandwidth, in B/s; that of a measured candidate is the measured one."""
+        if candidate in self.rates:
+            return self.rates[candidate]
+        like = {"ranks": self.base.ranks, "transfer_bytes": self.base.transfer_bytes}
+        method = self.rates.get(candidate.model_copy(update=like), self.rates[self.base])
+        return (
+            method
+            * _of_size(self.transfer, candidate.transfer_bytes)
+            / _of_size(self.transfer, self.base.transfer_bytes)
+            * _of_count(self.processes, candidate.ranks)
+            / _of_count(self.processes, self.base.ranks)
+        )
+
+    @property
+    def enough_ranks(self) -> float:
+        """The number of processes that reach 90 % of what any number reaches; infinite where none do."""
+        own, shared = self.processes
+        return max(ENOUGH / (1 - ENOUGH) * own / shared, 1.0) if shared > 0 else float("inf")
+
+
+def fitted(base: FileAccess, rates: Rates) -> Predictor:
+    """Return the predictor from the measured calibration; ScopeError where its base was not measured."""
+    if base not in rates:
+        raise ScopeError(f"{base.label}: no valid sample, so that nothing can be predicted")
+    of_size = {one.transfer_bytes: rate for one, rate in rates.items() if _differs(one, base, "transfer_bytes")}
+    of_count = {one.ranks: rate for one, rate in rates.items() if _differs(one, base, "ranks")}
+    sizes, counts = (np.array(sorted(each), dtype=np.float64) for each in (of_size, of_count))
+    return Predictor(
+        base,
+        rates,
+        _line(sizes, np.array([size / of_size[int(size)] for size in sizes])),
+        _line(counts, np.array([count / of_count[int(count)] for count in counts])),
+    )
+
+
+def _differs(one: FileAccess, base: FileAccess, name: str) -> bool:
+    """Return whether a candidate is the base but for one choice, or the base itself."""
+    return one.model_copy(update={name: getattr(base, name)}) == base
+
+
+def _line(x: Floats, y: Floats) -> tuple[float, float]:
+    """Fit y = a + b x by relative least squares, both not negative; one point is proportional."""
+    if x.size < 2:
+        return 0.0, float(y[0] / x[0])
+    design = np.column_stack([np.ones_like(x), x]) / y[:, None]
+    a, b = nonnegative(design, np.ones((x.size, 1)))[:, 0]
+    return float(a), float(b)
+
+
+def _of_size(line: tuple[float, float], size: float) -> float:
+    return size / (line[0] + line[1] * size)
+
+
+def _of_count(line: tuple[float, float], count: float) -> float:
+    return count / (line[0] + line[1] * count)
+
+
+def _usual(file_bytes: int) -> int:
+    return min(USUAL_TRANSFER, file_bytes)

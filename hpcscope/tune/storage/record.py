@@ -1,0 +1,78 @@
+"""The record of a search, `tune-storage.json`."""
+
+from __future__ import annotations
+
+from hpcscope.statistics.estimate import Estimate
+from hpcscope.strict import Strict
+from hpcscope.tune.storage.candidates import Direction, FileAccess
+
+FILE = "tune-storage.json"
+
+
+class StorageSearchSettings(Strict):
+    """What was asked for."""
+
+    direction: Direction
+    storage: str
+    """The folder of the files."""
+    file_bytes: int
+    """Of each process."""
+    ranks: list[int]
+    """Numbers of processes to choose from."""
+    files: list[str]
+    """`shared`, `per_process` or both."""
+    trials: int
+    launches: int
+
+
+class Trial(Strict):
+    """A candidate that was measured."""
+
+    candidate: FileAccess
+    predicted_bytes_per_s: float | None
+    """None for the measurements that the predictions rest on."""
+    measured_bytes_per_s: Estimate | None = None
+    """None: not measured, for the reason in `verdict`."""
+    of_fastest: Estimate | None = None
+    """Its bandwidth over that of the fastest, launch by launch where they share launches."""
+    kept: bool = False
+    """Whether it is the fastest or within its noise."""
+    verdict: str = ""
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over measured, minus 1."""
+        if self.predicted_bytes_per_s is None or self.measured_bytes_per_s is None:
+            return None
+        return self.predicted_bytes_per_s / self.measured_bytes_per_s.value - 1
+
+
+class PredictedBandwidth(Strict):
+    """The predicted bandwidth of a candidate."""
+
+    candidate: FileAccess
+    bytes_per_s: float
+
+
+class StorageConclusion(Strict):
+    """The result of the search."""
+
+    chosen: FileAccess
+    bytes_per_s: Estimate
+    winner: bool
+    """Whether it is certainly faster than all others; else it is the simplest of those within the noise."""
+    words: list[str]
+
+
+class StorageTuning(Strict):
+    """`tune-storage.json`."""
+
+    format: int
+    settings: StorageSearchSettings
+    predicted: list[PredictedBandwidth] = []
+    """All candidates, the fastest first."""
+    enough_ranks: float | None = None
+    """Processes beyond which the predictions gain less than a tenth; None where all that were measured gain, and
+    with fewer than three numbers of processes, which test no law."""
+    trials: list[Trial] = []
+    conclusion: StorageConclusion | None = None
