@@ -85,6 +85,7 @@ def long_integer(folder: Path) -> list[str]:
 
 def nested_json(folder: Path) -> list[str]:
     (folder / "r").mkdir()
+    (folder / "r" / "run.json").write_text("{}")
     (folder / "r" / "samples.jsonl").write_text("")
     (folder / "r" / "statistics.json").write_text("[" * 100_000)
     return ["show", "r"]
@@ -92,6 +93,7 @@ def nested_json(folder: Path) -> list[str]:
 
 def long_json_integer(folder: Path) -> list[str]:
     (folder / "r").mkdir()
+    (folder / "r" / "run.json").write_text("{}")
     (folder / "r" / "samples.jsonl").write_text("")
     (folder / "r" / "statistics.json").write_text('{"format": ' + "9" * 5000 + "}")
     return ["show", "r"]
