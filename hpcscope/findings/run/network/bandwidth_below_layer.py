@@ -55,7 +55,10 @@ def _advice(run: Run, found: RungLoss) -> str:
     if found.rung.layer == "frames":
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
     if found.rung.layer == "network" and inside:
-        return "Two processes copy more slowly than one: check their placement and whether they share a cache."
+        return (
+            "The limit is one copy by the receiving core. Try other cores for the two ranks (`--binding socket`);"
+            " `scope compare --measure` decides."
+        )
     if found.rung.layer == "network" and not _over_tcp(found):
         return (
             "Check the MTU (9000 where all switches support it), the retransmissions of the cases without MPI, and"
