@@ -8,6 +8,7 @@ import pytest
 from hpcscope.models.communication.piecewise_hockney import PiecewiseHockney
 from hpcscope.models.fitting.curve import curves
 from hpcscope.models.fitting.fit import Breakpoint, Fit, NotFitted
+from hpcscope.models.fitting.misfit import quarter_miss
 from hpcscope.models.fitting.model import fit_all
 from hpcscope.models.fitting.segmentation import FEWEST_POINTS, best_divisions, line_cost
 from tests.declared import catalog
@@ -194,6 +195,15 @@ def test_a_bend_is_no_step() -> None:
             low, high = bounds(point)
             assert low <= 0.05 * bent(point.first_after)
             assert high >= -0.05 * bent(point.first_after)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "points", "miss"), [(1, 3, 0.4), (1, 4, 0.4), (1, 7, 0.4), (1, 8, 0.1), (2, 8, 0.4)]
+)
+def test_a_law_may_not_miss_a_quarter_of_its_points_and_not_one_of_few(
+    wrong: int, points: int, miss: float
+) -> None:
+    assert quarter_miss([-0.4] * wrong + [0.1] * (points - wrong)) == miss
 
 
 def test_what_no_model_describes_is_not_chosen() -> None:

@@ -7,17 +7,12 @@ import pkgutil
 from functools import cache
 from typing import Protocol
 
-import numpy as np
-
 from hpcscope import units
 from hpcscope.models.fitting.curve import Curve, curves
 from hpcscope.models.fitting.fit import Fit, FittedParameter, NotFitted
 from hpcscope.models.fitting.least_squares import LinearFit
+from hpcscope.models.fitting.misfit import WORST_ERROR, quarter_miss
 from hpcscope.models.measurements import Measurements
-
-WORST_ERROR = 0.3
-"""A model that misses a quarter of the points by more than this share is rejected even if it is the best."""
-
 
 _PACKAGES = ("hpcscope.models.communication", "hpcscope.models.computation")
 
@@ -62,7 +57,7 @@ def choose(fits: list[Fit]) -> list[Fit]:
     if not admissible:
         return refused
     best = admissible[0]
-    if (miss := _quartile_error(best)) > WORST_ERROR:
+    if (miss := quarter_miss([point.fitted / point.measured - 1 for point in best.points])) > WORST_ERROR:
         why = f"no model describes the data: a quarter of the points lie {units.percent(miss)} or more away"
         return [fit.model_copy(update={"reason": why}) for fit in admissible] + refused
     losers = [
@@ -70,10 +65,6 @@ def choose(fits: list[Fit]) -> list[Fit]:
         for fit in admissible[1:]
     ]
     return [best.model_copy(update={"chosen": True, "reason": _why_chosen(admissible)}), *losers, *refused]
-
-
-def _quartile_error(fit: Fit) -> float:
-    return float(np.quantile([abs(point.fitted / point.measured - 1) for point in fit.points], 0.75))
 
 
 def _why_chosen(admissible: list[Fit]) -> str:

@@ -13,14 +13,13 @@ import numpy as np
 from hpcscope import units
 from hpcscope.models.fitting.curve import TOLERANCE
 from hpcscope.models.fitting.fit import FitPoint
+from hpcscope.models.fitting.misfit import WORST_ERROR, quarter_miss
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.bootstrap import estimate
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 
 FEWEST_COUNTS = 3
-WORST_ERROR = 0.3
-"""A law that misses a quarter of its points by more describes nothing."""
 
 
 class Amdahl(Strict):
@@ -55,7 +54,7 @@ def fit(ranks: Floats, drawn_s: Floats) -> Amdahl | str:
     costs = nonnegative(design / sigma_s[:, None], drawn_s / sigma_s[:, None])
     fitted_s = design @ costs[:, 0]
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
-    if (miss := float(np.quantile(errors, 0.75))) > WORST_ERROR:
+    if (miss := quarter_miss(errors)) > WORST_ERROR:
         return (
             f"the law does not describe the times: a quarter of the points lie {units.percent(miss)} or more away"
         )

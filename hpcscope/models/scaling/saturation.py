@@ -17,6 +17,7 @@ from hpcscope import units
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.models.fitting.curve import TOLERANCE
 from hpcscope.models.fitting.draws import draw
+from hpcscope.models.fitting.misfit import WORST_ERROR, quarter_miss
 from hpcscope.models.measurements import Measurements
 from hpcscope.models.scaling.amdahl import nonnegative
 from hpcscope.plan.case import Case
@@ -32,8 +33,6 @@ PATTERNS: tuple[Pattern, ...] = ("file_write", "file_read")
 FEWEST_COUNTS = 3
 ENOUGH = 0.9
 """Of the saturated bandwidth: more processes than reach it gain nothing that pays."""
-WORST_ERROR = 0.3
-"""A law that misses a quarter of its points by more describes nothing."""
 
 
 class ClientsPoint(Strict):
@@ -88,7 +87,7 @@ def _saturation(group: list[Summary]) -> Saturation:
     else:
         own, shared, fitted = _fit(ranks, drawn)
         errors = np.abs(fitted / drawn[:, 0] - 1)
-        if (miss := float(np.quantile(errors, 0.75))) > WORST_ERROR:
+        if (miss := quarter_miss(errors)) > WORST_ERROR:
             away = units.percent(miss)
             reason = f"the law does not describe the bandwidths: a quarter of the points lie {away} or more away"
         else:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hpcscope import units
 from hpcscope.models.fitting.curve import TOLERANCE
+from hpcscope.models.fitting.misfit import WORST_ERROR, quarter_miss
 from hpcscope.models.scaling import amdahl
 from hpcscope.models.scaling.amdahl import Amdahl
 from hpcscope.programs.campaign.configurations import all_features, numbers, order, well
@@ -24,8 +25,6 @@ FEATURES = ("wall_s", "compute_s", "mpi_s", "elapsed_s")
 """The modeled features; the last one only where no profile has the first."""
 FEWEST_COUNTS = 3
 FEWEST_SIZES = 4
-WORST_ERROR = 0.3
-"""A law that misses a quarter of its points by more than this is rejected."""
 SEED = 11
 
 Columns = dict[str, Floats]
@@ -228,7 +227,7 @@ def law(
     costs = amdahl.nonnegative(_design(chosen) / sigma_s[:, None], target)
     fitted_s = _design(chosen) @ costs[:, 0]
     errors = np.abs(fitted_s / drawn_s[:, 0] - 1)
-    miss = float(np.quantile(errors, 0.75))
+    miss = quarter_miss(errors)
     alone, error = _inverse_only(feature, variable, x, drawn_s)
     return Law(
         feature=feature,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hpcscope import units
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.models.fitting.misfit import WORST_ERROR
 from hpcscope.models.models import Models
-from hpcscope.models.scaling.amdahl import WORST_ERROR
 from hpcscope.models.scaling.applications import Application, ApplicationPoint
 from hpcscope.models.scaling.speedup import Speedup, SpeedupPoint
 from hpcscope.report.figure import Table
