@@ -92,7 +92,7 @@ def test_choices_that_leave_no_case_or_several_are_named(golden_run: Path) -> No
 
 def test_importing_scope_loads_nothing_heavy_and_a_frame_without_pandas_says_so(golden_run: Path) -> None:
     code = (
-        "import sys, scope; print([name for name in ('numpy', 'pydantic', 'typer') if name in sys.modules]);"
+        "import sys, hpcscope; print([name for name in ('numpy', 'pydantic', 'typer') if name in sys.modules]);"
         " sys.modules['pandas'] = None\n"
         f"try: hpcscope.open({str(golden_run)!r}).statistics.to_frame()\n"
         "except hpcscope.ScopeError as error: print(error)"

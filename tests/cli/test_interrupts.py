@@ -46,7 +46,7 @@ sys.addaudithook(lambda event, _: event == os.environ["INTERRUPT_AT"] and interr
     [
         *(
             "begin",
-            "scope",
+            "hpcscope",
             "hpcscope.cli",
             "hpcscope.cli.interrupts",
             "typer",

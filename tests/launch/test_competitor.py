@@ -121,7 +121,7 @@ def test_what_the_kernel_counts_of_competitors_is_in_the_samples(
     competitors[0].send_signal(signal.SIGCONT)
     with measuring(embedded_build, tmp_path, 6) as launcher:
         launcher.wait(PATIENCE_S)
-    seen = [one.disturbances for one in run(tmp_path).samples.cases]
+    seen = [one.disturbances for one in run(tmp_path).raw_samples.cases]
     assert len(seen) == 6
     assert sum(each.waited_s for each in seen) > 0
     assert sum(each.involuntary_switches.sum for each in seen) > 0

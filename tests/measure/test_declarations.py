@@ -18,8 +18,8 @@ ROUTINES = set(
 )
 FUNCTIONS = {"sqrt", "log2", "ceil", "floor", "min", "max"}
 PATTERNS = {
-    *("ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "pair_matrix"),
-    *("pair_sample", "neighbor_exchange", "file_write", "file_read"),
+    *("ping_pong", "stream", "transfer", "communication", "arithmetic", "memory", "copy", "core_copy"),
+    *("pair_matrix", "pair_sample", "neighbor_exchange", "file_write", "file_read"),
 }
 PHASES = {"initialise", "distribute", "compute", "exchange", "collect"}
 REQUIREMENTS = {"blas", "lapack", "scalapack", "spawn", "threads", "file_system"}

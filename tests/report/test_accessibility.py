@@ -12,6 +12,7 @@ import pytest
 
 from hpcscope.comparison.compare import compare, read_side
 from hpcscope.comparison.efficiency import efficiencies
+from hpcscope.findings.results import Run
 from hpcscope.report.comparison import page as comparison_page
 from hpcscope.report.comparison import side_by_side as side_by_side_page
 from hpcscope.report.run import page as run_page
@@ -78,7 +79,7 @@ def audits(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     folder = tmp_path_factory.mktemp("pages")
     monitored = everything(folder / "monitored", golden_run)
     pages = {
-        "run": run_page.render(golden_run),
+        "run": run_page.render(Run(golden_run)),
         "comparison": comparison_page.render(
             compare(golden_run, golden_run, across_machines=True), efficiencies([golden_run, golden_run])
         ),

@@ -85,7 +85,7 @@ def test_findings_are_worst_first_and_the_rest_is_counted(golden_run):
     assert any(" trust " in line for line in lines) == (len(findings) < len(every))
     start = next(index for index, line in enumerate(lines) if "worst first" in line)
     block = lines[start + 1 : next(at for at in range(start, len(lines)) if lines[at] == "")]
-    assert len(block) <= 19
+    assert len(block) <= 15
     assert len(lines) <= 50
     assert block[0].split()[0] == findings[0].severity
     text = " ".join(" ".join(block).split())

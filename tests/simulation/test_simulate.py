@@ -12,9 +12,9 @@ import pytest
 
 from hpcscope.catalog.declared import declared
 from hpcscope.cli import dispatch
-from hpcscope.engine.simulate import simulate
 from hpcscope.engine.simulate.launches import BYTES_OF_RANK, Launches, at_a_time, in_turn
 from hpcscope.engine.simulate.request import Request, SimulateOptions
+from hpcscope.engine.simulate.simulate import simulate
 from hpcscope.errors import UsageError
 from hpcscope.launch.supervision.supervisor import Listener
 from hpcscope.plan.placement import Placement

@@ -26,7 +26,7 @@ from hpcscope.report.wording import count, direction, sentence
 
 WIDTH = 100
 _LADDER_LINES = 27
-_FINDING_LINES = 18
+_FINDING_LINES = 14
 _TRUST_LINES = 3
 """Together about one screen."""
 _LAYER_COLUMNS = 12
