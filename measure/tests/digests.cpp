@@ -37,5 +37,9 @@ int main() {
   const int quarter = found(0.25, 2000, 9 * block_bytes + 1);
   CHECK(quarter > 500 - 8 * 20);
   CHECK(quarter < 500 + 8 * 20);
+  CHECK(scope::Digests::affordable_share(1e-3, 1e-2) == 1);
+  CHECK(scope::Digests::affordable_share(4e-3, 1e-2) == 0.25);
+  CHECK(scope::Digests::affordable_share(1e-3, -1e-9) == 0);
+  CHECK(scope::Digests::affordable_share(0, -1e-9) == 1);  // without data there is nothing to leave out
   return scope::testing::failures;
 }

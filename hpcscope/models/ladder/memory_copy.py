@@ -1,8 +1,7 @@
 """The fastest copies of memory by one core: of what the core itself wrote, and of what another core wrote.
 
 Files of the operating system are copied by the core that wrote their data. A message is written by one core and
-copied by another, so its limit is the copy between cores; an array that stays in the cache of one core is copied
-several times as fast, which no message can reach.
+copied by another, so its limit is the copy between cores: its data come from the cache of the sender.
 """
 
 from __future__ import annotations

@@ -75,4 +75,10 @@ std::string Digests::difference(std::span<const std::span<const std::byte>> part
   return block == blocks_.size() ? "" : "less data than after the first repetition on the same data";
 }
 
+double Digests::affordable_share(double whole_s, double elapsed_s) {
+  // A rank without work in the timed part measures the clock's overhead less what is subtracted for it: also below 0.
+  const double allowed_s = std::max(0.0, 0.1 * elapsed_s);
+  return whole_s <= allowed_s ? 1 : allowed_s / whole_s;
+}
+
 }  // namespace scope

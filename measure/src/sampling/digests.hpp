@@ -15,6 +15,9 @@ namespace scope {
 
 class Digests {
  public:
+  // The share of the data that can be digested in a tenth of a timed part, where the digest of all takes `whole_s`.
+  static double affordable_share(double whole_s, double elapsed_s);
+
   // Start a new reference, of this share of the blocks.
   void clear(double share = 1) {
     blocks_.clear();

@@ -24,8 +24,6 @@ constexpr double group_s = 10e-3;
 constexpr int largest_group = 64;
 // Repetitions are compared with each other, so that single ones share their data.
 constexpr int fewest_on_same_data = 4;
-// The share of the timed part that digests may take.
-constexpr double allowed_for_digests = 0.1;
 constexpr double tolerated_late_share = 0.1;
 // Ranks start together if their entries lie no further apart than the larger of these: errors of the clock, and a share
 // of the typical time. A rank may lose its processor between its last look at the clock and its entry.
@@ -217,9 +215,7 @@ class Sampling {
 
   // The share of the data whose digest takes at most its allowance of a repetition of this length.
   double affordable_share(const Parts& parts, double elapsed_s) const {
-    const double whole_s = digest_s_per_byte_ * size_of(parts);
-    if (policy_.complete || whole_s <= allowed_for_digests * elapsed_s) return 1;
-    return allowed_for_digests * elapsed_s / whole_s;
+    return policy_.complete ? 1 : Digests::affordable_share(digest_s_per_byte_ * size_of(parts), elapsed_s);
   }
 
   void note_problem(const std::string& problem, Cadence cadence, std::size_t repetition) {

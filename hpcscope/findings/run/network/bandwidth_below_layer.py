@@ -26,7 +26,7 @@ def _finding(run: Run, found: RungLoss) -> Finding:
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
     return Finding(
         code="bandwidth-below-layer",
-        severity="advice" if found.retained >= MUCH else "warning",
+        severity="advice" if found.retained >= MUCH or _without_library(found) else "warning",
         title=(
             f"{_subject(found)} {units.quantity(rung.value, 'B/s')}, {retained} of the "
             f"{units.quantity(found.below.value, 'B/s')} of the layer below ({found.ladder.path})"
@@ -46,6 +46,11 @@ def _subject(found: RungLoss) -> str:
     return {"mpi": "MPI delivers", "frames": "Raw frames deliver"}[found.rung.layer]
 
 
+def _without_library(found: RungLoss) -> bool:
+    """Whether the loss is that of the operating system's ways between two processes of a host."""
+    return found.rung.layer == "network" and "memory" in found.ladder.path
+
+
 def _over_tcp(found: RungLoss) -> bool:
     return not found.ladder.path.startswith(transport_words(ACTIVE_MESSAGES))
 
@@ -54,10 +59,10 @@ def _advice(run: Run, found: RungLoss) -> str:
     inside = "memory" in found.ladder.path
     if found.rung.layer == "frames":
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
-    if found.rung.layer == "network" and inside:
+    if _without_library(found):
         return (
-            "The limit is one copy by the receiving core. Try other cores for the two ranks (`--binding socket`);"
-            " `scope compare --measure` decides."
+            "One core copies another's data faster: the kernel's copy (CMA), or two copies by a queue, cost more."
+            " Where a program sends much inside a host, try memory that both ranks share (`mpi.shared_window`)."
         )
     if found.rung.layer == "network" and not _over_tcp(found):
         return (
