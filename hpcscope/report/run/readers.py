@@ -66,7 +66,7 @@ def views(run: Run) -> list[View]:
             "For managers",
             "efficiency and cost of a result",
             [_cost(one, run) for one in scaled],
-            "Throughput and utilization: scope throughput MIX runs jobs side by side.",
+            "" if scaled else one_process,
         ),
     ]
 
@@ -122,8 +122,6 @@ def _scaling(one: Speedup, run: Run) -> ViewAnswer:
     if law is not None:
         words.append(f"{in_percent(law.serial_share)} serial")
         words += [f"no gain beyond {law.critical_ranks.value:.0f} ranks"] if law.critical_ranks else []
-    elif one.reason:
-        words.append(f"no law: {one.reason}")
     figure = in_unit(last.speedup)
     return ViewAnswer(_name(one, run), figure, "; ".join(words), bool(last.speedup and last.speedup.mixes_states))
 
@@ -133,7 +131,7 @@ def _cost(one: Speedup, run: Run) -> ViewAnswer:
     note = f"on {_ranks(last.ranks)}"
     if last.cost_core_s and first.cost_core_s:
         costs = (units.quantity(one.cost_core_s.value, "s") for one in (last, first) if one.cost_core_s)
-        note += "; a result costs {} of processors × time, on one process {}".format(*costs)
+        note += "; a result costs {} of core time, on one process {}".format(*costs)
     states = bool(last.efficiency and last.efficiency.mixes_states)
     return ViewAnswer(_name(one, run), in_percent(last.efficiency), note, states)
 
