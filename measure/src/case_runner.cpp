@@ -1,11 +1,11 @@
 #include "case_runner.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <new>
 
 #include "memory/available.hpp"
+#include "mpi/abort.hpp"
 
 namespace scope {
 namespace {
@@ -89,9 +89,8 @@ CaseResult run_case(const PlannedCase& item, const Setting& setting, const Fault
       result.outcome =
           sample(item.benchmark->declaration, *preparation.benchmark, item.policy, setting, faults, progress);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "scope-measure: %s: %s\n", std::string(item.benchmark->declaration.name).c_str(),
-                   where(setting.world.rank(), error.what()).c_str());
-      MPI_Abort(setting.world.handle(), 1);
+      const std::string name(item.benchmark->declaration.name);
+      abort_all(setting.world.handle(), 1, name + ": " + where(setting.world.rank(), error.what()));
     }
     agree(result.outcome.verification, setting.world);
     if (!result.outcome.verification.passed) {

@@ -14,6 +14,7 @@
 #include "case_runner.hpp"
 #include "launch.hpp"
 #include "memory/sharing.hpp"
+#include "mpi/abort.hpp"
 #include "mpi/child.hpp"
 #include "mpi/simulated.hpp"
 #include "options.hpp"
@@ -58,10 +59,7 @@ int run(const Options& options, const Communicator& world, MpiEnvironment& mpi) 
     if (world.root()) std::cerr << "scope-measure: " << error.what() << '\n';
     return 3;
   } catch (const std::system_error& error) {
-    // In one piece, since other ranks may say the same at the same time.
-    std::cerr << sentence({"scope-measure: rank ", world.rank(), " on ", host_name(), ": ", error.what(), "\n"});
-    MPI_Abort(world.handle(), 4);
-    return 4;
+    abort_all(world.handle(), 4, sentence({"rank ", world.rank(), " on ", host_name(), ": ", error.what()}));
   }
 }
 
@@ -71,9 +69,7 @@ int alone(const Options& options, const Communicator& world) {
   } catch (const std::invalid_argument&) {
     throw;
   } catch (const std::exception& error) {
-    std::cerr << "scope-measure: rank " << world.rank() << ": " << error.what() << '\n';
-    MPI_Abort(world.handle(), 1);
-    return 1;
+    abort_all(world.handle(), 1, sentence({"rank ", world.rank(), ": ", error.what()}));
   }
 }
 

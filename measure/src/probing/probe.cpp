@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "json/json.hpp"
+#include "mpi/abort.hpp"
 #include "probing/transfer.hpp"
 #include "probing/waiting.hpp"
 
@@ -289,10 +290,7 @@ int answer_questions(const Communicator& world, const Faults& faults) {
       MPI_Send(nullptr, 0, MPI_BYTE, rank, command_tag, world.handle());
     return 0;
   } catch (const Overdue& overdue) {
-    std::cerr << "scope-measure: rank " << world.rank() << " on " << host_name() << ": " << overdue.what
-              << std::endl;
-    MPI_Abort(world.handle(), 1);
-    return 1;
+    abort_all(world.handle(), 1, sentence({"rank ", world.rank(), " on ", host_name(), ": ", overdue.what}));
   }
 }
 
