@@ -54,7 +54,7 @@ class Database(Protocol):
         """Execute a statement for each row of values."""
 
     def create(self, tables: str, version: int) -> AbstractContextManager[None]:
-        """Return a context that makes tables of a version, in place of those of before when it ends well."""
+        """Return a context that makes tables of a version, in place of the earlier tables when it ends well."""
 
     def version(self) -> int | None:
         """Return the version of the tables; None where there are none."""
@@ -146,7 +146,7 @@ class Postgresql:
 
     @contextmanager
     def create(self, tables: str, version: int) -> Iterator[None]:
-        """Make tables in place of those of before, when the context ends well."""
+        """Make tables in place of the earlier tables, when the context ends well."""
         self.version()  # refuses the index of another repository
         names = re.findall(r"CREATE TABLE (\w+)", tables)
         with self._connection.transaction():

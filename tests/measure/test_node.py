@@ -160,7 +160,7 @@ def test_work_is_declared(measure: Measure) -> None:
 
 
 def test_a_rank_without_work_in_the_timed_part_can_be_sampled(measure: Measure) -> None:
-    """Its time is the clock's overhead less the overhead that is subtracted: it may be below zero."""
+    """What a time below zero does to its digests, the native test of digests shows."""
     case = only_case(measure(2, ["node.core_to_core array_bytes=65536 sampling.budget_s=0.05"]))
     assert (case.status, case.reason) == ("ok", "")
     assert len(case.series[0].elapsed_s) > 1
