@@ -1,4 +1,4 @@
-"""Does the monitor find what only a clock shows: a process that comes late, naps, churns memory, or sends late?
+"""What the monitor finds that only a clock shows: a process that comes late, naps, churns memory, or sends late.
 
 A program with the fault runs under the monitor, on a machine that should be quiet. Prints how many runs had the
 expected findings, and which others there were. Exit code 1 where a fault was missed in more than one run of ten.

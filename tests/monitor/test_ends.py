@@ -80,7 +80,7 @@ def test_only_rows_in_use_keep_their_disk_space(run: Run, embedded: MpiInstallat
 def test_the_end_of_the_first_session_is_that_of_the_profile(run: Run) -> None:
     """Under MPICH: Open MPI 5 crashes in a second session, with and without the monitor.
 
-    One process: of two whose sessions follow closely, MPICH 5.0 takes messages of one session for those of the other.
+    One process: MPICH 5.0 can take messages of a session for those of the one before.
     """
     ended = run(installed("mpich-wheel"), 1, "sessions")
     assert ended.code == 0, ended.errors
