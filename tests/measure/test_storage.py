@@ -27,7 +27,9 @@ CASES = [
     f"storage.write {SMALL}",
     f"storage.write {SMALL} file=per_process sync=none stonewall_s=1",
     f"storage.write {SMALL} layout=strided block_bytes=32768 order=random",
+    f"storage.overwrite {SMALL}",
     f"storage.rewrite {SMALL}",
+    f"storage.rewrite {SMALL} buffer_bytes=16384 order=random file=per_process sync=none",
     f"storage.read {SMALL} cache=cached order=random",
     f"storage.read {SMALL} cache=other_rank file=per_process",
     "storage.read file_bytes=30001 transfer_bytes=1001 layout=strided block_bytes=3003",
@@ -40,7 +42,9 @@ WITH_MPI_IO = [
     f"storage.write {SMALL} interface=mpiio",
     f"storage.write {SMALL} interface=mpiio access=collective pointer=individual collective_buffering=on",
     f"storage.write {SMALL} interface=mpiio pointer=shared layout=strided block_bytes=16384",
+    f"storage.overwrite {SMALL} interface=mpiio access=nonblocking in_flight=3 file=per_process",
     f"storage.rewrite {SMALL} interface=mpiio access=nonblocking in_flight=3 file=per_process",
+    f"storage.rewrite {SMALL} interface=mpiio access=collective",
     f"storage.read {SMALL} interface=mpiio access=collective pointer=shared layout=strided block_bytes=16384",
     "storage.read file_bytes=30001 transfer_bytes=3003 layout=strided block_bytes=3003"
     " interface=mpiio access=collective aggregators=1",
@@ -141,7 +145,7 @@ def test_more_data_than_buffers(measure: Measure) -> None:
 def test_every_wrong_result_is_noticed(fault: str, measure: Measure) -> None:
     plan = list({case.split()[0]: case for case in (*CASES, *WITH_MPI_IO)}.values())
     ended = measure(2, plan, SCOPE_FAULT=" ".join(f"{fault}:{case.split()[0]}" for case in plan))
-    assert len(ended.cases) == 6
+    assert len(ended.cases) == 7
     assert [case.parameters for case in ended.cases if case.status != "failed"] == []
 
 
@@ -167,12 +171,27 @@ def test_one_wrong_byte_and_lost_data_fail_their_case(fault: str, measure: Measu
 
 
 def test_stale_data_are_named(measure: Measure, wrong_disk: str) -> None:
-    plan = [f"storage.rewrite {SMALL}", f"storage.read {SMALL} cache=other_rank"]
+    plan = [f"storage.overwrite {SMALL}", f"storage.read {SMALL} cache=other_rank"]
     # 12 transfers of each rank are written, then again; from there on nothing is.
     ended = measure(2, plan, LD_PRELOAD=wrong_disk, WRONG_DISK="unwritten:13")
     assert [case.status for case in ended.cases] == ["failed", "failed"]
     for case in ended.cases:
         assert "1 repetition before" in case.reason
+
+
+@pytest.mark.parametrize("interface", ["posix", "mpiio"])
+def test_rewriting_reads_each_block_and_writes_it_back(interface: str, measure: Measure, wrong_disk: str) -> None:
+    blocks = "file_bytes=32768 transfer_bytes=16384"
+    for benchmark, timed in (("overwrite", ["write 0", "write 16384"]), ("rewrite", REWRITING)):
+        plan = [f"storage.{benchmark} {blocks} interface={interface}"]
+        ended = measure(1, plan, LD_PRELOAD=wrong_disk, WRONG_DISK="list:1")
+        expect_all_right(ended)
+        calls = re.findall(r"^disk: (.*)$", ended.errors, re.MULTILINE)
+        written, read_back = ["write 0", "write 16384"], ["read 0", "read 16384"]
+        assert calls[: len(timed) + 4] == [*written, *timed, *read_back]
+
+
+REWRITING = ["read 0", "write 0", "read 16384", "write 16384"]
 
 
 def test_a_disk_that_gets_full_fails_its_case_alone(measure: Measure, wrong_disk: str, storage: Path) -> None:
@@ -275,5 +294,5 @@ def test_what_a_killed_launch_left_is_removed_and_nothing_else(
 
 def test_every_storage_benchmark_needs_a_file_system(embedded_build: NativeBuild) -> None:
     listed = [each for each in registry.load(embedded_build.program) if each.level == "storage"]
-    assert len(listed) == 6
+    assert len(listed) == 7
     assert all("file_system" in each.requires for each in listed)

@@ -4,6 +4,7 @@
    WRONG_DISK=keep:N      the N-th read and all later ones succeed without data
    WRONG_DISK=unwritten:N the N-th write and all later ones succeed without effect
    WRONG_DISK=full:N      the N-th write and all later ones fail: no space is left
+   WRONG_DISK=list:1      none of this: reads and writes are listed with their places
 
    Every case has a folder of its own, with which counting begins anew. What was done is written to standard error. */
 #define _GNU_SOURCE
@@ -43,6 +44,12 @@ static long number_of(int descriptor, long* count) {
   return number;
 }
 
+static void list(const char* call, long number, off_t offset) {
+  const char* asked = getenv("WRONG_DISK");
+  if (number != 0 && asked != NULL && strcmp(asked, "list:1") == 0)
+    fprintf(stderr, "disk: %s %ld\n", call, (long)offset);
+}
+
 /* Whether the fault of this name strikes the call. */
 static int strikes(const char* name, long number, int once) {
   const char* asked = getenv("WRONG_DISK");
@@ -55,6 +62,7 @@ static int strikes(const char* name, long number, int once) {
 
 ssize_t pread(int descriptor, void* data, size_t bytes, off_t offset) {
   const long number = number_of(descriptor, &reads);
+  list("read", number, offset);
   if (strikes("keep", number, 0)) return (ssize_t)bytes;
   const ssize_t moved = syscall(SYS_pread64, descriptor, data, bytes, offset);
   if (moved > 0 && strikes("flip", number, 1)) ((unsigned char*)data)[moved / 2] ^= 0x10;
@@ -79,6 +87,7 @@ ssize_t preadv64(int descriptor, const struct iovec* parts, int count, off_t off
 
 ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
   const long number = number_of(descriptor, &writes);
+  list("write", number, offset);
   if (strikes("unwritten", number, 0)) return (ssize_t)bytes;
   if (strikes("full", number, 0)) {
     errno = ENOSPC;

@@ -1,4 +1,4 @@
-// node.disk: bandwidth of writing, rewriting and reading a file on the host's own scratch.
+// node.disk: bandwidth of writing, overwriting, rewriting and reading a file on the host's own scratch.
 //
 // Timed: one pass over a file in blocks, from the first call until the data are where `cache` demands, on
 // every rank at the same time, each with its own file and clock; the slowest rank counts. Without
@@ -56,7 +56,7 @@ class Disk final : public Benchmark {
       if (!file_.bypass_cache())
         throw Unavailable(folder_ + ": this file system does not support O_DIRECT: " + last_error());
     }
-    if (operation_ == "read") make_sure_that_the_cache_can_be_left();
+    if (reads()) make_sure_that_the_cache_can_be_left();
   }
 
   Work work() const override { return {.bytes = static_cast<double>(bytes()) * ranks_}; }
@@ -64,9 +64,9 @@ class Disk final : public Benchmark {
   void fill(std::uint64_t seed) override {
     seed_ = seed * ranks_ + rank_;
     write_pattern(written_.bytes(), seed_);
-    // The file must exist before it is read, and hold other contents before it is rewritten.
-    if (operation_ == "read") write_blocks(seed_);
-    if (operation_ == "rewrite") write_blocks(~seed_);
+    // The file must exist before it is read, and hold other contents before it is overwritten.
+    if (reads()) write_blocks(seed_);
+    if (operation_ == "overwrite") write_blocks(~seed_);
     settle();
   }
 
@@ -75,12 +75,12 @@ class Disk final : public Benchmark {
     if (cache_ == "fsync") leave_cache();
     const double resident = operation_ == "write" ? 0 : file_.resident_share(bytes());
     repetition.time([&] {
-      if (operation_ == "read") {
-        read_blocks();
-      } else {
+      if (operation_ == "read") return read_blocks();
+      if (operation_ == "rewrite")
+        rewrite_blocks();
+      else
         write_blocks(seed_);
-        if (cache_ == "fsync" && fdatasync(file_.descriptor()) != 0) complain("fdatasync");
-      }
+      if (cache_ == "fsync" && fdatasync(file_.descriptor()) != 0) complain("fdatasync");
     });
     repetition.observe("resident_share", resident);
   }
@@ -106,6 +106,7 @@ class Disk final : public Benchmark {
   using Stamp = std::array<std::uint64_t, 2>;
 
   std::int64_t bytes() const { return blocks_ * block_bytes_; }
+  bool reads() const { return operation_ == "read" || operation_ == "rewrite"; }
 
   void make_room() {
     const int error = posix_fallocate(file_.descriptor(), 0, bytes());
@@ -146,6 +147,18 @@ class Disk final : public Benchmark {
     for (std::int64_t block = 0; block < blocks_; ++block) {
       if (!read(block)) return;
       if (!stamped(read_, seed_, block)) problem_ = sentence({"block ", block, " was read from another position"});
+    }
+  }
+
+  // Each block is read, changed and written back to its place, before the next one is read.
+  void rewrite_blocks() {
+    const std::uint64_t before = seed_++;
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      if (!read(block)) return;
+      if (!stamped(read_, before, block))
+        problem_ = sentence({"block ", block, " was read from another position"});
+      stamp(read_, seed_, block);
+      if (!moved(file_.write(read_.data(), block_bytes_, block * block_bytes_))) return;
     }
   }
 
@@ -193,17 +206,20 @@ class Disk final : public Benchmark {
 const Registration registration{{
     .name = "node.disk",
     .title = "local disk",
-    .summary = "writing, rewriting and reading a file on local scratch",
+    .summary = "writing, overwriting, rewriting and reading a file on local scratch",
     .needs = {Requirement::file_system},
     .rungs = {{Pattern::file_write, "bandwidth_bytes_per_s", "operation=write cache=fsync block_bytes=*"},
               {Pattern::file_read, "bandwidth_bytes_per_s", "operation=read cache=fsync block_bytes=*"}},
-    .parameters =
-        {problem("operation", "write,rewrite,read", "operation on the file").worded("write,rewrite,read"),
-         call("cache", "fsync,direct,cached",
-              "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it")
-             .worded(",direct,through the page cache"),
-         size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
-         call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
+    .parameters = {problem("operation", "write,overwrite,rewrite,read",
+                           "a new file is written, an existing one is overwritten, each of its blocks is read, "
+                           "changed and written "
+                           "back, or it is read")
+                       .worded("write,overwrite,rewrite,read"),
+                   call("cache", "fsync,direct,cached",
+                        "flushed and evicted from the page cache, bypassing it (O_DIRECT), or left in it")
+                       .worded(",direct,through the page cache"),
+                   size("file_bytes", "B", 32 << 20, 1, std::int64_t{1} << 44, "size of each rank's file"),
+                   call("block_bytes", "B", 1 << 20, 1, 1 << 30, "bytes of each call")},
     .definition = Definition::max_rank,
     .metrics = {bytes_per_second(), seconds("time_s"),
                 condition("resident_share", "1", Better::lower).labeled("share of the file in memory")},

@@ -1,8 +1,8 @@
-// storage.write, storage.read, storage.rewrite: what a file costs that all ranks write or read at the same time.
+// storage.write, .read, .overwrite, .rewrite: what a file costs that all ranks write or read at the same time.
 //
 // Timed: opening, all transfers, synchronizing where `sync` asks for it, and closing, on every rank's own clock after a
 // common start; the slowest rank counts, and each of the four is a phase. Before a repetition, untimed: the file is removed
-// (write), or written anew and evicted from the page cache (read, rewrite), as `cache` demands.
+// (write), or written anew and evicted from the page cache (all others), as `cache` demands.
 #include <unistd.h>
 
 #include <numeric>
@@ -15,7 +15,7 @@
 namespace scope::storage::transfers {
 namespace {
 
-enum class Operation { write, read, rewrite };
+enum class Operation { write, read, overwrite, rewrite };
 
 // A longer stream of a rank is written from, and read into, a buffer of this size again and again.
 constexpr std::int64_t most_buffered = 64 << 20;
@@ -105,6 +105,7 @@ class Transfers final : public Benchmark {
     spent_s[1] -= repetition.untimed_s();
     for (int i = 0; i < 4; ++i) repetition.observe(phases[i], spent_s[i]);
     if (operation != Operation::write) repetition.observe("resident_share", resident_);
+    if (operation == Operation::rewrite) check_buffered();
     if (stonewall_s_ > 0) observe_stonewall(repetition, spent_s[1]);
     if (operation != Operation::read) read_back();
   }
@@ -123,6 +124,7 @@ class Transfers final : public Benchmark {
   bool prepares() const override { return true; }
 
  private:
+  static constexpr bool reads = operation == Operation::read || operation == Operation::rewrite;
   static constexpr Mode timed_mode = operation == Operation::write  ? Mode::create
                                      : operation == Operation::read ? Mode::read
                                                                     : Mode::update;
@@ -146,6 +148,8 @@ class Transfers final : public Benchmark {
                   {"cache=direct needs interface=posix"});
     refuse_unless(cache != "direct" || transfer % direct_unit == 0,
                   {"cache=direct: transfer_bytes must be a multiple of ", direct_unit, " B"});
+    refuse_unless(operation != Operation::rewrite || method.pointer == Pointer::explicit_offset,
+                  {"a block is written back to its place, which needs pointer=explicit"});
     if (method.pointer == Pointer::shared) {
       refuse_unless(
           strided && parameters.integer("block_bytes") == transfer,
@@ -270,7 +274,7 @@ class Transfers final : public Benchmark {
     fresh_ = false;
     keep(preparing_);
     const std::string file = path(timed_owner());
-    if (operation == Operation::rewrite) {
+    if (operation != Operation::read) {
       MPI_Barrier(communicator_.handle());
       make_contents();
     }
@@ -292,9 +296,10 @@ class Transfers final : public Benchmark {
     };
     const int owner = timed_owner();
     checked_owner_ = owner;
+    checked_generation_ = operation == Operation::rewrite ? generation_ - 1 : generation_;
     for (std::int64_t i = 0; i < transfers(); ++i) {
       const std::int64_t place = position(i);
-      if (operation == Operation::read) {
+      if (reads) {
         if (i > 0 && i % slots_ == 0) {
           file.complete();
           // What has been read so far makes room. A rank that reads while others compare would have the memory to itself.
@@ -307,9 +312,9 @@ class Transfers final : public Benchmark {
         file.read(slot(i), transfer_bytes_, layout_.offset(owner, place));
         buffered_ = i % slots_ + 1;
         first_buffered_ = i - i % slots_;
-      } else {
-        file.write(stamped(place), transfer_bytes_, layout_.offset(owner, place));
       }
+      if (operation == Operation::rewrite) file.complete();
+      if (operation != Operation::read) file.write(stamped(place), transfer_bytes_, layout_.offset(owner, place));
       count(i + 1);
     }
     file.complete();
@@ -333,6 +338,7 @@ class Transfers final : public Benchmark {
     if (failed) return;
     auto file = open(method_.plain(), Mode::read, partner_);
     checked_owner_ = partner_;
+    checked_generation_ = generation_;
     for (std::int64_t i = 0; i < transfers(); ++i) {
       if (i > 0 && i % slots_ == 0) check_buffered();
       file->read(slot(i), transfer_bytes_, layout_.offset(partner_, position(i)));
@@ -346,7 +352,7 @@ class Transfers final : public Benchmark {
   void check_buffered() {
     for (std::int64_t i = 0; i < buffered_ && problem_.empty(); ++i) {
       const std::span<const std::byte> found(slot(i), static_cast<std::size_t>(transfer_bytes_));
-      Version expected = version(checked_owner_);
+      Version expected{checked_generation_, checked_owner_};
       std::int64_t begin = position(first_buffered_ + i);
       if (method_.pointer == Pointer::shared) {
         if (const auto origin = content_.origin(found)) {
@@ -394,6 +400,7 @@ class Transfers final : public Benchmark {
   std::int64_t buffered_ = 0;  // transfers in `read_` that were not compared yet
   std::int64_t first_buffered_ = 0;
   int checked_owner_ = 0;
+  std::uint64_t checked_generation_ = 0;
   std::uint64_t came_ = 0;  // sum over the transfers that were compared
   bool unchecked_ = false;
   std::string preparing_;  // the problem of writing what is to be read
@@ -427,7 +434,7 @@ std::vector<Parameter> parameters_of(Operation operation) {
   } else {
     own.push_back(call("sync", "fsync,none", "whether the data are flushed to the storage within the timed part")
                       .worded(",without flush"));
-    own.push_back(operation == Operation::rewrite
+    own.push_back(operation != Operation::write
                       ? call("cache", "dropped,cached,direct",
                              "evicted from the page cache before, left in it, or bypassing it (O_DIRECT)")
                             .worded(",through the page cache,direct")
@@ -486,14 +493,23 @@ Declaration declared(Operation operation) {
                  {"advanced", "ranks=1,all file_bytes=256Mi cache=cached,direct transfer_bytes=64Ki,1Mi,8Mi"}},
       .make = make<Transfers<Operation::write>>,
   };
-  if (operation == Operation::rewrite) {
-    declaration.name = "storage.rewrite";
-    declaration.title = "file rewrite";
-    declaration.summary = "writing over an existing file by all ranks, through POSIX or MPI-IO";
+  if (operation == Operation::overwrite || operation == Operation::rewrite) {
     declaration.routines = {};
     declaration.rungs = {};
     declaration.sweeps = {{"standard", "ranks=1,all"},
                           {"advanced", "ranks=powers interface=posix,mpiio transfer_bytes=4Ki,47008,1Mi"}};
+  }
+  if (operation == Operation::overwrite) {
+    declaration.name = "storage.overwrite";
+    declaration.title = "file overwrite";
+    declaration.summary = "writing over an existing file by all ranks, through POSIX or MPI-IO";
+    declaration.make = make<Transfers<Operation::overwrite>>;
+  }
+  if (operation == Operation::rewrite) {
+    declaration.name = "storage.rewrite";
+    declaration.title = "file rewrite";
+    declaration.summary =
+        "reading, changing and writing back each block of a file by all ranks, through POSIX or MPI-IO";
     declaration.make = make<Transfers<Operation::rewrite>>;
   }
   if (operation == Operation::read) {
@@ -522,6 +538,7 @@ Declaration declared(Operation operation) {
 
 const Registration write{declared(Operation::write)};
 const Registration read{declared(Operation::read)};
+const Registration overwrite{declared(Operation::overwrite)};
 const Registration rewrite{declared(Operation::rewrite)};
 
 }  // namespace
