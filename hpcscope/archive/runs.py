@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.comparison import MEASURED
-from hpcscope.engine.directories import LATEST, locked
+from hpcscope.engine.directories import LATEST, held
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.programs.campaign import HEAD
 from hpcscope.programs.profiles.monitored_run import MONITOR
@@ -110,10 +110,7 @@ def remove(run: KeptRun) -> None:
             f"{run.path}: may be no run: its {run.kind} file has no format; remove the folder yourself"
         )
     try:
-        if (run.path / ".lock").exists():
-            with locked(RunDirectory(run.path)):
-                shutil.rmtree(run.path)
-        else:
+        with held(RunDirectory(run.path)):
             shutil.rmtree(run.path)
         latest = run.path.parent / LATEST
         if latest.is_symlink() and not latest.exists():

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from hpcscope.engine.directories import held
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.results import Run, derived
 from hpcscope.findings.run import find_all
 from hpcscope.programs.campaign import is_campaign
 from hpcscope.programs.profiles.monitored_run import is_monitored
-from hpcscope.rundirectory import FORMAT, note_checksums, write_json
+from hpcscope.rundirectory import FORMAT, RunDirectory, note_checksums, write_json
 from hpcscope.statistics.summary import Summaries
 
 Kind = Literal["run", "monitored", "campaign"]
@@ -29,13 +30,14 @@ def analyze(run: Path) -> Run:
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
     found = derived(run)
-    found = found.replaced(findings=find_all(found))
     directory = found.directory
-    statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
-    write_json(directory.statistics, statistics)
-    write_json(directory.models, found.models)
-    write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
-    note_checksums(run, [directory.statistics, directory.models, directory.findings])
+    with held(directory):
+        found = found.replaced(findings=find_all(found))
+        statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
+        write_json(directory.statistics, statistics)
+        write_json(directory.models, found.models)
+        write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
+        note_checksums(run, [directory.statistics, directory.models, directory.findings])
     return found
 
 
@@ -43,6 +45,7 @@ def explain(run: Path) -> Run:
     """Derive everything from a run's samples, draw its report, and return the run."""
     from hpcscope.report.run import page
 
-    found = analyze(run)
-    page.write(found)
+    with held(RunDirectory(run)):
+        found = analyze(run)
+        page.write(found)
     return found

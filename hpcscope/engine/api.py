@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hpcscope.comparison import compare as comparing
 from hpcscope.comparison.comparison import Comparison
+from hpcscope.engine.directories import release
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import run as runs
 from hpcscope.errors import UsageError
@@ -42,6 +43,7 @@ def run(*what: str, output: Path | None = None, progress: RunProgress = silent, 
     file, given = asked_for(what, {known[word]: value for word, value in settings.items()})
     experiment = resolve(file, given)
     outcome = runs.run(experiment, str(file or COMMAND_LINE), output, ("scope.run", *what), progress)
+    release(outcome.directory)
     return Run(outcome.directory.path)
 
 

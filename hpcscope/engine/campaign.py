@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpcscope.engine.directories import locked, new_directory
+from hpcscope.engine.directories import held, new_directory
 from hpcscope.engine.progress import CampaignProgress, ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import ScopeError, UsageError
@@ -95,13 +95,14 @@ def _carry_out(
     folder: CampaignFolder, head: Head, ready: Callable[[], Starter], progress: CampaignProgress | None
 ) -> CampaignResult:
     """Do the runs that a campaign lacks, then analyse all of them."""
-    if head.status != "finished":
-        listening = progress(head) if progress else nullcontext(ignore)
-        with locked(RunDirectory(folder.path)), as_interrupt(*STOP_RUN), listening as listener:
-            try:
-                campaign.run(folder, head, ready(), listener)
-            except ScopeError as error:
-                derive(folder.path)
-                error.resumable = folder.path
-                raise
-    return derive(folder.path)
+    with held(RunDirectory(folder.path)):
+        if head.status != "finished":
+            listening = progress(head) if progress else nullcontext(ignore)
+            with as_interrupt(*STOP_RUN), listening as listener:
+                try:
+                    campaign.run(folder, head, ready(), listener)
+                except ScopeError as error:
+                    derive(folder.path)
+                    error.resumable = folder.path
+                    raise
+        return derive(folder.path)

@@ -14,10 +14,11 @@ from hpcscope.rundirectory import RunDirectory
 from hpcscope.strict import printable
 
 LATEST = "latest"
+LOCK = ".lock"
 
 
 def new_directory(name: str, asked: Path | None) -> RunDirectory:
-    """Create the folder of a new run: the requested one, else runs/<UTC time>-<name>."""
+    """Create and hold the folder of a new run: the requested one, else runs/<UTC time>-<name>."""
     if asked is not None:
         try:
             printable(str(asked))
@@ -25,14 +26,15 @@ def new_directory(name: str, asked: Path | None) -> RunDirectory:
             raise UsageError(f"--output {str(asked)!r}: {error}") from error
         # A submitted run finds the folder of its job there.
         if asked.exists() and (
-            not asked.is_dir() or any(path != RunDirectory(asked).job for path in asked.iterdir())
+            not asked.is_dir()
+            or any(path not in (RunDirectory(asked).job, asked / LOCK) for path in asked.iterdir())
         ):
             raise UsageError(f"--output {asked}: exists; must be new or empty (--resume {asked} resumes a run)")
-        return RunDirectory(_made(asked.absolute()))
+        return _held(RunDirectory(_made(asked.absolute())))
     runs = Path("runs").absolute()
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     folders = (runs / (f"{stamp}-{name}" + (f"-{number}" if number else "")) for number in range(1000))
-    return RunDirectory(_made(next(folder for folder in folders if not folder.exists())))
+    return _held(RunDirectory(_made(next(folder for folder in folders if not folder.exists()))))
 
 
 def make_latest(directory: RunDirectory) -> None:
@@ -42,13 +44,20 @@ def make_latest(directory: RunDirectory) -> None:
         _point(runs / LATEST, directory.path.name)
 
 
-@contextmanager
-def locked(directory: RunDirectory) -> Iterator[int]:
-    """Keep other processes from adding to a run; yields a file descriptor for the launcher to inherit.
+_LOCKS: dict[Path, int] = {}
+"""The file descriptors of the locks of this process."""
 
-    So the run stays locked while ranks are alive, even if this process is killed.
+
+def hold(directory: RunDirectory) -> int:
+    """Keep other processes from changing or removing a run until it is released, or this process ends.
+
+    Return a file descriptor for the launcher to inherit: the run stays locked while ranks are alive, even if this
+    process is killed. UsageError where another process holds the run.
     """
-    path = directory.path / ".lock"
+    folder = directory.path.resolve()
+    if folder in _LOCKS:
+        return _LOCKS[folder]
+    path = folder / LOCK
     try:
         lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except FileNotFoundError as error:
@@ -57,11 +66,33 @@ def locked(directory: RunDirectory) -> Iterator[int]:
         raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield lock
     except BlockingIOError as error:
-        raise UsageError(f"{directory.path}: another scope run is using it; wait until that ends") from error
-    finally:
         os.close(lock)
+        raise UsageError(f"{directory.path}: another process is using it; wait until that ends") from error
+    _LOCKS[folder] = lock
+    return lock
+
+
+def release(directory: RunDirectory) -> None:
+    """Let other processes change or remove a run again."""
+    os.close(_LOCKS.pop(directory.path.resolve()))
+
+
+@contextmanager
+def held(directory: RunDirectory) -> Iterator[None]:
+    """Hold a run for a while, unless this process holds it anyway."""
+    is_held = directory.path.resolve() in _LOCKS
+    hold(directory)
+    try:
+        yield
+    finally:
+        if not is_held:
+            release(directory)
+
+
+def _held(directory: RunDirectory) -> RunDirectory:
+    hold(directory)
+    return directory
 
 
 def _made(folder: Path) -> Path:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.engine.directories import locked, make_latest, new_directory
+from hpcscope.engine.directories import LOCK, held, make_latest, new_directory, release
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings import profile as kinds
 from hpcscope.findings.finding import Findings
@@ -63,9 +63,9 @@ def monitor(
     directory = new_directory("monitor", output)
     _prepare()
     try:
-        with locked(directory):
-            ended = monitored_run.run(command, directory.path, options)
+        ended = monitored_run.run(command, directory.path, options)
     except BaseException:
+        release(directory)
         _remove_empty(directory.path)
         raise
     make_latest(directory)
@@ -106,8 +106,9 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
 
 def explain(folder: Path) -> ProfileContents:
     """Derive everything from the profiles of a monitored run, draw its report, and return it."""
-    contents = analyze(folder)
-    _draw(contents)
+    with held(RunDirectory(folder)):
+        contents = analyze(folder)
+        _draw(contents)
     return contents
 
 
@@ -184,7 +185,7 @@ def _imported(report: Path) -> Monitored:
 def _remove_empty(folder: Path) -> None:
     """Remove the folder of a command that could not be started."""
     with suppress(OSError):
-        (folder / ".lock").unlink(missing_ok=True)
+        (folder / LOCK).unlink(missing_ok=True)
         (folder / PROFILES).rmdir()
     with suppress(OSError):
         folder.rmdir()

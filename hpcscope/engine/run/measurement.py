@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 
 from hpcscope.catalog.catalog import read as read_catalog
-from hpcscope.engine.directories import locked
+from hpcscope.engine.directories import hold
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
@@ -55,7 +55,8 @@ def measure(
     ScopeError carries the run directory as `resumable`.
     """
     deadline = schedulers.deadline(setup.time_margin_s)
-    with locked(directory) as lock, as_interrupt(*STOP_RUN):
+    lock = hold(directory)
+    with as_interrupt(*STOP_RUN):
         supervisor = Supervisor(
             run=directory,
             program=setup.build.program,
