@@ -121,9 +121,11 @@ class KeptFigure(Strict):
 
 def identity(directory: RunDirectory) -> str:
     """Return the id of a run, by its request and its samples: the same run has the same id everywhere."""
+    from hpcscope.rundirectory import read_bytes
+
     digest = hashlib.sha256()
     for file in (directory.run, directory.samples):
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+        digest.update(hashlib.sha256(read_bytes(file)).digest())
     return digest.hexdigest()[:16]
 
 

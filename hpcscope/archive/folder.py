@@ -22,7 +22,7 @@ from hpcscope.archive.database import Place, Server
 from hpcscope.archive.entry import FORMAT, ID, Notes
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.new_file import new_file
-from hpcscope.rundirectory import read_json, refuse_future, write_json
+from hpcscope.rundirectory import opened, read_json, refuse_future, write_json
 
 MARK = "repository.json"
 INDEX = "index.sqlite"
@@ -177,7 +177,7 @@ class Folder:
             return "its file is missing"
         try:
             notes = self.notes(name)
-            with file.open("rb") as content:
+            with opened(file) as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         except UsageError as error:
             return str(error)
@@ -189,6 +189,6 @@ class Folder:
         """Copy a run and the notes on it to another repository; ScopeError where its file is damaged."""
         if problem := self.problem(name):
             raise ScopeError(f"{name}: {problem}")
-        with self.run(name).open("rb") as source:
+        with opened(self.run(name)) as source:
             target.keep(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
         target.write_notes(name, self.notes(name))

@@ -18,7 +18,7 @@ from hpcscope.engine.directories import LATEST, held
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.programs.campaign import HEAD
 from hpcscope.programs.profiles.monitored_run import MONITOR
-from hpcscope.rundirectory import RunDirectory, size_of
+from hpcscope.rundirectory import RunDirectory, read_bytes, size_of
 from hpcscope.tune.record import FILE as TUNING
 
 RUN = RunDirectory(Path()).run.name
@@ -139,8 +139,8 @@ def _kept(path: Path) -> KeptRun | None:
 def _object(path: Path) -> dict[str, Any]:
     """Return the object of a JSON file; an empty one where it cannot be read."""
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        value = json.loads(read_bytes(path))
+    except (OSError, ScopeError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

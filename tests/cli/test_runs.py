@@ -168,6 +168,28 @@ def test_a_run_is_held_while_its_report_is_written(
     assert (ended[1].returncode, run.exists()) == (0, False)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("show", "show --json", "analyze", "report", "compare {run}", "pack", "anonymize"),
+        *("export --to csv", "predict linpack 500", "repository add"),
+    ],
+)
+def test_no_command_waits_for_a_pipe_among_the_files_of_a_run(
+    command: str, golden_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCOPE_REPOSITORY", str(tmp_path / "repository"))
+    first, *others = command.format(run=golden_run).split()
+    for name in ("run.json", "samples.jsonl", "machine.json", "statistics.json", "checksums.sha256", "plan.txt"):
+        run = variant(golden_run, tmp_path, f"with-{name}")
+        (run / name).unlink(missing_ok=True)
+        os.mkfifo(run / name)
+        words = [first, *others, str(run)] if first == "repository" else [first, str(run), *others]
+        assert answer(words) in (0, 1, 2)
+        assert answer(["runs", "list"]) in (0, 2)
+
+
 def test_a_run_that_goes_on_is_not_removed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held = os.open(runs / "a" / ".lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(held, fcntl.LOCK_EX)
