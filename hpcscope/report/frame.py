@@ -17,6 +17,7 @@ from hpcscope import units
 from hpcscope.report import validity, wording
 from hpcscope.report.figure import Figure
 from hpcscope.version import VERSION
+from hpcscope.visible import visible
 
 
 class _Memory(BytecodeCache):
@@ -51,6 +52,7 @@ def environment() -> Environment:
         autoescape=True,
         bytecode_cache=_COMPILED,
         undefined=StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
