@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.comparison import MEASURED
-from hpcscope.engine.directories import LATEST, held
+from hpcscope.engine.directories import LATEST
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.locks import held
 from hpcscope.programs.campaign import HEAD
 from hpcscope.programs.profiles.monitored_run import MONITOR
 from hpcscope.rundirectory import RunDirectory, read_bytes, size_of
@@ -110,7 +111,7 @@ def remove(run: KeptRun) -> None:
             f"{run.path}: may be no run: its {run.kind} file has no format; remove the folder yourself"
         )
     try:
-        with held(RunDirectory(run.path)):
+        with held(run.path):
             shutil.rmtree(run.path)
         latest = run.path.parent / LATEST
         if latest.is_symlink() and not latest.exists():

@@ -1,20 +1,17 @@
-"""Folders of runs: a new one, the latest one, and one that a process holds while it adds to it."""
+"""Folders of runs: a new one, the latest one."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.locks import LOCK, hold
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.strict import printable
 
 LATEST = "latest"
-LOCK = ".lock"
 
 
 def new_directory(name: str, asked: Path | None) -> RunDirectory:
@@ -44,54 +41,8 @@ def make_latest(directory: RunDirectory) -> None:
         _point(runs / LATEST, directory.path.name)
 
 
-_LOCKS: dict[Path, int] = {}
-"""The file descriptors of the locks of this process."""
-
-
-def hold(directory: RunDirectory) -> int:
-    """Keep other processes from changing or removing a run until it is released, or this process ends.
-
-    Return a file descriptor for the launcher to inherit: the run stays locked while ranks are alive, even if this
-    process is killed. UsageError where another process holds the run.
-    """
-    folder = directory.path.resolve()
-    if folder in _LOCKS:
-        return _LOCKS[folder]
-    path = folder / LOCK
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except FileNotFoundError as error:
-        raise UsageError(f"{directory.path}: does not exist; must be a run directory") from error
-    except OSError as error:
-        raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(lock)
-        raise UsageError(f"{directory.path}: another process is using it; wait until that ends") from error
-    _LOCKS[folder] = lock
-    return lock
-
-
-def release(directory: RunDirectory) -> None:
-    """Let other processes change or remove a run again."""
-    os.close(_LOCKS.pop(directory.path.resolve()))
-
-
-@contextmanager
-def held(directory: RunDirectory) -> Iterator[None]:
-    """Hold a run for a while, unless this process holds it anyway."""
-    is_held = directory.path.resolve() in _LOCKS
-    hold(directory)
-    try:
-        yield
-    finally:
-        if not is_held:
-            release(directory)
-
-
 def _held(directory: RunDirectory) -> RunDirectory:
-    hold(directory)
+    hold(directory.path)
     return directory
 
 

@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.engine.directories import LOCK, held, make_latest, new_directory, release
+from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings import profile as kinds
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.locks import LOCK, held, release
 from hpcscope.programs.profiles import folder as folders
 from hpcscope.programs.profiles import monitored_run, mpip, trace
 from hpcscope.programs.profiles.folder import PROFILES
@@ -65,7 +66,7 @@ def monitor(
     try:
         ended = monitored_run.run(command, directory.path, options)
     except BaseException:
-        release(directory)
+        release(directory.path)
         _remove_empty(directory.path)
         raise
     make_latest(directory)
@@ -106,7 +107,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
 
 def explain(folder: Path) -> ProfileContents:
     """Derive everything from the profiles of a monitored run, draw its report, and return it."""
-    with held(RunDirectory(folder)):
+    with held(folder):
         contents = analyze(folder)
         _draw(contents)
     return contents
