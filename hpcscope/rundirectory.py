@@ -278,7 +278,11 @@ def write_bytes(path: Path, content: bytes) -> None:
     """
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(content)
+            # A pipe that nobody reads is an error.
+            handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.set_blocking(handle, True)
+            with os.fdopen(handle, "wb") as written:
+                written.write(content)
             return
         with new_file(path) as made, made.open("wb") as file:
             file.write(content)
@@ -298,7 +302,7 @@ def note_checksums(folder: Path, files: Iterable[Path]) -> None:
     """Write the checksums of files of a folder that are complete beside those of the others."""
     sums = _checksums(folder)
     for file in files:
-        with file.open("rb") as content:
+        with opened(file) as content:
             sums[file.name] = hashlib.file_digest(content, "sha256").hexdigest()
     _write_checksums(folder, sums)
 
@@ -319,7 +323,7 @@ def _write_checksums(folder: Path, sums: Mapping[str, str]) -> None:
 def _checksums(folder: Path) -> dict[str, str]:
     """Return the checksums of a folder's files by their names; empty where there are none."""
     try:
-        lines = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_bytes(folder / CHECKSUMS).decode("utf-8", errors="replace").splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return {}
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
@@ -339,11 +343,27 @@ def refuse_changed(path: Path, file: BufferedReader | BytesIO) -> None:
     raise UsageError(f"{path}: has changed since it was written, by its checksum; {way_out}")
 
 
+OWN_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+
+
+def opened(path: Path) -> BufferedReader:
+    """Open a file for reading, or a pipe of this process, such as /dev/stdin; OSError.
+
+    UsageError for what else is no file: a pipe in a folder may wait for ever, a device may never end.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind) or (stat.S_ISFIFO(kind) and str(path).startswith(OWN_PIPES)):
+        os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    raise UsageError(f"{path}: must be a file; is a folder, a pipe or a device")
+
+
 def read_bytes(path: Path) -> bytes:
-    """Read a file or a pipe; UsageError for a device, many of which never end."""
-    if stat.S_ISCHR(path.stat().st_mode):
-        raise UsageError(f"{path}: is a device; must be a file")
-    return path.read_bytes()
+    """Read what `opened` opens."""
+    with opened(path) as file:
+        return file.read()
 
 
 def read_text(path: Path) -> str:

@@ -20,7 +20,7 @@ from hpcscope.archive.packing import files_of
 from hpcscope.checksum import with_checksum
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.results import Run
-from hpcscope.rundirectory import CHECKSUMS, note_checksums
+from hpcscope.rundirectory import CHECKSUMS, note_checksums, read_bytes
 
 UNTOUCHED = {"benchmarks.json", "plan.txt"}
 """What Scope says of its own benchmarks."""
@@ -147,7 +147,7 @@ def _copy(source: Path, target: Path, stand_ins: StandIns) -> None:
         if file.name in UNTOUCHED:
             shutil.copyfile(file, written)
         else:
-            text = file.read_text(encoding="utf-8", errors="replace")
+            text = read_bytes(file).decode("utf-8", errors="replace")
             written.write_text(_form(file)(text, stand_ins), encoding="utf-8")
         if written.parent == target and file.suffix in (".json", ".toml"):
             sealed.append(written)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 ID = r"[0-9a-f]{16}"
+CLOCKS_DIFFER_S = 86400.0
+"""At most, between hosts whose clocks are right."""
 TAG = r"[A-Za-z0-9][A-Za-z0-9._-]{0,49}"
 
 
@@ -48,9 +51,15 @@ class Notes(Strict):
     noted_unix_s: Unix | None = None
     """When cluster, tags or note last changed; None where they are as they were when it was added."""
 
+    @property
+    def said_unix_s(self) -> float:
+        """When something was said last; 0 for a time in the future, which would win for good."""
+        said = self.noted_unix_s or self.added_unix_s
+        return said if said < time.time() + CLOCKS_DIFFER_S else 0.0
+
     def newest(self, other: Notes) -> Notes:
         """Return these notes on a run with what people said last, here or in the notes of another repository."""
-        if (other.noted_unix_s or other.added_unix_s) <= (self.noted_unix_s or self.added_unix_s):
+        if other.said_unix_s <= self.said_unix_s:
             return self
         said = ("cluster", "tags", "note", "noted_unix_s")
         return self.model_copy(update={name: getattr(other, name) for name in said})
@@ -121,9 +130,11 @@ class KeptFigure(Strict):
 
 def identity(directory: RunDirectory) -> str:
     """Return the id of a run, by its request and its samples: the same run has the same id everywhere."""
+    from hpcscope.rundirectory import read_bytes
+
     digest = hashlib.sha256()
     for file in (directory.run, directory.samples):
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+        digest.update(hashlib.sha256(read_bytes(file)).digest())
     return digest.hexdigest()[:16]
 
 

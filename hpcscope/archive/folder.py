@@ -22,9 +22,11 @@ from hpcscope.archive.database import Place, Server
 from hpcscope.archive.entry import FORMAT, ID, Notes
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.new_file import new_file
-from hpcscope.rundirectory import read_json, refuse_future, write_json
+from hpcscope.rundirectory import opened, read_json, refuse_future, write_json
 
 MARK = "repository.json"
+MOST_BYTES = 1 << 30
+"""Of the file of a run that comes from elsewhere."""
 INDEX = "index.sqlite"
 SERVER = "index.json"
 ARRIVED = "arrived.json"
@@ -177,7 +179,7 @@ class Folder:
             return "its file is missing"
         try:
             notes = self.notes(name)
-            with file.open("rb") as content:
+            with opened(file) as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         except UsageError as error:
             return str(error)
@@ -186,9 +188,20 @@ class Folder:
         return "" if digest == notes.sha256 else f"{file}: has changed since it was added, by its checksum"
 
     def copy(self, name: str, target: Folder) -> None:
-        """Copy a run and the notes on it to another repository; ScopeError where its file is damaged."""
+        """Copy a run and the notes on it to another repository.
+
+        Raises ScopeError where its file is damaged or too large, and where its notes are from the future.
+        """
         if problem := self.problem(name):
-            raise ScopeError(f"{name}: {problem}")
-        with self.run(name).open("rb") as source:
-            target.keep(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
-        target.write_notes(name, self.notes(name))
+            raise ScopeError(problem)
+        if (size := self.run(name).stat().st_size) > MOST_BYTES:
+            raise ScopeError(f"{self.run(name)}: has {size} bytes; must have at most {MOST_BYTES}")
+        notes = self.notes(name)
+        if not notes.said_unix_s:
+            raise ScopeError(f"{self.notes_file(name)}: noted_unix_s = {notes.noted_unix_s}: is in the future")
+        with opened(self.run(name)) as source:
+            digest = target.keep(name, lambda file: shutil.copyfileobj(source, file, 1 << 20))
+        if digest != notes.sha256:
+            target.remove(name)
+            raise ScopeError(f"{self.run(name)}: changed while it was copied")
+        target.write_notes(name, notes)

@@ -31,7 +31,7 @@ from hpcscope.archive.entry import (
     identity,
     refuse_remarks,
 )
-from hpcscope.archive.folder import RUNS, SUFFIX, Folder
+from hpcscope.archive.folder import ARRIVED, MARK, RUNS, SUFFIX, Folder
 from hpcscope.archive.index import Index
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.new_file import new_file
@@ -46,6 +46,17 @@ SHORTEST_ID = 4
 REMOTE = r"[A-Za-z0-9._@-]+:.+"
 """A folder on another host, as rsync spells it."""
 COPY_LIMIT_S = 3600.0
+_DIGITS = "[0-9a-f]" * 16
+"""An id, as rsync spells patterns."""
+ONLY_OURS = (
+    *(f"--include=/{name}" for name in (MARK, ARRIVED, f"{RUNS}/", f"{RUNS}/{_DIGITS}{SUFFIX}")),
+    *(f"--include=/{RUNS}/{_DIGITS}.json", "--exclude=*"),
+)
+"""Files that another repository gets; links and what is no file never travel."""
+MOST_RUN = "--max-size=1g"
+MOST_NOTES = "--max-size=1m"
+PARTLY_DONE = 23
+"""rsync's exit code where some files could not be read."""
 
 
 @dataclass(frozen=True)
@@ -218,32 +229,39 @@ class Repository:
         The index of a remote one is brought up to date by the next command there.
         """
         if not _is_remote(target):
-            return self._copy(Repository(Path(target), make=True))
-        copied = _rsync(f"{self.folder.path}/", target, "--ignore-existing", "--exclude=index.*", "--exclude=.*")
+            return Repository(Path(target), make=True)._take(self.folder)
+        _refuse_other(target)
+        copied = _rsync(f"{self.folder.path}/", target, "--ignore-existing", *ONLY_OURS)
         with _notes_of(target) as theirs:
             changed = theirs.take_notes(self.folder)
             for name in theirs.noted() - changed:
                 theirs.notes_file(name).unlink()
             if copied or changed:
                 write_json(theirs.arrived, {"format": FORMAT})
-                _rsync(f"{theirs.path}/", target)
+                _rsync(f"{theirs.path}/", target, *ONLY_OURS)
         return Exchanged(copied, len(changed), [])
 
     def pull(self, source: str) -> Exchanged:
         """Copy the runs that are missing here from another repository, and notes that are newer there."""
         if not _is_remote(source):
-            return Repository(Path(source))._copy(self)
-        copied = _rsync(f"{source}/{RUNS}/", str(self.folder.path / RUNS), "--ignore-existing", "--exclude=.*")
+            return self._take(Repository(Path(source)).folder)
         with _notes_of(source) as theirs:
-            changed = self.folder.take_notes(theirs)
-        return Exchanged(copied, len(changed), self._reconcile())
+            missing = "".join(f"{name}{SUFFIX}\n" for name in sorted(theirs.noted() - self.folder.ids()))
+            inside = str(theirs.path / RUNS)
+            _rsync(f"{source}/{RUNS}/", inside, "--files-from=-", MOST_RUN, files=missing)
+            return self._take(theirs)
 
-    def _copy(self, other: Repository) -> Exchanged:
-        missing = self.folder.ids() - other.folder.ids()
+    def _take(self, theirs: Folder) -> Exchanged:
+        """Take the runs that are missing here from another folder, and notes that are newer there."""
+        refused = []
+        missing = (theirs.noted() | theirs.ids()) - self.folder.ids()
         for name in sorted(missing):
-            self.folder.copy(name, other.folder)
-        changed = other.folder.take_notes(self.folder)
-        return Exchanged(len(missing), len(changed), other._reconcile())
+            try:
+                theirs.copy(name, self.folder)
+            except ScopeError as error:
+                refused.append(DamagedRun(name, str(error)))
+        changed = self.folder.take_notes(theirs)
+        return Exchanged(len(missing) - len(refused), len(changed), refused + self._reconcile())
 
     def _reconcile(self) -> list[DamagedRun]:
         """Bring the index up to date with files that came from elsewhere; return the damaged runs."""
@@ -372,25 +390,44 @@ def _notes_of(remote: str) -> Iterator[Folder]:
     """Yield a private copy of the notes of a remote repository."""
     with temporary_folder("notes") as folder:
         (folder / RUNS).mkdir()
-        _rsync(f"{remote}/{RUNS}/", str(folder / RUNS), "--include=*.json", "--exclude=*")
+        only_notes = (f"--include=/{_DIGITS}.json", "--exclude=*", MOST_NOTES)
+        _rsync(f"{remote}/{RUNS}/", str(folder / RUNS), *only_notes)
         yield Folder(folder)
 
 
-def _rsync(source: str, target: str, *options: str) -> int:
-    """Copy files with rsync, which asks ssh, and return the number of runs; ScopeError where it fails."""
-    command = [
-        *("rsync", "--recursive", "--times", "--protect-args", "--out-format=%n"),
-        *(*options, "--", source, target),
-    ]
+def _refuse_other(target: str) -> None:
+    """Raise UsageError for a remote folder that has files and is no repository."""
+    listed = _started(["--list-only", "--", f"{target}/"])
+    names = {line.split(None, 4)[4] for line in listed.stdout.splitlines() if len(line.split(None, 4)) == 5}
+    if listed.returncode == 0 and MARK not in names and names - {"."}:
+        raise UsageError(f"{target}: has files and is no repository; must be one, or new, or empty")
+
+
+def _rsync(source: str, target: str, *options: str, files: str = "") -> int:
+    """Copy files with rsync, which asks ssh, and return the number of runs; ScopeError where it fails.
+
+    `files`: their names, a line each; those that cannot be read are left out.
+    """
+    words = ["--recursive", "--times", "--chmod=F-x", "--out-format=%n", *options, "--", source, target]
+    ended = _started(words, files)
+    if ended.returncode and not (files and ended.returncode == PARTLY_DONE):
+        said = ended.stderr.strip().splitlines() or ["failed"]
+        raise ScopeError(f"rsync: {said[-1]}")
+    return sum(line.endswith(SUFFIX) for line in ended.stdout.splitlines())
+
+
+def _started(words: Sequence[str], files: str = "") -> subprocess.CompletedProcess[str]:
     try:
-        ended = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=COPY_LIMIT_S, check=False
+        return subprocess.run(
+            ["rsync", "--protect-args", *words],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COPY_LIMIT_S,
+            check=False,
+            input=files,
         )
     except FileNotFoundError as error:
         raise ScopeError("rsync: not installed; push and pull to another host need it") from error
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"rsync: did not end within {COPY_LIMIT_S:g} s") from error
-    if ended.returncode != 0:
-        said = ended.stderr.strip().splitlines() or ["failed"]
-        raise ScopeError(f"rsync: {said[-1]}")
-    return sum(line.endswith(SUFFIX) for line in ended.stdout.splitlines())

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.comparison import MEASURED
-from hpcscope.engine.directories import LATEST, locked
+from hpcscope.engine.directories import LATEST
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.locks import held
 from hpcscope.programs.campaign import HEAD
 from hpcscope.programs.profiles.monitored_run import MONITOR
-from hpcscope.rundirectory import RunDirectory, size_of
+from hpcscope.rundirectory import RunDirectory, read_bytes, size_of
 from hpcscope.tune.record import FILE as TUNING
 
 RUN = RunDirectory(Path()).run.name
@@ -110,10 +111,7 @@ def remove(run: KeptRun) -> None:
             f"{run.path}: may be no run: its {run.kind} file has no format; remove the folder yourself"
         )
     try:
-        if (run.path / ".lock").exists():
-            with locked(RunDirectory(run.path)):
-                shutil.rmtree(run.path)
-        else:
+        with held(run.path):
             shutil.rmtree(run.path)
         latest = run.path.parent / LATEST
         if latest.is_symlink() and not latest.exists():
@@ -142,8 +140,8 @@ def _kept(path: Path) -> KeptRun | None:
 def _object(path: Path) -> dict[str, Any]:
     """Return the object of a JSON file; an empty one where it cannot be read."""
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        value = json.loads(read_bytes(path))
+    except (OSError, ScopeError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hpcscope.cli import interrupts, streams
+from hpcscope.locks import release_all
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -132,7 +133,14 @@ def main() -> None:
 
 
 def answer(arguments: list[str]) -> int:
-    """Carry out a whole command line and return its exit code."""
+    """Carry out a whole command line and return its exit code; the folders that it made are held until then."""
+    try:
+        return _answer(arguments)
+    finally:
+        release_all()
+
+
+def _answer(arguments: list[str]) -> int:
     if arguments[:1] == ["help"] and arguments[1:]:
         arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in ("--help", "-h", "help"):

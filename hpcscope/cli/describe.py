@@ -29,16 +29,17 @@ def command(
     json: Json = False,
 ) -> None:
     """Explain one benchmark: what is timed, between which events, on whose clock, and by which rules."""
-    from rich.console import Console
     from rich.markdown import Markdown
 
     from hpcscope.engine import benchmarks
+    from hpcscope.report.terminal.console import console
 
     found = benchmarks.explain(name, given.get("mpi"))
     if json:
         print_json({**found.benchmark.model_dump(), "specification_text": found.specification})
         return
-    screen = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
+    screen = console()
+    screen.width = screen.width if sys.stdout.isatty() else PIPE_COLUMNS
     screen.print(Markdown(f"{found.specification}\n\n{_declaration(found.benchmark)}"))
 
 

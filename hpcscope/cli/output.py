@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.visible import HIDDEN
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON; non-finite numbers are refused."""
-    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    """Print a value as JSON, hidden characters as escapes; non-finite numbers are refused."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    typer.echo(HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def grid(columns: Sequence[str], rows: Sequence[Sequence[str]], breaks: Collection[int] = ()) -> Table:

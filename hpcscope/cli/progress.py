@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -20,6 +19,7 @@ from hpcscope.plan.plan import Launch, Plan, PlannedCase
 from hpcscope.programs.campaign.campaign import Listener as CampaignListener
 from hpcscope.programs.campaign.folder import Head
 from hpcscope.programs.campaign.record import RunRecord
+from hpcscope.report.terminal.console import console
 from hpcscope.samples.records import JobRecord, RoundRecord
 
 QUIET = {"ok", "unavailable"}
@@ -35,20 +35,20 @@ REFRESHES_PER_S = 2
 @contextmanager
 def run_progress(catalog: Catalog, plan: Plan, unfinished: Plan) -> Iterator[Listener]:
     """Yield the listener of a run that suits the standard error."""
-    console = Console(stderr=True, highlight=False)
+    screen = console(sys.stderr)
     course = Completion(catalog, plan, unfinished)
-    if not console.is_terminal:
+    if not screen.is_terminal:
         yield PlainLines(course)
         return
     columns = (BarColumn(bar_width=16), TextColumn("{task.fields[left]}"), TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True, refresh_per_second=REFRESHES_PER_S) as progress:
+    with Progress(*columns, console=screen, transient=True, refresh_per_second=REFRESHES_PER_S) as progress:
         yield Bar(progress, course)
 
 
 @contextmanager
 def campaign_progress(head: Head) -> Iterator[CampaignListener]:
     """Yield the listener of a campaign: a bar on a terminal, and one line for each run that failed."""
-    screen = Console(stderr=True, highlight=False)
+    screen = console(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     begin_s = time.monotonic()
     with Progress(
@@ -76,7 +76,7 @@ def mix_progress() -> Iterator[Callable[[JobRecord | RoundRecord], None]]:
 
     On a terminal the job that ended last is shown meanwhile.
     """
-    screen = Console(stderr=True, highlight=False)
+    screen = console(sys.stderr)
     with screen.status("the first job") as status:
         jobs = 0
 
@@ -103,7 +103,7 @@ def stage_progress(doing: str = "measuring") -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _stage: None
         return
-    with Console(stderr=True).status(doing) as status:
+    with console(sys.stderr).status(doing) as status:
         yield lambda stage: status.update(f"{doing}: {stage}")
 
 
@@ -111,7 +111,7 @@ def link_progress(link: str) -> None:
     """Show on a terminal which link of a lab is being measured; none with an empty name."""
     if sys.stderr.isatty():
         text = f"measuring the {link}" if link else ""
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{text}", end="", file=getattr(sys.stderr, "drawn", sys.stderr), flush=True)
 
 
 class Pace:

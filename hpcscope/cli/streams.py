@@ -9,18 +9,33 @@ import errno
 import io
 import os
 import sys
+from typing import Any
+
+from hpcscope.visible import visible
 
 READER_GONE = {errno.EPIPE, errno.EBADF, errno.EIO}
 """Nobody wants the rest."""
 
 
 class EnduringStream(io.TextIOWrapper):
-    """A text stream that drops what cannot be written, and remembers the first reason."""
+    """A text stream that drops what cannot be written, and remembers the first reason.
+
+    Hidden characters of what is written are made visible, except in what is `drawn`.
+    """
 
     failure: OSError | None = None
 
+    @property
+    def drawn(self) -> Drawn:
+        """The same stream for colors and a moving cursor."""
+        return Drawn(self)
+
     def write(self, text: str) -> int:
         """Write a text, or drop it."""
+        return self.put(visible(text))
+
+    def put(self, text: str) -> int:
+        """Write a text as it is, or drop it."""
         try:
             return super().write(text)
         except OSError as error:
@@ -40,6 +55,17 @@ class EnduringStream(io.TextIOWrapper):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
+
+
+class Drawn:
+    """A stream to draw on, whose texts of data are visible already."""
+
+    def __init__(self, stream: EnduringStream) -> None:
+        self.write = stream.put
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def install() -> None:

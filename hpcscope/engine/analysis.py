@@ -8,6 +8,7 @@ from typing import Literal
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.results import Run, derived
 from hpcscope.findings.run import find_all
+from hpcscope.locks import held
 from hpcscope.programs.campaign import is_campaign
 from hpcscope.programs.profiles.monitored_run import is_monitored
 from hpcscope.rundirectory import FORMAT, note_checksums, write_json
@@ -29,20 +30,27 @@ def analyze(run: Path) -> Run:
     Raises UsageError when a file of the run is missing or wrong, ScopeError when one cannot be written.
     """
     found = derived(run)
-    found = found.replaced(findings=find_all(found))
-    directory = found.directory
-    statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
-    write_json(directory.statistics, statistics)
-    write_json(directory.models, found.models)
-    write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
-    note_checksums(run, [directory.statistics, directory.models, directory.findings])
-    return found
+    with held(run):
+        return _written(found)
 
 
 def explain(run: Path) -> Run:
     """Derive everything from a run's samples, draw its report, and return the run."""
     from hpcscope.report.run import page
 
-    found = analyze(run)
-    page.write(found)
+    found = derived(run)
+    with held(run):
+        found = _written(found)
+        page.write(found)
+    return found
+
+
+def _written(found: Run) -> Run:
+    found = found.replaced(findings=find_all(found))
+    directory = found.directory
+    statistics = Summaries(format=FORMAT, summaries=list(found.statistics), course=found.course)
+    write_json(directory.statistics, statistics)
+    write_json(directory.models, found.models)
+    write_json(directory.findings, Findings(format=FORMAT, findings=found.findings))
+    note_checksums(directory.path, [directory.statistics, directory.models, directory.findings])
     return found

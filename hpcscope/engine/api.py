@@ -10,6 +10,7 @@ from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import run as runs
 from hpcscope.errors import UsageError
 from hpcscope.findings.results import Run
+from hpcscope.locks import release
 from hpcscope.plan.experiment import COMMAND_LINE, asked_for, resolve
 from hpcscope.settings.experiment import Experiment
 from hpcscope.settings.kinds import did_you_mean
@@ -42,6 +43,7 @@ def run(*what: str, output: Path | None = None, progress: RunProgress = silent, 
     file, given = asked_for(what, {known[word]: value for word, value in settings.items()})
     experiment = resolve(file, given)
     outcome = runs.run(experiment, str(file or COMMAND_LINE), output, ("scope.run", *what), progress)
+    release(outcome.directory.path)
     return Run(outcome.directory.path)
 
 

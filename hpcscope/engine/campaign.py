@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hpcscope.engine.directories import locked, new_directory
+from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import CampaignProgress, ignore
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.campaign import find_all
 from hpcscope.findings.campaign.facts import CampaignFacts
 from hpcscope.findings.finding import Finding, Findings
+from hpcscope.locks import held
 from hpcscope.plan.experiment import COMMAND_LINE
 from hpcscope.private import refuse_foreign
 from hpcscope.programs.campaign import campaign
@@ -24,7 +25,7 @@ from hpcscope.programs.campaign.folder import CampaignFolder, Head, Kind
 from hpcscope.programs.campaign.record import read
 from hpcscope.programs.campaign.starting import Starter, starter
 from hpcscope.programs.campaign.study import read as read_study
-from hpcscope.rundirectory import FORMAT, RunDirectory, write_json, write_text
+from hpcscope.rundirectory import FORMAT, write_json, write_text
 
 
 @dataclass(frozen=True)
@@ -95,13 +96,14 @@ def _carry_out(
     folder: CampaignFolder, head: Head, ready: Callable[[], Starter], progress: CampaignProgress | None
 ) -> CampaignResult:
     """Do the runs that a campaign lacks, then analyse all of them."""
-    if head.status != "finished":
-        listening = progress(head) if progress else nullcontext(ignore)
-        with locked(RunDirectory(folder.path)), as_interrupt(*STOP_RUN), listening as listener:
-            try:
-                campaign.run(folder, head, ready(), listener)
-            except ScopeError as error:
-                derive(folder.path)
-                error.resumable = folder.path
-                raise
-    return derive(folder.path)
+    with held(folder.path):
+        if head.status != "finished":
+            listening = progress(head) if progress else nullcontext(ignore)
+            with as_interrupt(*STOP_RUN), listening as listener:
+                try:
+                    campaign.run(folder, head, ready(), listener)
+                except ScopeError as error:
+                    derive(folder.path)
+                    error.resumable = folder.path
+                    raise
+        return derive(folder.path)

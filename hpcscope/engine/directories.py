@@ -1,15 +1,13 @@
-"""Folders of runs: a new one, the latest one, and one that a process holds while it adds to it."""
+"""Folders of runs: a new one, the latest one."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.locks import LOCK, hold
 from hpcscope.rundirectory import RunDirectory
 from hpcscope.strict import printable
 
@@ -17,7 +15,7 @@ LATEST = "latest"
 
 
 def new_directory(name: str, asked: Path | None) -> RunDirectory:
-    """Create the folder of a new run: the requested one, else runs/<UTC time>-<name>."""
+    """Create and hold the folder of a new run: the requested one, else runs/<UTC time>-<name>."""
     if asked is not None:
         try:
             printable(str(asked))
@@ -25,14 +23,15 @@ def new_directory(name: str, asked: Path | None) -> RunDirectory:
             raise UsageError(f"--output {str(asked)!r}: {error}") from error
         # A submitted run finds the folder of its job there.
         if asked.exists() and (
-            not asked.is_dir() or any(path != RunDirectory(asked).job for path in asked.iterdir())
+            not asked.is_dir()
+            or any(path not in (RunDirectory(asked).job, asked / LOCK) for path in asked.iterdir())
         ):
             raise UsageError(f"--output {asked}: exists; must be new or empty (--resume {asked} resumes a run)")
-        return RunDirectory(_made(asked.absolute()))
+        return _held(RunDirectory(_made(asked.absolute())))
     runs = Path("runs").absolute()
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     folders = (runs / (f"{stamp}-{name}" + (f"-{number}" if number else "")) for number in range(1000))
-    return RunDirectory(_made(next(folder for folder in folders if not folder.exists())))
+    return _held(RunDirectory(_made(next(folder for folder in folders if not folder.exists()))))
 
 
 def make_latest(directory: RunDirectory) -> None:
@@ -42,26 +41,9 @@ def make_latest(directory: RunDirectory) -> None:
         _point(runs / LATEST, directory.path.name)
 
 
-@contextmanager
-def locked(directory: RunDirectory) -> Iterator[int]:
-    """Keep other processes from adding to a run; yields a file descriptor for the launcher to inherit.
-
-    So the run stays locked while ranks are alive, even if this process is killed.
-    """
-    path = directory.path / ".lock"
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except FileNotFoundError as error:
-        raise UsageError(f"{directory.path}: does not exist; must be a run directory") from error
-    except OSError as error:
-        raise ScopeError(f"{path}: cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield lock
-    except BlockingIOError as error:
-        raise UsageError(f"{directory.path}: another scope run is using it; wait until that ends") from error
-    finally:
-        os.close(lock)
+def _held(directory: RunDirectory) -> RunDirectory:
+    hold(directory.path)
+    return directory
 
 
 def _made(folder: Path) -> Path:

@@ -16,6 +16,7 @@ from hpcscope.programs.profiles import folder, trace
 from hpcscope.programs.profiles.merged import PROFILE, merge, read
 from hpcscope.report.run.selection import select
 from hpcscope.rundirectory import RunDirectory
+from hpcscope.visible import visible
 
 CHROME = "chrome"
 
@@ -37,7 +38,8 @@ def exported(name: str, runs: Sequence[Path], patterns: Sequence[str] = ()) -> e
         raise UsageError(f"{name}: unknown format; of {what} it must be one of {', '.join(known)}{hint}")
     if not monitored:
         chosen = [run.replaced(statistics=select(run.statistics, patterns)) for run in map(Run, runs)]
-        return exports.writer(name)(chosen)
+        content = exports.writer(name)(chosen)
+        return visible(content) if isinstance(content, str) else content
     if patterns:
         raise UsageError(f"--only {patterns[0]}: chooses benchmarks, but {runs[0]} is a monitored run")
     if name == CHROME:

@@ -9,11 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from hpcscope.engine.directories import locked, make_latest, new_directory
+from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings import profile as kinds
 from hpcscope.findings.finding import Findings
 from hpcscope.findings.profile.facts import ProfileFacts
+from hpcscope.locks import LOCK, held, release
 from hpcscope.programs.profiles import folder as folders
 from hpcscope.programs.profiles import monitored_run, mpip, trace
 from hpcscope.programs.profiles.folder import PROFILES
@@ -63,9 +64,9 @@ def monitor(
     directory = new_directory("monitor", output)
     _prepare()
     try:
-        with locked(directory):
-            ended = monitored_run.run(command, directory.path, options)
+        ended = monitored_run.run(command, directory.path, options)
     except BaseException:
+        release(directory.path)
         _remove_empty(directory.path)
         raise
     make_latest(directory)
@@ -106,8 +107,9 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
 
 def explain(folder: Path) -> ProfileContents:
     """Derive everything from the profiles of a monitored run, draw its report, and return it."""
-    contents = analyze(folder)
-    _draw(contents)
+    with held(folder):
+        contents = analyze(folder)
+        _draw(contents)
     return contents
 
 
@@ -184,7 +186,7 @@ def _imported(report: Path) -> Monitored:
 def _remove_empty(folder: Path) -> None:
     """Remove the folder of a command that could not be started."""
     with suppress(OSError):
-        (folder / ".lock").unlink(missing_ok=True)
+        (folder / LOCK).unlink(missing_ok=True)
         (folder / PROFILES).rmdir()
     with suppress(OSError):
         folder.rmdir()

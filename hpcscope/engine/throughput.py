@@ -14,7 +14,7 @@ from hpcscope.catalog.catalog import read as read_catalog
 from hpcscope.catalog.mix import benchmarks
 from hpcscope.engine.analysis import explain
 from hpcscope.engine.builds import native_program
-from hpcscope.engine.directories import locked, make_latest, new_directory
+from hpcscope.engine.directories import make_latest, new_directory
 from hpcscope.engine.progress import ignore
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
@@ -24,6 +24,7 @@ from hpcscope.launch import schedulers
 from hpcscope.launch.cluster import Cluster, probe_cluster
 from hpcscope.launch.site import site_of
 from hpcscope.launch.supervision.journal import mend
+from hpcscope.locks import hold
 from hpcscope.machine import discover
 from hpcscope.machine.machine import Machine
 from hpcscope.private import refuse_foreign
@@ -144,7 +145,8 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
         "measured" if active() is None else "emulated",
         ready.listener,
     )
-    with locked(directory), as_interrupt(*STOP_RUN):
+    hold(directory.path)
+    with as_interrupt(*STOP_RUN):
         if directory.samples.exists():
             mend(directory.samples, directory.cut_samples)
         begun_run.note_status(directory, "running", mix.rounds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +17,7 @@ from hpcscope import units
 from hpcscope.report import validity, wording
 from hpcscope.report.figure import Figure
 from hpcscope.version import VERSION
+from hpcscope.visible import visible
 
 
 class _Memory(BytecodeCache):
@@ -34,7 +37,12 @@ class _Memory(BytecodeCache):
 
 
 _COMPILED = _Memory()
-_SCRIPTS = ("figures.js", "report.js")
+_SCRIPTS = {
+    "script": ("figures.js", "report.js"),
+    "script_alone": ("figures.js", "alone.js"),
+    "site_script": ("site/site.js",),
+}
+"""All scripts inside pages, by their names in templates."""
 
 
 def environment() -> Environment:
@@ -44,12 +52,14 @@ def environment() -> Environment:
         autoescape=True,
         bytecode_cache=_COMPILED,
         undefined=StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     found.globals.update(
         style=lambda: Markup(template_text("report.css")),
-        script=lambda: Markup("\n".join(template_text(name) for name in _SCRIPTS)),
+        own_scripts=own_scripts,
+        **{name: lambda files=files: Markup(_script(files)) for name, files in _SCRIPTS.items()},
         version=VERSION,
         direction=wording.direction,
         definition=wording.definition,
@@ -71,6 +81,16 @@ def environment() -> Environment:
     return found
 
 
+def own_scripts() -> str:
+    """Return the scripts that a page may run, as sources of a Content Security Policy: their hashes."""
+    digests = (hashlib.sha256(_script(files).encode()).digest() for files in _SCRIPTS.values())
+    return " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in digests)
+
+
+def _script(files: Iterable[str]) -> str:
+    return "\n".join(template_text(name) for name in files)
+
+
 def as_json(value: object) -> Markup:
     """Return JSON that is safe inside a script element: no tag in the data can close it."""
     text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
@@ -88,13 +108,11 @@ def alone(figures: Iterable[Figure]) -> str:
 
     When its script has run, the element `written` holds them as SVG, by their keys, in JSON.
     """
-    frame = environment()
-    frame.globals["script"] = lambda: Markup("\n".join(template_text(name) for name in ("figures.js", "alone.js")))
     words = {
         one.key: {**plot(one), "title": one.title, "caption": one.caption, "origins": stamp(one)}
         for one in figures
     }
-    return frame.get_template("alone.html").render(figures=as_json(words))
+    return environment().get_template("alone.html").render(figures=as_json(words))
 
 
 def stamp(figure: Figure) -> str:

@@ -8,6 +8,7 @@ import os
 import pty
 import shutil
 import subprocess
+import sys
 import termios
 import time
 from contextlib import suppress
@@ -16,9 +17,11 @@ from pathlib import Path
 import pytest
 
 from hpcscope.cli import answer
+from hpcscope.engine import analysis
 from tests.cli.scope_command import SCOPE
 from tests.messages import mentions
 from tests.patience import PATIENCE_S
+from tests.repository.test_repository import variant
 
 
 @pytest.fixture
@@ -121,6 +124,70 @@ def test_what_is_no_run_stays(words: list[str], says: str, runs: Path, capsys: p
     assert answer(["runs", *words]) == 2
     assert says in capsys.readouterr().err
     assert sorted(runs.rglob("*")) == before
+
+
+def test_a_new_folder_is_held_until_its_process_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "runs/new"
+    script = f"""
+import shutil, sys
+from pathlib import Path
+from hpcscope.engine.directories import new_directory
+new_directory("new", Path({str(folder)!r}))
+Path({str(folder / "run.json")!r}).write_text('{{"format": 1, "status": "finished"}}')
+print(flush=True)
+sys.stdin.read()
+"""
+    words = ["runs", "prune", "--keep", "0", "--yes", "--in", str(folder.parent)]
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert answer(words) == 2
+        process.communicate(timeout=PATIENCE_S)
+    assert mentions(capsys.readouterr().err, "runs/new: ... using it")
+    assert folder.exists()
+    assert answer(words) == 0
+    assert not folder.exists()
+
+
+def test_a_run_is_held_while_its_report_is_written(
+    golden_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = variant(golden_run, tmp_path, "kept")
+    ended: list[subprocess.CompletedProcess[str]] = []
+
+    def pruned(_found: object) -> None:
+        words = [SCOPE, "runs", "remove", "kept", "--yes", "--in", str(tmp_path)]
+        ended.append(subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False))
+
+    monkeypatch.setattr("hpcscope.report.run.page.write", pruned)
+    analysis.explain(run)
+    assert (ended[0].returncode, mentions(ended[0].stderr, "kept: ... using it")) == (2, True)
+    pruned(run)
+    assert (ended[1].returncode, run.exists()) == (0, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("show", "show --json", "analyze", "report", "compare {run}", "pack", "anonymize"),
+        *("export --to csv", "predict linpack 500", "repository add"),
+    ],
+)
+def test_no_command_waits_for_a_pipe_among_the_files_of_a_run(
+    command: str, golden_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCOPE_REPOSITORY", str(tmp_path / "repository"))
+    first, *others = command.format(run=golden_run).split()
+    for name in ("run.json", "samples.jsonl", "machine.json", "statistics.json", "checksums.sha256", "plan.txt"):
+        run = variant(golden_run, tmp_path, f"with-{name}")
+        (run / name).unlink(missing_ok=True)
+        os.mkfifo(run / name)
+        words = [first, *others, str(run)] if first == "repository" else [first, str(run), *others]
+        assert answer(words) in (0, 1, 2)
+        assert answer(["runs", "list"]) in (0, 2)
 
 
 def test_a_run_that_goes_on_is_not_removed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

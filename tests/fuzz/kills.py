@@ -71,7 +71,7 @@ def _resumed(place: Path) -> tuple[int, str] | None:
     def ended() -> bool:
         answers.append(_ended(_start(place, ["run", "--resume", "run"]), place))
         last = answers[-1]
-        return last is None or last[0] != 2 or "another scope run is using it" not in last[1]
+        return last is None or last[0] != 2 or "another process is using it" not in last[1]
 
     with suppress(TimeoutError):
         until(ended, "the end of what was killed")

@@ -12,9 +12,9 @@ import pytest
 
 from hpcscope.archive.index import RunChoice
 from hpcscope.archive.repository import Exchanged, Repository
-from hpcscope.errors import ScopeError
+from hpcscope.errors import ScopeError, UsageError
 from tests.patience import PATIENCE_S
-from tests.repository.test_repository import variant
+from tests.repository.test_repository import hostile_repository, variant
 
 SSHD = Path("/usr/sbin/sshd")
 SERVER = """HostKey {folder}/host
@@ -77,3 +77,28 @@ def test_runs_and_notes_travel_to_another_host_and_back(golden_run: Path, host: 
     assert (here.verify(), there.verify()) == ([], [])
     with pytest.raises(ScopeError, match="rsync: "):
         here.pull(f"{host}:{tmp_path / 'nowhere'}")
+    assert sorted(file.name for file in there.folder.path.iterdir()) == [
+        *(".lock", "index.sqlite", "repository.json", "runs")
+    ]
+
+
+def test_only_good_runs_are_pulled_from_another_host(golden_run: Path, host: str, tmp_path: Path) -> None:
+    runs = [variant(golden_run, tmp_path, name, days) for days, name in enumerate(("a", "b", "c"))]
+    _, ids = hostile_repository(tmp_path / "there", runs)
+    here = Repository(tmp_path / "here", make=True)
+    taken = here.pull(f"{host}:{tmp_path / 'there'}")
+    assert (taken.runs, sorted(one.id for one in taken.damaged)) == (1, sorted(ids[:2]))
+    files = list((here.folder.path / "runs").iterdir())
+    assert sorted(file.name for file in files) == [f"{ids[2]}.json", f"{ids[2]}.zip.xz"]
+    assert not any(file.stat().st_mode & 0o111 for file in files)
+
+
+def test_nothing_is_pushed_to_a_folder_of_other_things(golden_run: Path, host: str, tmp_path: Path) -> None:
+    here = Repository(tmp_path / "here", make=True)
+    here.add([variant(golden_run, tmp_path, "winter")])
+    other = tmp_path / "home"
+    other.mkdir()
+    (other / "repository").write_text("mine")
+    with pytest.raises(UsageError, match="has files and is no repository"):
+        here.push(f"{host}:{other}")
+    assert [file.name for file in other.iterdir()] == ["repository"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import re
 import shutil
 import sqlite3
@@ -231,9 +232,50 @@ def test_runs_travel_between_repositories(repository: Repository, runs: list[Pat
         repository.pull(str(tmp_path / "nowhere"))
     repository.remove([damaged])
     there.folder.run(damaged).write_bytes(b"x")
-    with pytest.raises(ScopeError, match=f"{damaged}.* checksum"):
-        repository.pull(str(other))
+    taken = repository.pull(str(other))
+    assert (taken.runs, [one.id for one in taken.damaged]) == (0, [damaged])
+    assert "checksum" in taken.damaged[0].what
     assert damaged not in repository.folder.ids()
+
+
+def hostile_repository(folder: Path, runs: list[Path]) -> tuple[Repository, list[str]]:
+    """A repository with other things among its runs; and the ids of the runs, of which the last is good."""
+    made = Repository(folder, make=True)
+    ids = [one.id for one, _ in made.add(runs)]
+    inside = folder / "runs"
+    (inside / "conftest.py").write_text("raise SystemExit")
+    (inside / "run").write_text("#!/bin/sh\n")
+    (inside / "run").chmod(0o755)
+    (inside / "0123456789abcdef.zip.xz").symlink_to("/etc/passwd")
+    os.mkfifo(inside / "0123456789abcde0.json")
+    os.mkfifo(inside / "0123456789abcde0.zip.xz")
+    made.folder.run(ids[0]).chmod(0o755)
+    made.folder.run(ids[0]).write_bytes(b"damaged")
+    notes = made.folder.notes(ids[1])
+    made.folder.write_notes(ids[1], notes.model_copy(update={"noted_unix_s": 3.9e9, "note": "for good"}))
+    return made, ids
+
+
+def test_only_good_runs_are_pulled(repository: Repository, runs: list[Path], tmp_path: Path) -> None:
+    _, ids = hostile_repository(tmp_path / "other", runs)
+    taken = repository.pull(str(tmp_path / "other"))
+    assert taken.runs == 1
+    refused = {one.id: one.what for one in taken.damaged}
+    assert sorted(refused) == sorted([ids[0], ids[1], "0123456789abcde0", "0123456789abcdef"])
+    assert "checksum" in refused[ids[0]]
+    assert "in the future" in refused[ids[1]]
+    found = sorted(file.name for file in (repository.folder.path / "runs").iterdir())
+    assert found == [f"{ids[2]}.json", f"{ids[2]}.zip.xz"]
+
+
+def test_notes_from_the_future_do_not_win(repository: Repository, runs: list[Path], tmp_path: Path) -> None:
+    (one, _) = repository.add(runs[:1])[0]
+    other, ids = hostile_repository(tmp_path / "other", [runs[1], runs[0], runs[2]])
+    assert ids[1] == one.id
+    assert repository.pull(str(tmp_path / "other")).notes == 0
+    repository.note(one.id, note="said now")
+    other.pull(str(repository.folder.path))
+    assert other.folder.notes(one.id).note == "said now"
 
 
 def test_only_what_an_id_names_is_removed(

@@ -2,38 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import io
 import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
-import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
+from starlette.responses import PlainTextResponse
 
 from hpcscope.archive import packing
 from hpcscope.archive.repository import Repository
+from hpcscope.archive.serve import app
+from hpcscope.archive.serve.connection import MOST_OF_A_CLIENT
 from hpcscope.archive.serve.runs_in_progress import RunsInProgress
+from hpcscope.archive.serve.server import HEADERS
 from hpcscope.archive.serve.uploads import MOST_WAITING, FullError, Upload
 from hpcscope.rundirectory import RunDirectory
 from tests.cli.scope_command import SCOPE, answered
 from tests.messages import mentions
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tests.report import browser
 from tests.repository.test_repository import variant
 from tests.repository.test_site import HOSTILE
 
 TOKEN = "a-token-of-this-test-only"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer over HTTP."""
+
+    status: int
+    text: str
+    headers: Message
 
 
 @dataclass(frozen=True)
@@ -46,17 +64,28 @@ class Served:
 
     def ask(self, path: str, token: str = TOKEN, body: bytes | None = None) -> tuple[int, str]:
         """Return the status and the text of an answer."""
-        asked = urllib.request.Request(
-            self.address + path,
-            data=body,
-            method="GET" if body is None else "PUT",
-            headers={"Authorization": f"Bearer {token}"},
-        )
+        answer = self.answer(path, token, body)
+        return answer.status, answer.text
+
+    def answer(self, path: str, token: str = TOKEN, body: bytes | None = None, method: str = "") -> Answer:
+        """Return an answer; redirections are not followed."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
-            with urllib.request.urlopen(asked, timeout=PATIENCE_S) as response:
-                return response.status, response.read().decode()
-        except urllib.error.HTTPError as refused:
-            return refused.code, refused.read().decode()
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            connection.request(method or ("GET" if body is None else "PUT"), path, body, headers)
+            response = connection.getresponse()
+            return Answer(response.status, response.read().decode(), response.headers)
+        finally:
+            connection.close()
+
+    @property
+    def port(self) -> int:
+        """Return where it listens."""
+        return int(self.address.rpartition(":")[2])
+
+    def session(self) -> str:
+        """Return the folder of a new session, as a browser gets it."""
+        return self.answer(f"/?token={TOKEN}", token="").headers["Location"].removesuffix("index.html")
 
     def waiting(self) -> list[str]:
         """Return what was put aside."""
@@ -77,13 +106,15 @@ def served(golden_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def running(folder: Path, repository: Repository, *options: str) -> Iterator[Served]:
     """Let a server run in a folder."""
     words = ["serve", "--in", str(repository.folder.path), "--port", "0", *options]
-    process = subprocess.Popen(
-        [SCOPE, *words],
-        cwd=folder,
-        env={**os.environ, "SCOPE_TOKEN": TOKEN, "TMPDIR": str(folder)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    with (folder / "errors.txt").open("w") as errors:
+        process = subprocess.Popen(
+            [SCOPE, *words],
+            cwd=folder,
+            env={**os.environ, "SCOPE_TOKEN": TOKEN, "TMPDIR": str(folder)},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
@@ -93,15 +124,17 @@ def running(folder: Path, repository: Repository, *options: str) -> Iterator[Ser
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE_S)
     assert not list(folder.glob("scope-serve-*"))
+    assert (folder / "errors.txt").read_text() == ""
 
 
-WATCH = b"""<script>
+WATCH = b"""
 const live = document.getElementById("live");
 const look = () => { if (live.childElementCount) fetch("/shown"); };
 new MutationObserver(look).observe(live, { childList: true });
 look();
-</script><script src="/last.js"></script></body>"""
+"""
 """Says when the page shows a run."""
+WATCHED = b'<script src="/watch.js"></script><script src="/last.js"></script></body>'
 
 
 class Relay(BaseHTTPRequestHandler):
@@ -115,6 +148,9 @@ class Relay(BaseHTTPRequestHandler):
             self.shown.set()
             self._answer("text/plain", [b""])
             return
+        if self.path == "/watch.js":
+            self._answer("text/javascript", [WATCH])
+            return
         if self.path == "/last.js":
             self.shown.wait(PATIENCE_S)
             self._answer("text/javascript", [b""])
@@ -126,7 +162,7 @@ class Relay(BaseHTTPRequestHandler):
             if "event-stream" in kind:
                 self._answer(kind, (response.readline() for _ in range(4)))
             else:
-                self._answer(kind, [response.read().replace(b"</body>", WATCH)])
+                self._answer(kind, [response.read().replace(b"</body>", WATCHED)])
 
     def _answer(self, kind: str, lines: Iterable[bytes]) -> None:
         self.send_response(200)
@@ -161,13 +197,144 @@ def test_nothing_is_answered_without_the_token(served: Served) -> None:
     assert served.ask("/runs", token="", body=b"")[0] == 403
 
 
-def test_the_address_with_the_token_gives_a_cookie_and_hides_the_token(served: Served) -> None:
-    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-    with opener.open(f"{served.address}/?token={TOKEN}", timeout=PATIENCE_S) as response:
-        assert response.url == f"{served.address}/"
-        assert "giza" in response.read().decode()
-        assert response.headers["X-Content-Type-Options"] == "nosniff"
-        assert response.headers["Cache-Control"] == "no-store"
+@pytest.mark.parametrize("path", ["/", "//evil.example/", "/index.html", "/\\\\evil.example"])
+def test_the_token_begins_a_session_without_a_cookie(path: str, served: Served) -> None:
+    begun = served.answer(f"{path}?token={TOKEN}", token="")
+    assert begun.status == 303
+    assert re.fullmatch(r"/[\w-]{32}/index.html", begun.headers["Location"])
+    assert TOKEN not in str(begun.headers)
+    assert "Set-Cookie" not in begun.headers
+    assert "giza" in served.answer(begun.headers["Location"], token="").text
+
+
+def test_a_session_reads_and_changes_nothing(served: Served, golden_run: Path, tmp_path: Path) -> None:
+    session = served.session()
+    assert served.answer(f"{session}data/cases.js", token="").status == 200
+    body = packed(variant(golden_run, tmp_path, "sent"))
+    assert served.answer(f"{session}runs", token="", body=body).status == 403
+    assert served.waiting() == []
+
+
+def test_sessions_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(app.time, "monotonic", lambda: now[0])
+    guard = app.Guard(PlainTextResponse("passed on"), TOKEN)
+
+    def asked(path: str, query: str = "") -> tuple[int, str]:
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(dict(message))
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request"}
+
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": []}
+        asyncio.run(guard(scope, receive, send))
+        return sent[0]["status"], dict(sent[0]["headers"]).get(b"location", b"").decode()
+
+    first = asked("/", f"token={TOKEN}")[1]
+    assert asked(first)[0] == 200
+    now[0] = app.SESSION_S
+    assert asked(first)[0] == 403
+    others = [asked("/", f"token={TOKEN}")[1] for _ in range(app.MOST_SESSIONS + 1)]
+    assert [asked(one)[0] for one in others] == [403, *[200] * app.MOST_SESSIONS]
+
+
+SCRIPT = "<script>document.documentElement.dataset.injected='yes'</script>"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "token", "status"),
+    [
+        ("GET", "/index.html", TOKEN, 200),
+        ("GET", "/data/cases.js", TOKEN, 200),
+        ("GET", "/live.html", TOKEN, 200),
+        ("GET", "/", "", 403),
+        ("GET", f"/?token={TOKEN}", "", 303),
+        ("GET", f"/{quote(SCRIPT)}", TOKEN, 404),
+        ("POST", "/index.html", TOKEN, 405),
+        ("PUT", "/runs", TOKEN, 422),
+    ],
+)
+def test_all_answers_are_what_they_say_and_run_no_other_script(
+    method: str, path: str, token: str, status: int, served: Served
+) -> None:
+    answer = served.answer(path, token, method=method)
+    assert answer.status == status
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert "unsafe-inline" not in re.findall("script-src [^;]*", answer.headers["Content-Security-Policy"])[0]
+    assert (answer.headers["Content-Type"] or "").startswith("text/html") == (
+        status == 200 and path.endswith(".html")
+    )
+    assert SCRIPT not in answer.text
+
+
+def test_a_damaged_run_is_told_as_plain_text(served: Served, golden_run: Path, tmp_path: Path) -> None:
+    (kept, _) = served.repository.add([variant(golden_run, tmp_path, "damaged", 7)])[0]
+    file = served.repository.file(kept.id)
+    file.chmod(0o600)
+    file.write_bytes(b"no archive")
+    answer = served.answer(f"/reports/{kept.id}.html")
+    assert (answer.status, answer.headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
+    assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    served.repository.remove([kept.id])
+
+
+def test_a_browser_reads_in_a_session(served: Served) -> None:
+    if not browser.CHROMIUM:
+        pytest.skip("no Chromium on this machine")
+    seen = browser.shown(f"{served.address}{served.session()}index.html")
+    assert 'data-settled="yes"' in seen
+    assert "data-errors" not in seen
+
+
+@pytest.mark.parametrize("name", ["index.html", "live.html", "reports/{run}.html"])
+def test_a_browser_runs_no_script_that_was_added_to_a_page(name: str, served: Served, tmp_path: Path) -> None:
+    if not browser.CHROMIUM:
+        pytest.skip("no Chromium on this machine")
+    text = served.ask("/" + name.format(run=served.repository.named("latest").id))[1]
+    page = tmp_path / "page.html"
+    page.write_text(text.replace("</body>", f"{SCRIPT}</body>"))
+    opened = browser.opened(page)
+    assert opened.attribute("data-injected") is None
+    assert sum("Content Security Policy" in line and "inline script" in line for line in opened.console) == 1
+    page.write_text(text.replace("</body>", f"{SCRIPT}</body>").replace("http-equiv", "data-was"))
+    assert browser.opened(page).attribute("data-injected") == "yes", "the script itself works"
+
+
+def test_a_body_is_not_read_before_the_token(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) as sender:
+        sender.sendall(b"PUT /runs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+        sent, piece = 0, bytes(1 << 20)
+        with suppress(ConnectionError):
+            while sent < 1 << 30:
+                sender.sendall(piece)
+                sent += len(piece)
+    assert sent < 64 << 20
+
+
+def test_an_upload_that_breaks_off_leaves_nothing_and_says_nothing(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) as sender:
+        head = f"PUT /runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 1000\r\n\r\n"
+        sender.sendall(head.encode() + b"some")
+        until(lambda: len(served.waiting()) == 1, "the upload to begin")
+    until(
+        lambda: served.waiting() == [], "the upload to be dropped"
+    )  # and the server's errors are empty at its end
+
+
+def test_connections_without_a_request_end_and_are_few(served: Served) -> None:
+    waiting = [socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) for _ in range(MOST_OF_A_CLIENT)]
+    for one in waiting:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: ")
+    with socket.create_connection(("127.0.0.1", served.port), PATIENCE_S) as other, suppress(ConnectionError):
+        other.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert other.recv(1) == b""
+    for one in waiting:
+        with one, suppress(ConnectionError):
+            assert one.recv(1) == b""
+    assert served.ask("/")[0] == 200
 
 
 @pytest.mark.parametrize(

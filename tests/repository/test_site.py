@@ -143,12 +143,15 @@ def test_chosen_runs_are_compared_in_the_browser(site: Path, kept: Repository, t
     sp2 = next(row[0] for row in piece(site, "published") if row[1] == "IBM SP2")
     ids = [kept.named("latest").id, "nosuch", sp2, *(one.id for one in kept.chosen(RunChoice(cluster="giza")))]
     page = site / "compare-chosen.html"  # a fragment is no part of a path
-    chosen = f'<script>location.hash = "{",".join(ids)}";</script>'
-    page.write_text((site / "compare.html").read_text().replace("<body>", f"<body>{chosen}"))
+    script = site / "chosen.js"
+    script.write_text(f'location.hash = "{",".join(ids)}";')
+    first = '<body><script src="chosen.js"></script>'
+    page.write_text((site / "compare.html").read_text().replace("<body>", first))
     try:
         found = rows(opened(page))
     finally:
         page.unlink()
+        script.unlink()
     assert {len(row) for row in found} == {6}
     assert "interval" in found[0][2], "it has none"
     assert "published, table 7.7" in found[0][2]

@@ -9,7 +9,9 @@ import asyncio
 import hmac
 import json
 import re
+import secrets
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,10 +19,16 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hpcscope.archive import packing
@@ -35,45 +43,55 @@ from hpcscope.errors import ScopeError
 from hpcscope.models.published.machines import machines
 from hpcscope.private import temporary_folder
 
-COOKIE = "scope-token"
+SESSION_S = 12 * 3600.0
+MOST_SESSIONS = 32
+"""The oldest ends before its time."""
 PLACES = r"/\S*/(?:scope-packed-[^/\s]*/(?:inside/)?|(?=\.upload-))"
 """Folders of the server in what is said of an upload: its sender need not know them."""
 EVERY_S = 1.0
 """Between two events of a page with runs in progress."""
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 class Guard:
-    """Answers only requests that have the token: in the address once, then in a cookie, or as a bearer token."""
+    """Passes on what has the token as a bearer token, and what reads in a session, which the token begins.
+
+    The id of a session is the first folder of its addresses. A cookie would go to every port of the host, where
+    other users may listen.
+    """
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token
+        self._ends: dict[str, float] = {}
+        """Of the sessions, oldest first, on the monotonic clock."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope)
-        if self._is_right(request.query_params.get("token", "")):
-            response: Response = RedirectResponse(request.url.path, 303)
-            response.set_cookie(COOKIE, self._token, httponly=True, samesite="strict")
-            await response(scope, receive, send)
-        elif self._is_right(request.cookies.get(COOKIE, "")) or self._is_right(_bearer(request)):
-            await self._app(scope, receive, send)
-        else:
-            await Response("The address of these pages has a token, which scope serve printed.\n", 403)(
-                scope, receive, send
-            )
+        """Pass a request on, or refuse it before its body is read."""
+        app = self._app
+        if scope["type"] == "http" and not _are_equal(_bearer(Request(scope)), self._token):
+            _, session, path = [*scope["path"].split("/", 2), "", ""][:3]
+            if self._is_open(session) and scope["method"] in ("GET", "HEAD"):
+                scope = {**scope, "path": f"/{path}"}
+            elif _are_equal(Request(scope).query_params.get("token", ""), self._token):
+                app = RedirectResponse(f"/{self._begin()}/index.html", 303)
+            else:
+                app = PlainTextResponse("Open the address that scope serve printed.\n", 403)
+        await app(scope, receive, send)
 
-    def _is_right(self, token: str) -> bool:
-        return hmac.compare_digest(token.encode(), self._token.encode())
+    def _begin(self) -> str:
+        for one in list(self._ends)[: 1 - MOST_SESSIONS]:
+            del self._ends[one]
+        session = secrets.token_urlsafe(24)
+        self._ends[session] = time.monotonic() + SESSION_S
+        return session
+
+    def _is_open(self, session: str) -> bool:
+        now = time.monotonic()
+        return any(_are_equal(session, one) for one, end in self._ends.items() if now < end)
+
+
+def _are_equal(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
 
 
 def _bearer(request: Request) -> str:
@@ -118,9 +136,7 @@ class LiveSite:
         return made.read_text(encoding="utf-8")
 
 
-def application(
-    repository: Repository, runs: Path, token: str, uploads: Path | None, held: ExitStack
-) -> Starlette:
+def application(repository: Repository, runs: Path, token: str, uploads: Path | None, held: ExitStack) -> ASGIApp:
     """Return the application; what it needs is given back when `held` ends. `uploads`: None takes none."""
     site = LiveSite(repository, held.enter_context(temporary_folder("serve")))
     progress = RunsInProgress(runs)
@@ -130,30 +146,30 @@ def application(
         try:
             text = site.text(name)
         except KeyError:
-            return Response(f"{name}: there is no such page.\n", 404)
+            return PlainTextResponse("There is no such page.\n", 404)
         except ScopeError as error:
-            return Response(f"{error}\n", 500)
+            return PlainTextResponse(f"{error}\n", 500)
         media = "text/javascript" if name.endswith(".js") else "text/html"
-        return Response(text, headers=HEADERS, media_type=media)
+        return Response(text, media_type=media)
 
     def live(_request: Request) -> Response:
-        return HTMLResponse(Pages(live=True).in_progress(), headers=HEADERS)
+        return HTMLResponse(Pages(live=True).in_progress())
 
     def events(request: Request) -> Response:
-        return StreamingResponse(_events(request, progress), headers=HEADERS, media_type="text/event-stream")
+        return StreamingResponse(_events(request, progress), media_type="text/event-stream")
 
     async def upload(request: Request) -> Response:
         if uploads is None:
-            return JSONResponse({"error": "no uploads: scope serve --uploads DIR takes them"}, 403, HEADERS)
+            return JSONResponse({"error": "no uploads: scope serve --uploads DIR takes them"}, 403)
         return await _taken(request, uploads)
 
-    routes = [
+    routes: list[BaseRoute] = [
         Route("/live.html", live),
         Route("/events", events),
         Route("/runs", upload, methods=["PUT"]),
         Route("/{name:path}", page),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(Guard, token=token)])
+    return Guard(Starlette(routes=routes), token)
 
 
 async def _events(request: Request, progress: RunsInProgress) -> AsyncIterator[str]:
@@ -173,11 +189,13 @@ async def _taken(request: Request, folder: Path) -> Response:
             upload.add(piece)
         file = await run_in_threadpool(upload.accept)
     except FullError as error:
-        return JSONResponse({"error": str(error)}, 413, HEADERS)
+        return JSONResponse({"error": str(error)}, 413)
     except ScopeError as error:
         said = re.sub(PLACES, "", str(error))
-        return JSONResponse({"error": said}, 422, HEADERS)
+        return JSONResponse({"error": said}, 422)
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody reads it
     finally:
         if upload is not None:
             upload.drop()
-    return JSONResponse({"id": file.stem, "waits": "until somebody adds the run to the repository"}, 201, HEADERS)
+    return JSONResponse({"id": file.stem, "waits": "until somebody adds the run to the repository"}, 201)

@@ -11,12 +11,23 @@ from pathlib import Path
 
 from hpcscope.archive.repository import Repository
 from hpcscope.errors import ScopeError, UsageError
+from hpcscope.report.frame import own_scripts
 
 TOKEN = "SCOPE_TOKEN"
 """The environment variable with the token; drawn at random where it is not set."""
 SHORTEST_TOKEN = 16
 END_S = 2
 """For readers of events, when the server ends."""
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Connection": "close",  # no connection waits for a second request
+    "Content-Security-Policy": f"default-src 'none'; script-src 'self' {own_scripts()}; "
+    "style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""Of every answer."""
 
 
 def serve(
@@ -30,6 +41,7 @@ def serve(
         import uvicorn
 
         from hpcscope.archive.serve.app import application
+        from hpcscope.archive.serve.connection import BoundedConnection
     except ModuleNotFoundError as error:
         raise ScopeError(
             f"{error.name}: not installed; pip install starlette uvicorn (requirements/serve.txt has the versions)"
@@ -40,7 +52,15 @@ def serve(
     with ExitStack() as held:
         listening = held.enter_context(_listening(host, port))
         app = application(repository, runs, token, uploads, held)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=END_S, server_header=False)
+        config = uvicorn.Config(
+            app,
+            http=BoundedConnection,
+            ws="none",
+            log_level="error",
+            timeout_graceful_shutdown=END_S,
+            server_header=False,
+            headers=list(HEADERS.items()),
+        )
         address, number = listening.getsockname()[:2]
         ready(f"http://{f'[{address}]' if ':' in address else address}:{number}/?token={token}")
         uvicorn.Server(config).run(sockets=[listening])

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from hpcscope import units
 from hpcscope.archive.entry import Entry
 from hpcscope.archive.index import FigureSeries
 from hpcscope.archive.published import PrintedCourse
 from hpcscope.archive.site.pieces import cluster_id, machine_page, number_of, shown
 from hpcscope.models.published.machines import PublishedMachine
-from hpcscope.report.frame import environment, template_text
+from hpcscope.report.frame import as_json, environment
 
 
 @dataclass(frozen=True)
@@ -89,6 +87,7 @@ class Pages:
         return self._page(
             "cluster",
             {"cluster": of, "sheet": sheet, "events": events, "reports": reports, "fewest_runs": fewest_runs},
+            of.id,
             root="../",
         )
 
@@ -98,24 +97,29 @@ class Pages:
 
     def runs(self, number: int) -> str:
         """Return the page of all runs, of which there are so many."""
-        return self._page("runs", {"pieces": number_of(number)})
+        return self._page("runs", {}, number_of(number))
 
     def compare(self, number: int) -> str:
         """Return the page that sets chosen runs side by side."""
-        return self._page("compare", {"pieces": number_of(number)})
+        return self._page("compare", {}, number_of(number))
 
     def in_progress(self) -> str:
         """Return the page of the runs in progress, which only a server has."""
         return self._page("live", {})
 
-    def _page(self, name: str, contents: Mapping[str, Any], root: str = "") -> str:
+    def _page(self, name: str, contents: Mapping[str, Any], argument: object = None, root: str = "") -> str:
+        """Return a page; it begins with the function of `site.js` that has its name."""
         frame = environment()
-        frame.globals["site_script"] = lambda: Markup(template_text("site/site.js"))
         frame.filters["page"] = machine_page
         frame.filters["metric"] = units.named
         frame.filters["shown"] = lambda row: shown(row[1], row[2].point)
         frame.filters["date"] = lambda unix_s: time.strftime("%Y-%m-%d", time.gmtime(unix_s))
         built = time.strftime("%Y-%m-%d", time.gmtime())
         return frame.get_template(f"site/{name}.html").render(
-            contents, here=name, has_live=self.live, root=root, built=built
+            contents,
+            here=name,
+            has_live=self.live,
+            root=root,
+            built=built,
+            start=as_json({"root": root, "page": name, "argument": argument}),
         )

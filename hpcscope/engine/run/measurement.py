@@ -11,7 +11,6 @@ from statistics import median
 import numpy as np
 
 from hpcscope.catalog.catalog import read as read_catalog
-from hpcscope.engine.directories import locked
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
@@ -21,6 +20,7 @@ from hpcscope.launch import schedulers
 from hpcscope.launch.cluster import Cluster
 from hpcscope.launch.site import with_storage
 from hpcscope.launch.supervision.supervisor import Limits, Supervisor
+from hpcscope.locks import hold
 from hpcscope.machine.machine import NativeBuild
 from hpcscope.plan import plan as planning
 from hpcscope.plan.further import with_further_launches
@@ -55,7 +55,8 @@ def measure(
     ScopeError carries the run directory as `resumable`.
     """
     deadline = schedulers.deadline(setup.time_margin_s)
-    with locked(directory) as lock, as_interrupt(*STOP_RUN):
+    lock = hold(directory.path)
+    with as_interrupt(*STOP_RUN):
         supervisor = Supervisor(
             run=directory,
             program=setup.build.program,

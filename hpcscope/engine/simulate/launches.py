@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.catalog.catalog import read as read_catalog
-from hpcscope.engine.directories import locked
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.signals import STOP_RUN, as_interrupt
@@ -30,6 +29,7 @@ from hpcscope.launch import preload
 from hpcscope.launch.launcher import Command, MpiProgram
 from hpcscope.launch.supervision.journal import Journal, writing
 from hpcscope.launch.supervision.supervisor import Listener, Supervisor
+from hpcscope.locks import hold
 from hpcscope.machine.discover import this_host
 from hpcscope.machine.memory import available_bytes
 from hpcscope.plan.case import Key
@@ -64,7 +64,8 @@ def carried_out(directory: RunDirectory, request: Request, progress: RunProgress
     Raises InterruptedRunError when asked to stop and ScopeError when the run cannot go on; the run has what was
     simulated before.
     """
-    with locked(directory) as lock, as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
+    lock = hold(directory.path)
+    with as_interrupt(*STOP_RUN), temporary_folder("simulation") as scratch:
         begun_run.note_status(directory, "running")
         try:
             with progress(read_catalog(directory.benchmarks), request.plan, request.plan) as listener:

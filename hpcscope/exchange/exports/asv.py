@@ -50,7 +50,7 @@ def write(runs: Sequence[Run]) -> dict[str, bytes]:
             cases[name].update((repr(one.label), one.unit) for one in found)
     files["benchmarks.json"] = {**{name: _benchmark(name, found) for name, found in cases.items()}, "version": 2}
     return {
-        name: json.dumps(content, ensure_ascii=False, indent=1).encode()  # asv spells infinity as Python does
+        name: json.dumps(content, indent=1).encode()  # asv spells infinity as Python does
         for name, content in files.items()
     }
 

@@ -19,4 +19,4 @@ def write(runs: Sequence[Run]) -> str:
         values = {"value": one.median, "lower_value": one.ci_low, "upper_value": one.ci_high}
         known = {name: value for name, value in values.items() if value is not None}
         found.setdefault(one.label, {})[one.metric.replace("_", "-")] = known
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(found, indent=1) + "\n"

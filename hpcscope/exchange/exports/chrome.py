@@ -48,7 +48,7 @@ def write(runs: Sequence[Run]) -> str:
         events += _events(number, each)
         about.append({"run": each.record.name, "started_unix_s": each.record.started_unix_s, "hosts": hosts(each)})
     document = {"traceEvents": events, "displayTimeUnit": "ns", "otherData": {"runs": about}}
-    return json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(document, allow_nan=False) + "\n"
 
 
 def _events(process: int, each: Run) -> Iterator[Event]:

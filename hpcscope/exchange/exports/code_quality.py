@@ -35,4 +35,4 @@ def write(runs: Sequence[Run]) -> str:
                     "location": {"path": "findings.json", "lines": {"begin": 1}},
                 }
             )
-    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(found, indent=1) + "\n"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.exports import hosts, parameter_names
 from hpcscope.findings.results import Run
+from hpcscope.visible import cell
 
 FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 SAMPLES = "samples"
@@ -25,7 +26,7 @@ def write(runs: Sequence[Run]) -> str:
     lines = csv.writer(text, lineterminator="\r\n")
     names, rows = table(runs)
     lines.writerow(names)
-    lines.writerows(["" if value is None else value for value in row] for row in rows)
+    lines.writerows(["" if value is None else cell(value) for value in row] for row in rows)
     return text.getvalue()
 
 

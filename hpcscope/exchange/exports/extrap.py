@@ -35,7 +35,7 @@ def write(runs: Sequence[Run]) -> str:
             )
     lines = [line for each, one in figures for line in _lines(each, one, names)]
     _refuse_missing_points(lines)
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def _is_written(each: Run, one: Summary) -> bool:

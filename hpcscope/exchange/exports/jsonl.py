@@ -14,7 +14,6 @@ def write(runs: Sequence[Run]) -> str:
     return "".join(
         json.dumps(
             {"run": each.record.name, "hosts": hosts(each).split(), **one.model_dump(mode="json")},
-            ensure_ascii=False,
         )
         + "\n"
         for each in runs

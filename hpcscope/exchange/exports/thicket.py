@@ -42,7 +42,7 @@ def write(runs: Sequence[Run]) -> str:
         ],
         **_about(each),
     }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(document, allow_nan=False, indent=1) + "\n"
 
 
 def _parts(benchmark: str) -> tuple[str, str]:

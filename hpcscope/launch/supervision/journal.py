@@ -21,7 +21,7 @@ from hpcscope.errors import ScopeError, UsageError
 from hpcscope.plan.case import Key, key
 from hpcscope.plan.placement import Placement
 from hpcscope.plan.seen import Seen, SeenVisit
-from hpcscope.rundirectory import RunDirectory
+from hpcscope.rundirectory import RunDirectory, opened
 from hpcscope.samples.records import CaseRecord
 
 FAILURES = {"failed", "timeout", "crashed"}
@@ -81,7 +81,7 @@ class Journal:
                 return False
         except FileNotFoundError:
             return False
-        with self.run.journal.open("rb") as file:
+        with opened(self.run.journal) as file:
             file.seek(self._offset)
             new = file.read()
         whole = new[: new.rfind(b"\n") + 1]
@@ -168,7 +168,7 @@ def _entries(samples: Path, offset: int = 0) -> Iterator[dict[str, Any]]:
     """
     if not samples.exists():
         return
-    with samples.open("rb") as file:
+    with opened(samples) as file:
         file.seek(offset)
         for line in file:
             if line.endswith(b"\n") and line.strip():

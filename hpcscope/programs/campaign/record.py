@@ -13,7 +13,7 @@ from hpcscope.checksum import check, with_checksum
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.programs.campaign.features import Routine
 from hpcscope.programs.campaign.study import Planned, Point
-from hpcscope.rundirectory import explain, read_text
+from hpcscope.rundirectory import explain, read_bytes, read_text
 from hpcscope.strict import Unix
 
 Status = Literal["ok", "failed", "wrong", "timeout"]
@@ -59,7 +59,7 @@ class CampaignJournal:
         self.path = path
         self.records = read(path)
         if path.exists():
-            whole = path.read_bytes().rpartition(b"\n")
+            whole = read_bytes(path).rpartition(b"\n")
             if whole[2]:
                 os.truncate(path, len(whole[0]) + len(whole[1]))
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpcscope.errors import ScopeError
-from hpcscope.rundirectory import refuse_changed
+from hpcscope.rundirectory import opened, refuse_changed
 
 MAGIC = "scope-profile"
 VERSION = 1
@@ -265,7 +265,7 @@ def read(path: Path) -> Profile:
     or is of a later version.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             refuse_changed(path, file)
             return _read(path, file)
     except OSError as error:

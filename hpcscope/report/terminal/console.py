@@ -12,20 +12,19 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from hpcscope.visible import visible
+
 _PIPE_COLUMNS = 400
 """A pipe or a file has no edge: long lines are not broken."""
-
-_VISIBLE = {code: "�" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-"""Control characters of data, such as host names, are shown and not obeyed."""
 
 
 class Screen(Console):
     """A console on which data cannot move the cursor or change colors."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render, with every control character that came as text made visible."""
+        """Render, with every hidden character that came as text made visible."""
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else text.translate(_VISIBLE), style, control)
+            yield Segment(text if control else visible(text), style, control)
 
 
 def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = False) -> Console:
@@ -35,9 +34,10 @@ def console(file: IO[str] | None = None, breaks: bool = False, whole: bool = Fal
     `whole`: a narrow terminal wraps the lines, so that the paths in them can be copied.
     """
     stream = file or sys.stdout
+    drawn = getattr(stream, "drawn", stream)  # our own colors pass
     asked = os.environ.get("COLUMNS", "") if breaks else ""
     piped = int(asked) if asked.isdecimal() and int(asked) else _PIPE_COLUMNS
-    return Screen(file=stream, width=None if stream.isatty() and not whole else piped, highlight=False)
+    return Screen(file=drawn, width=None if stream.isatty() and not whole else piped, highlight=False)
 
 
 def draws(stream: IO[str]) -> bool:

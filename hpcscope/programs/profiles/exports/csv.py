@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from hpcscope.programs.profiles.exports import place
 from hpcscope.programs.profiles.records import Merged
+from hpcscope.visible import cell
 
 COLUMNS = (
     *("run", "ranks", "routine", "kind", "place", "communicator_size", "least_bytes", "region", "processes"),
@@ -27,9 +28,9 @@ def write(runs: Sequence[Merged]) -> str:
             times = one.times
             lines.writerow(
                 [
-                    *(number, merged.ranks, one.routine, one.kind, " > ".join(place(merged, one.site))),
+                    *(number, merged.ranks, one.routine, one.kind, cell(" > ".join(place(merged, one.site)))),
                     *(one.communicator_size, 1 << (one.size_class - 1) if one.size_class else 0),
-                    *(regions.get(one.region, "0"), one.processes, one.calls, one.bytes, one.time_s),
+                    *(cell(regions.get(one.region, "0")), one.processes, one.calls, one.bytes, one.time_s),
                     *(one.least_rank, one.least_s),
                     *(one.most_rank, one.most_s, times.mean_s, times.median_s, times.p99_s, times.least_s),
                     *(times.most_s, times.sanitised_mean_s, times.coefficient_of_variation),

@@ -16,7 +16,7 @@ from hpcscope.programs.profiles.records import Merged
 
 def write(runs: Sequence[Merged]) -> str:
     """Return the lines of all runs; times are means over the processes, in s."""
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for merged in runs for line in _lines(merged))
+    return "".join(json.dumps(line) + "\n" for merged in runs for line in _lines(merged))
 
 
 def _lines(merged: Merged) -> Iterator[dict[str, object]]:

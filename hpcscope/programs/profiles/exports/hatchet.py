@@ -50,7 +50,7 @@ class _Node:
 
 def write(runs: Sequence[Merged]) -> str:
     """Return a root for each run; times of all processes, in s."""
-    return json.dumps([_tree(merged) for merged in runs], ensure_ascii=False, indent=1) + "\n"
+    return json.dumps([_tree(merged) for merged in runs], indent=1) + "\n"
 
 
 def _tree(merged: Merged) -> dict[str, Any]:

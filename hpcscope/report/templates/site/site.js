@@ -3,7 +3,8 @@
 const site = (() => {
   const found = new Map();  // by the name of a piece: a promise of its value
   const taken = new Map();
-  const self = { root: "" };
+  const start = JSON.parse(document.getElementById("start").textContent);
+  const self = { root: start.root };
 
   self.take = (name, value) => taken.set(name, value);
   self.load = (name) => {
@@ -59,7 +60,7 @@ const site = (() => {
     return apply;
   }
 
-  self.filter = () => { filter(); done(); };
+  self.index = self.machine = () => { filter(); done(); };
 
   function options(select, cases, chosen) {
     const group = new Map();
@@ -83,7 +84,7 @@ const site = (() => {
     ]), ". ", link("Ranking", `ranking.html#${id}`));
   }
 
-  self.history = async (cluster) => {
+  self.cluster = async (cluster) => {
     const cases = await self.load(`cases-${cluster}`);
     options(at("case"), cases, location.hash.slice(1));
     const show = async () => {
@@ -290,5 +291,6 @@ const site = (() => {
     source.addEventListener("error", () => { at("state").textContent = "The server does not answer."; });
   };
 
+  self[start.page](start.argument);
   return self;
 })();

@@ -1,0 +1,37 @@
+"""Connections that end: with their one answer, without a whole request, or where a client has too many."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+REQUEST_S = 10
+"""For the line and the headers of a request."""
+MOST_OF_A_CLIENT = 64
+
+
+class BoundedConnection(H11Protocol):
+    """A connection of uvicorn, which itself waits for headers for ever."""
+
+    connections: set[BoundedConnection]  # type: ignore[assignment]
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Refuse it where its client has too many."""
+        super().connection_made(transport)
+        if sum(one.host() == self.host() for one in self.connections) > MOST_OF_A_CLIENT:
+            transport.abort()
+        else:
+            self.loop.call_later(REQUEST_S, self._end_without_request)
+
+    def host(self) -> str:
+        """Return the address of its client."""
+        return self.client[0] if self.client else ""
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - of uvicorn
+        """End it where its client does not speak HTTP."""
+        self.transport.abort()
+
+    def _end_without_request(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
