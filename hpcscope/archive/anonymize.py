@@ -1,7 +1,8 @@
-"""A copy of a run without names of hosts, users, folders and addresses, and what it still tells.
+"""A copy of a run that keeps what is known to be harmless, with stand-ins for every other word.
 
-Each name becomes the same stand-in everywhere, so that what belongs together stays together: the third host is
-`host3` in the machine's description, in every launch and in every finding. Figures are not touched.
+Harmless are figures, facts of hardware and software by their fields, and words of Scope itself. What is derived
+from a run is derived anew from the copy; what launches and batch systems printed is left out. Equal words become
+equal stand-ins: the third host is `host3` everywhere.
 """
 
 from __future__ import annotations
@@ -11,180 +12,256 @@ import json
 import pwd
 import re
 import shutil
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hpcscope.archive.packing import files_of
+import hpcscope
 from hpcscope.checksum import with_checksum
+from hpcscope.engine import analysis
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.findings.results import Run
-from hpcscope.rundirectory import CHECKSUMS, note_checksums, read_bytes
+from hpcscope.rundirectory import note_checksums, read_bytes, read_text, write_text
 
-UNTOUCHED = {"benchmarks.json", "plan.txt"}
+COPIED = ("run.json", "machine.json", "benchmarks.json", "plan.txt", "simulation.json", "samples.jsonl")
+UNTOUCHED = ("benchmarks.json", "plan.txt")
 """What Scope says of its own benchmarks."""
-LEFT_OUT = {"report.html", "journal.jsonl", "samples.cut.jsonl", CHECKSUMS}
-"""Made from the rest, or no longer true of the copy."""
-SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")
-"""Folders whose paths are those of the software, not of people."""
-PATH = re.compile(r"(?<![\w./~-])/(?:[\w.+@~=-]+/)*[\w.+@~=-]+")
-UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-MAC = re.compile(r"\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b", re.IGNORECASE)
-MAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:])", re.IGNORECASE
+KEPT_FIELDS = {
+    *("record", "status", "benchmark", "parameters", "metric", "unit", "cadence", "synchronization", "stopped"),
+    *(
+        "transport",
+        "placement",
+        "origin",
+        "module",
+        "mpi_standard",
+        "scope_version",
+        "python",
+        "version",
+        "method",
+    ),
+    *("model", "architecture", "kind", "driver", "virtualization", "governor", "transparent_huge_pages"),
+    *("microcode", "vulnerabilities", "idle_governor", "idle_states", "file_system", "stage", "state"),
+}
+"""Fields whose texts are words of Scope, of the kernel, or of makers of hardware."""
+ENVIRONMENT = re.compile(r"(OMPI_|PMIX_|PRTE_|MPIR_|MPICH_|I_MPI_|UCX_|FI_|OMP_|OPENBLAS_|SCOPE_|LD_)\w*")
+"""Variables of MPI libraries and of Scope; others are left out."""
+SYSTEM = {
+    *(
+        "bin",
+        "boot",
+        "dev",
+        "etc",
+        "gnu",
+        "home",
+        "include",
+        "lib",
+        "lib64",
+        "libexec",
+        "linux",
+        "local",
+        "mnt",
+        "opt",
+    ),
+    *("packages", "proc", "python3", "root", "run", "sbin", "scratch", "share", "site", "so", "src", "sys", "tmp"),
+    *("usr", "user", "users", "var", "work", "x86_64", "aarch64", "mpicc", "mpicxx", "mpiexec", "mpirun", "srun"),
+}
+"""Names in paths that are the same everywhere."""
+WORD = re.compile(r"[A-Za-z0-9_]+")
+CHUNK = re.compile(r"[^\s\"'=,;()<>{}|]+")
+RANGES = re.compile(r"[\w.-]*\[[\d,-]+\][\w.-]*")
+GROUPS = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}(?::?\d{1,3}(?:\.\d{1,3}){3})?"  # IPv6, Ethernet and InfiniBand
+    r"|\d{1,3}(?:\.\d{1,3}){3}"  # IPv4
+    r"|[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}"
+    r"|[0-9a-f]{1,12}(?:-[0-9a-f]{1,12}){3,}"  # UUIDs, and addresses with dashes
+    r")(?![A-Za-z0-9])",
+    re.IGNORECASE,
 )
+LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0", "::")
 
 
 @dataclass
 class StandIns:
-    """Which stand-in each name has; new names get the next of their kind."""
+    """Which stand-in each word has; new words get the next of their kind."""
 
-    chosen: dict[str, str]
-    """Names that were known before, longest first when they are looked for."""
+    chosen: Mapping[str, str]
+    """Names that were known before, in lower case."""
     given: dict[str, str] = field(default_factory=dict)
-    """Names that were met in texts."""
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def next(self, name: str, kind: str, form: str = "{kind}{number}") -> str:
-        """Return the stand-in of a name that was met in a text."""
-        if name not in self.given:
-            self.counts[kind] = self.counts.get(kind, 0) + 1
-            self.given[name] = form.format(kind=kind, number=self.counts[kind])
-        return self.given[name]
+    """Words that were met in texts."""
 
     def applied(self, text: str) -> str:
-        """Return a text with stand-ins for all names, addresses and paths."""
-        text = MAIL.sub(lambda found: self.next(found[0], "mail", "mail{number}@example.org"), text)
-        text = UUID.sub(lambda found: self.next(found[0], "id", "00000000-0000-0000-0000-{number:012}"), text)
-        text = MAC.sub(lambda found: self.next(found[0], "card", "02:00:00:00:00:{number:02x}"), text)
-        text = ADDRESS.sub(self._address, text)
-        text = PATH.sub(self._path, text)
-        if self.chosen:
-            text = self._names().sub(lambda found: self.chosen[found[0]], text)
-        return text
+        """Return a text in which only harmless words are left."""
+        text = self._names().sub(lambda found: self.chosen[found[0].lower()], text) if self.chosen else text
+        text = RANGES.sub(lambda found: self._next(found[0], "hosts"), text)
+        text = GROUPS.sub(self._address, text)
+        return CHUNK.sub(lambda found: self._chunk(found[0]), text)
 
     def _names(self) -> re.Pattern[str]:
         longest_first = sorted(self.chosen, key=len, reverse=True)
-        return re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])")
+        return re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, longest_first))})(?![A-Za-z0-9])", re.I)
 
     def _address(self, found: re.Match[str]) -> str:
+        text = found[0]
+        if text in LOCAL or re.fullmatch(r"\d{1,2}:\d\d:\d\d", text) or not re.search(r"[0-9a-f]", text, re.I):
+            return text
         try:
-            address = ipaddress.ip_address(found[0])
+            version = ipaddress.ip_address(text).version
         except ValueError:
-            return found[0]
-        if address.is_loopback or address.is_unspecified:
-            return found[0]
-        form = "192.0.2.{number}" if address.version == 4 else "2001:db8::{number:x}"
-        return self.next(found[0], f"address{address.version}", form)
+            return self._next(text, "id")
+        return self._next(text, f"address{version}x")
 
-    def _path(self, found: re.Match[str]) -> str:
-        path = found[0]
-        if any(path == each or path.startswith(f"{each}/") for each in SYSTEM) or path.count("/") < 2:
-            return path
-        return self.next(path, "path", "/{kind}{number}")
+    def _chunk(self, chunk: str) -> str:
+        """Return what stands between spaces; in a path only names that are the same everywhere are harmless."""
+        harmless = SYSTEM if "/" in chunk or chunk.startswith("~") else words()
+        return WORD.sub(lambda found: self._word(found[0], harmless), chunk)
+
+    def _word(self, word: str, harmless: Iterable[str]) -> str:
+        if word.lower() in harmless or len(word) == 1 or _is_stand_in(word):
+            return word
+        if re.fullmatch(r"v?\d{1,4}", word) or (word.isdecimal() and 0 in (int(word) % 1000, int(word) % 1024)):
+            return word
+        return self._next(word, "word")
+
+    def _next(self, word: str, kind: str) -> str:
+        """Return the stand-in of a word that was met in a text."""
+        word = word.lower()
+        if word not in self.given:
+            self.given[word] = f"{kind}{sum(one.startswith(kind) for one in self.given.values()) + 1}"
+        return self.given[word]
+
+
+def _is_stand_in(word: str) -> bool:
+    return re.fullmatch(r"(?:host|hosts|user|word|id|address[46]x)\d*", word) is not None
+
+
+@cache
+def words() -> frozenset[str]:
+    """Return the words of Scope: of its benchmarks, settings and messages."""
+    package = Path(hpcscope.__file__).parent
+    texts = (file.read_text(encoding="utf-8") for file in package.rglob("*") if file.suffix in (".py", ".json"))
+    return frozenset(word.lower() for text in texts for word in re.findall(r"[A-Za-z]\w*", text))
 
 
 @dataclass(frozen=True)
 class Anonymized:
-    """What was done."""
+    """A copy that nobody has seen yet."""
 
     folder: Path
     stand_ins: dict[str, str]
-    """Each name and its stand-in, in the order in which they were met."""
+    """Each word and its stand-in, in the order in which they were met."""
     left: dict[str, list[str]]
     """What still tells something of the cluster, by its kind."""
+    left_out: list[str]
+    """Files of the run that the copy does not have."""
+
+    def keep(self, target: Path) -> None:
+        """Put the copy in its place."""
+        try:
+            self.folder.rename(target)
+        except OSError as error:
+            raise ScopeError(f"{target}: cannot be written: {error.strerror}") from error
 
 
-def anonymize(run: Path, target: Path, further: Iterable[str] = ()) -> Anonymized:
-    """Write a copy of the folder of a run with stand-ins for what names hosts and people.
+@contextmanager
+def anonymized(run: Path, target: Path, further: Iterable[str] = ()) -> Iterator[Anonymized]:
+    """Yield a copy of the folder of a run beside `target`; it is gone afterwards unless it was kept.
 
-    `further`: words that name something too. Raises UsageError where `target` exists or `run` is no run, and
-    ScopeError, with nothing written, where the copy could not be read afterwards.
+    `further`: words that name something, although they are words of Scope, too. Raises UsageError where `target`
+    exists, where `run` is no run, and for a mix of programs; ScopeError where the copy could not be read.
     """
     original = Run(run)
     if target.exists() or target.is_symlink():
         raise UsageError(f"{target}: exists; must be a new folder")
+    if original.record.mix:
+        raise UsageError(f"{run}: is a mix of its owner's programs; must be a run of benchmarks")
     stand_ins = StandIns(_known(original, further))
     try:
-        _copy(run.resolve(), target, stand_ins)
-        copied = Run(target)
+        beside = Path(tempfile.mkdtemp(prefix=".anonymizing-", dir=target.absolute().parent))
+    except OSError as error:
+        raise ScopeError(f"{target}: cannot be written: {error.strerror}") from error
+    try:
+        made = beside / "copy"
+        made.mkdir()
+        _copy(original, made, stand_ins)
+        copied = analysis.analyze(made)
         if len(copied.raw_samples.cases) != len(original.raw_samples.cases):
             raise ScopeError(f"{run}: a name in it is also a word of Scope; the copy could not be read")
-        left = _left(copied)
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
-    return Anonymized(target, {**stand_ins.chosen, **stand_ins.given}, left)
+        left_out = sorted(file.name for file in run.iterdir() if not (made / file.name).exists())
+        yield Anonymized(made, {**stand_ins.chosen, **stand_ins.given}, _left(copied), left_out)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def _known(run: Run, further: Iterable[str]) -> dict[str, str]:
-    """Return stand-ins for the hosts, for the owner of the run, and for further words."""
+    """Return stand-ins for the hosts, their domains, the owner of the run, and further words."""
     known: dict[str, str] = {}
     for number, host in enumerate(run.machine.hosts, 1):
-        known.setdefault(host.name, f"host{number}")
-        known.setdefault(host.name.partition(".")[0], f"host{number}")
+        first, _, domain = host.name.partition(".")
+        known.setdefault(host.name.lower(), f"host{number}")
+        known.setdefault(first.lower(), f"host{number}")
+        if domain:
+            known.setdefault(domain.lower(), "domain")
     try:
         owner = pwd.getpwuid(run.path.stat().st_uid).pw_name
     except KeyError:
         owner = ""
     if owner not in ("", "root"):
-        known.setdefault(owner, "user")
+        known.setdefault(owner.lower(), "user")
     for number, word in enumerate(further, 1):
-        known.setdefault(word, f"word{number}")
-    known.pop("localhost", None)
+        known.setdefault(word.lower(), f"further{number}")
+    for name in LOCAL:
+        known.pop(name, None)
     return known
 
 
-def _copy(source: Path, target: Path, stand_ins: StandIns) -> None:
-    sealed = []
-    for file in sorted(files_of(source), key=lambda file: (len(file.parts), file)):
-        if file.name in LEFT_OUT:
+def _copy(run: Run, target: Path, stand_ins: StandIns) -> None:
+    for name in COPIED:
+        file = run.path / name
+        if not file.exists():
             continue
-        written = target / file.relative_to(source)
-        written.parent.mkdir(parents=True, exist_ok=True)
-        if file.name in UNTOUCHED:
-            shutil.copyfile(file, written)
+        if name in UNTOUCHED:
+            write_text(target / name, read_text(file))
+        elif name.endswith(".jsonl"):
+            lines = read_bytes(file).decode("utf-8", errors="replace").splitlines()
+            write_text(target / name, "".join(f"{made}\n" for line in lines if (made := _line(line, stand_ins))))
         else:
-            text = read_bytes(file).decode("utf-8", errors="replace")
-            written.write_text(_form(file)(text, stand_ins), encoding="utf-8")
-        if written.parent == target and file.suffix in (".json", ".toml"):
-            sealed.append(written)
-    note_checksums(target, sealed)
+            value = _values(json.loads(read_text(file)), stand_ins)
+            write_text(target / name, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    note_checksums(
+        target,
+        [target / name for name in COPIED if (target / name).suffix == ".json" and (target / name).exists()],
+    )
 
 
-def _form(file: Path) -> Callable[[str, StandIns], str]:
-    return {".json": _json, ".jsonl": _lines}.get(file.suffix, lambda text, stand_ins: stand_ins.applied(text))
+def _line(line: str, stand_ins: StandIns) -> str:
+    """Return a record with a checksum of its own; a damaged one is left out."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return ""
+    if not isinstance(record, dict):
+        return ""
+    record.pop("crc32", None)
+    plain = json.dumps(_values(record, stand_ins), ensure_ascii=False, separators=(",", ":"))
+    return with_checksum(plain.encode()).decode()
 
 
-def _json(text: str, stand_ins: StandIns) -> str:
-    return json.dumps(_values(json.loads(text), stand_ins), ensure_ascii=False, indent=1) + "\n"
-
-
-def _lines(text: str, stand_ins: StandIns) -> str:
-    """Return JSON lines anew, each with its checksum; a damaged line stays damaged."""
-    made = []
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            made.append(stand_ins.applied(line))
-            continue
-        sealed = isinstance(record, dict) and record.pop("crc32", None) is not None
-        plain = json.dumps(_values(record, stand_ins), ensure_ascii=False, separators=(",", ":"))
-        made.append(with_checksum(plain.encode()).decode() if sealed else plain)
-    return "".join(f"{line}\n" for line in made)
-
-
-def _values(value: Any, stand_ins: StandIns) -> Any:
-    """Return a value of JSON with stand-ins in all its texts; keys stay."""
+def _values(value: Any, stand_ins: StandIns, key: str = "") -> Any:
+    """Return a value of JSON with stand-ins in its texts, except in fields that are known to be harmless."""
+    if key in KEPT_FIELDS or (key == "flags" and isinstance(value, list)):
+        return value
     if isinstance(value, str):
         return stand_ins.applied(value)
     if isinstance(value, list):
         return [_values(each, stand_ins) for each in value]
     if isinstance(value, dict):
-        return {key: _values(each, stand_ins) for key, each in value.items()}
+        kept = {name: each for name, each in value.items() if key != "environment" or ENVIRONMENT.fullmatch(name)}
+        return {name: _values(each, stand_ins, name) for name, each in kept.items()}
     return value
 
 

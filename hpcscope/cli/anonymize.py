@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hpcscope.cli.options import RunFolder
-from hpcscope.cli.output import display, grid
+from hpcscope.cli.output import confirm, display, grid
 from hpcscope.cli.streams import one_line
 
 
@@ -19,18 +19,24 @@ def command(
         list[str] | None, typer.Option(metavar="WORD", help="A further word to replace; may be repeated.")
     ] = None,
     names: Annotated[bool, typer.Option("--names", help="Print each name and its stand-in.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the copy is written.")] = False,
 ) -> None:
-    """Copy a run with stand-ins for hosts, users, folders and addresses, and print what the copy still tells.
+    """Copy a run with stand-ins for all words that are not known to be harmless; figures stay as they are.
 
-    Equal names become equal stand-ins: host3 is the same host everywhere. Figures stay as they are.
+    Equal words become equal stand-ins: host3 is the same host everywhere. What the copy still tells is shown
+    before it is written.
     """
-    from hpcscope.archive.anonymize import anonymize
+    from hpcscope.archive.anonymize import anonymized
 
-    done = anonymize(run, target, word or [])
-    typer.echo(f"{done.folder}: {len(done.stand_ins)} names replaced{'' if names else ' (--names shows them)'}")
-    if names:
-        rows = [[one_line(name), stand_in] for name, stand_in in done.stand_ins.items()]
-        display(grid(["name", "stand-in"], rows))
-    typer.echo("\nLeft as it is; read it before you send the copy:")
-    for kind, values in done.left.items():
-        typer.echo(f"  {kind}: {one_line('; '.join(values[:5]))}{' ...' if len(values) > 5 else ''}")
+    with anonymized(run, target, word or []) as copy:
+        if names:
+            rows = [[one_line(name), stand_in] for name, stand_in in copy.stand_ins.items()]
+            display(grid(["name", "stand-in"], rows))
+        typer.echo(f"{len(copy.stand_ins)} words replaced{'' if names else ' (--names shows them)'}")
+        typer.echo(f"Left out: {one_line(', '.join(copy.left_out)) or 'no file'}")
+        typer.echo("\nWhat the copy still tells:")
+        for kind, values in copy.left.items():
+            typer.echo(f"  {kind}: {one_line('; '.join(values[:5]))}{' ...' if len(values) > 5 else ''}")
+        confirm("\nWrite the copy?", yes, "nothing was written; --yes writes without asking")
+        copy.keep(target)
+    typer.echo(f"{target}")

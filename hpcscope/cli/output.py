@@ -56,11 +56,16 @@ def when(unix_s: float) -> str:
 
 def confirm_removal(what: str, yes: bool) -> None:
     """Ask whether something is to be removed, unless `yes`; UsageError where it is not."""
+    confirm(f"Remove {what}?", yes, "nothing was removed; --yes removes without asking")
+
+
+def confirm(question: str, yes: bool, otherwise: str) -> None:
+    """Ask a question, unless `yes`; UsageError with the text `otherwise` where the answer is no, or none comes."""
     try:
         if not yes:
-            typer.confirm(f"Remove {what}?", abort=True)
+            typer.confirm(question, abort=True)
     except typer.Abort as error:
-        raise UsageError("nothing was removed; --yes removes without asking") from error
+        raise UsageError(otherwise) from error
 
 
 def few_hosts(hosts: Sequence[str]) -> str:

@@ -31,7 +31,10 @@ CASES = [
     "node.linpack_small n=300 solver=plain",
     "node.linpack_small n=100 solver=lapack",
     "node.noise quanta=1000",
-    *(f"node.disk file_bytes=65536 block_bytes=4096 operation={each}" for each in ("write", "overwrite", "rewrite", "read")),
+    *(
+        f"node.disk file_bytes=65536 block_bytes=4096 operation={each}"
+        for each in ("write", "overwrite", "rewrite", "read")
+    ),
 ]
 SMALLEST = [
     "node.memory_latency array_bytes=64",
