@@ -110,7 +110,7 @@ def test_what_is_at_stake_is_the_loss_times_the_time_that_programs_spend_on_it(h
 def test_the_golden_run_s_findings(healthy_run: Run) -> None:
     assert {finding.code for finding in find_all(healthy_run)} == {
         "communication-outweighs",
-        "failed-case",
+        "wrong-data",
         "self-consistency",
         "noisy-case",
         "operation-below-ping-pong",
