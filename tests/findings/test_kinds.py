@@ -32,6 +32,7 @@ IN_TESTS_OF_THEIR_OWN = {
             "collective_buffering",
             "fsync_not_honoured",
             "metadata_storm",
+            "open_outweighs",
         ),
     ),
     "test_tcp_start.py": ("tcp",),
@@ -116,7 +117,6 @@ def test_the_golden_run_s_findings(healthy_run: Run) -> None:
         "operation-below-ping-pong",
         "bandwidth-below-layer",
         "protocol-switch",
-        "library-overhead",
         "memory-shared",
         "skipped-cases",
     }

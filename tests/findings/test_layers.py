@@ -37,7 +37,8 @@ def test_a_switch_is_named_after_the_library_s_own_setting(healthy_run: Run) -> 
     (switch,) = run_kinds()["protocol_switch"](run)
     assert [e.value for e in switch.evidence if "btl_sm_eager_limit" in e.what] == [4096]
     assert "--mca btl_sm_eager_limit" in switch.advice
-    assert "4096" in switch.advice
+    assert "16384" in switch.advice
+    assert [one.environment for one in switch.trials] == [{"OMPI_MCA_btl_sm_eager_limit": "16384"}]
     assert "tcp" not in switch.advice
     assert "100 %" in [e.value for e in switch.evidence], "the launches with a break between the same sizes"
 

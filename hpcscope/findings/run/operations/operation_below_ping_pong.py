@@ -5,10 +5,10 @@ from __future__ import annotations
 from statistics import median
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Trial
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.operations import fresh_buffers
-from hpcscope.findings.run.rungs import RungLoss, losses
+from hpcscope.findings.run.rungs import RungLoss, case_of, losses
 from hpcscope.findings.settings import another_algorithm
 from hpcscope.models.ladder.rung import LadderRung
 from hpcscope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
@@ -107,13 +107,13 @@ def _finding(run: Run, found: RungLoss) -> Finding:
     below = found.below.value or 0.0
     is_first_touch = used is not None and used >= TOLERATED * below
     evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
+    trials: list[Trial] = []
     if is_first_touch and used is not None:
         advice = fresh_buffers.advice_for_rate(run, rung.value or 0.0, used)
     elif used is not None:
-        advice = (
-            "Used buffers do not help: the library's algorithm or the copies take the time; "
-            f"{another_algorithm(run.mpi, run.benchmarks.routine(_benchmark(run, rung)))}."
-        )
+        how = another_algorithm(run, run.benchmarks.routine(_benchmark(run, rung)), case_of(run, rung))
+        advice = f"Used buffers do not help: the library's algorithm or the copies take the time; {how.words}."
+        trials = how.trials
     else:
         advice = (
             "Measure the operation with used buffers, too; the difference is the first touch of fresh buffers: "
@@ -130,6 +130,7 @@ def _finding(run: Run, found: RungLoss) -> Finding:
         where=found.where,
         evidence=[*found.evidence, *evidence],
         advice=advice,
+        trials=trials,
         lost=1 - found.retained,
     )
 
