@@ -39,8 +39,7 @@ def worst_first(found: Iterable[Finding]) -> list[Finding]:
         key=lambda f: (
             f.about == "measurement",
             _SEVERITIES.index(f.severity),
-            -(f.at_stake or 0.0),
-            -(f.lost or 0.0),
+            -(f.lost or 0.0 if f.at_stake is None else f.at_stake),
             f.code,
         ),
     )

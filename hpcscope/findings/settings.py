@@ -13,7 +13,7 @@ from hpcscope.findings.results import Run
 from hpcscope.models.fitting.fit import LibrarySetting
 from hpcscope.plan.case import Case
 
-Topic = Literal["eager limit", "memory copies", "waiting", "network stack", "collective buffering"]
+Topic = Literal["memory copies", "waiting", "network stack", "collective buffering"]
 Change = dict[str, str]
 """Environment variables."""
 
@@ -46,8 +46,13 @@ _MPICH = {
 }
 """The algorithms of each routine in MPICH 4 (`MPIR_CVAR_*_INTRA_ALGORITHM`)."""
 
+_LIMITS = {
+    "openmpi": ("btl_sm_eager_limit", "btl_vader_eager_limit", "btl_tcp_eager_limit"),
+    "mpich": ("UCX_RNDV_THRESH", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD"),
+}
+"""Eager limits; a library minds those of the modules that it uses. Open MPI 4 calls vader what is now sm."""
+
 _OTHERWISE: dict[Topic, str] = {
-    "eager limit": "the manual of the library names the setting of its eager limit",
     "memory copies": "the manual of the library names the setting for copies in shared memory",
     "waiting": "use no more ranks than processors, or let waiting ranks yield",
     "network stack": "the manual of the library names the setting that selects its network module",
@@ -85,7 +90,7 @@ def another_algorithm(run: Run, routine: str, case: Case | None) -> Advised:
         return Advised(f"try another MPI{f' for {routine}' if routine else ''} (`scope run --mpi NAME`)", [])
     words = spelt({**changes[0], [*changes[0]][-1]: "NAME" if run.mpi == "mpich" else "N"})
     tried = _tried(changes, case)
-    return tried._replace(words=f"try the {len(changes)} algorithms of {words} ({TRY})")
+    return tried._replace(words=f"try other algorithms by {words} ({TRY})")
 
 
 def algorithms(mpi: str, routine: str) -> list[Change]:
@@ -98,15 +103,15 @@ def algorithms(mpi: str, routine: str) -> list[Change]:
     return [{f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": each} for each in chosen]
 
 
-def another_limit(run: Run, settings: Sequence[LibrarySetting], factor: float, case: Case | None) -> Advised:
-    """Return how to move the sizes at which a library switches; where none is known, its eager limits."""
-    if not settings:
-        return advised(run, "eager limit", None)
+def another_limit(run: Run, settings: Sequence[LibrarySetting], moved_bytes: int, case: Case) -> Advised:
+    """Return how to move the size at which a library switches: by settings that it names, or its eager limits."""
     prefix = MCA if run.mpi == "openmpi" else ""
-    changes = [
-        {(one.name if one.name.startswith("UCX_") else prefix + one.name): str(round(factor * one.value))}
-        for one in settings
-    ]
+    collective = run.benchmarks.routine(case.benchmark) not in ("", "MPI_Send")
+    limits = _LIMITS.get(run.mpi, ()) if not collective else ()
+    names = [one.name for one in settings] or list(limits)
+    if not names:
+        return Advised("the library names no setting of this size", [])
+    changes = [{one if one.startswith("UCX_") else prefix + one: str(moved_bytes)} for one in names]
     return _tried(changes, case)
 
 
@@ -121,14 +126,12 @@ def _changes(run: Run, topic: Topic) -> list[Change]:
     old = run.machine.build is not None and run.machine.build.mpi.version.startswith("4.")
     shared = "vader" if old else "sm"
     changes: dict[tuple[str, Topic], list[Change]] = {
-        ("openmpi", "eager limit"): [{f"{MCA}btl_{shared}_eager_limit": "N"}, {f"{MCA}btl_tcp_eager_limit": "N"}],
         ("openmpi", "memory copies"): [
             {f"{MCA}btl_vader_single_copy_mechanism": "none"} if old else {f"{MCA}smsc": "^cma"}
         ],
         ("openmpi", "waiting"): [{f"{MCA}mpi_yield_when_idle": "1"}],
         ("openmpi", "network stack"): [{f"{MCA}pml": "ob1", f"{MCA}btl": f"self,{shared},tcp"}],
         ("openmpi", "collective buffering"): [{f"{MCA}fcoll": "individual"}],
-        ("mpich", "eager limit"): [{"UCX_RNDV_THRESH": "N"}, {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": "N"}],
         ("mpich", "memory copies"): [{"UCX_TLS": "posix,self"}],
         ("mpich", "network stack"): [{"MPIR_CVAR_CH4_NETMOD": each} for each in ("ucx", "ofi")],
     }

@@ -13,7 +13,7 @@ SMALLEST_STEP = 0.1
 """Share of the time; smaller jumps are not worth a line."""
 LARGE_STEP = 0.25
 MOVED = 4
-"""Factor by which a trial moves the size at which the library switches."""
+"""Factor by which a trial moves the limit beyond the sizes next to the switch."""
 
 
 def find(run: Run) -> list[Finding]:
@@ -102,7 +102,8 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
     longer = point.jump_s.value > 0
     parameters = {**fit.subject.parameters, fit.variable: int(point.first_after if longer else point.last_before)}
     case = Case.of(run.benchmarks, fit.subject.benchmark, parameters, fit.subject.batch)
-    how = another_limit(run, point.settings, MOVED if longer else 1 / MOVED, case)
+    moved = point.first_after * MOVED if longer else point.last_before / MOVED
+    how = another_limit(run, point.settings, round(moved), case)
     where = f"The library changes its protocol or algorithm between {last} and {first}"
     better = "a higher limit may be faster for such messages" if longer else "the new one is faster"
     return how._replace(words=f"{where}; {better}: {how.words}.")

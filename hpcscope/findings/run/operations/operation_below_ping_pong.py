@@ -94,6 +94,9 @@ def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
     time_s = one.time_s.value
     if largest == FIRST_TOUCH:
         return fresh_buffers.advice(run, time_s, time_s - lost_s)
+    if largest == UNKNOWN:
+        command = f"`scope run --module standard {one.subject.benchmark}`"
+        return f"Measure it with used buffers, too, which separates these causes: {command}."
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
