@@ -72,7 +72,7 @@ def main() -> None:
                 if asked.algorithms != ("_algorithm" in str(setting).lower()):
                     continue
                 number += 1
-                given = {"case": [case], "budget_s": 0.1, "launcher.oversubscribe": True}
+                given = {"case": [case], "sampling.budget_s": 0.1, "launcher.oversubscribe": True}
                 side = sides.setdefault(case, settled_side(name, given))
                 changed = replace(side, name=spelt(setting), environment=setting)
                 kept = Kept(Path(folder) / str(number))

@@ -200,6 +200,7 @@ def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding
     how = _advice(run, guideline, worst.left)
     return Finding(
         code="self-consistency",
+        cause=f"algorithm of {run.benchmarks.routine(worst.left.benchmark)}" if how.trials else "",
         severity="warning" if worst.excess > 1 else "advice",
         title=f"{guideline.left} takes {_longer(worst.excess)} {guideline.right}: {worst.left.label}{many}",
         where={

@@ -11,7 +11,6 @@ from hpcscope.plan.case import Case
 
 SMALLEST_STEP = 0.1
 """Share of the time; smaller jumps are not worth a line."""
-LARGE_STEP = 0.25
 MOVED = 4
 """Factor by which a trial moves the limit beyond the sizes next to the switch."""
 
@@ -54,7 +53,7 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
     return Finding(
         code="protocol-switch",
         cause="protocol of the library" if run.benchmark(fit.subject).level == "mpi" else "buffers of the kernel",
-        severity="advice" if abs(share) >= LARGE_STEP else "information",
+        severity="information",
         title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
         + _named(point, owner),
         where={
@@ -103,7 +102,7 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
     parameters = {**fit.subject.parameters, fit.variable: int(point.first_after if longer else point.last_before)}
     case = Case.of(run.benchmarks, fit.subject.benchmark, parameters, fit.subject.batch)
     moved = point.first_after * MOVED if longer else point.last_before / MOVED
-    how = another_limit(run, point.settings, round(moved), case)
+    how = another_limit(run, point.settings[:1], round(moved), case)
     where = f"The library changes its protocol or algorithm between {last} and {first}"
     better = "a higher limit may be faster for such messages" if longer else "the new one is faster"
     return how._replace(words=f"{where}; {better}: {how.words}.")

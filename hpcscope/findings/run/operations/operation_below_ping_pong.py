@@ -74,7 +74,7 @@ def _of_parts(run: Run, one: OperationParts) -> Finding:
     is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
     return Finding(
         code="operation-below-ping-pong",
-        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        cause=fresh_buffers.CAUSE if largest == FIRST_TOUCH else "",
         severity="advice" if is_first_touch else "warning",
         title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
         where={
