@@ -68,7 +68,8 @@ class Called(NamedTuple):
 def called_by(benchmark: str, parameters: Mapping[str, Value], catalog: Catalog) -> Called:
     """Return what a case calls, by the parameters of its declaration; its routine is empty where it names none."""
     mode = MODES.get(str(parameters.get("mode")))
-    way = next((str(parameters[name]) for name in WAYS if name in parameters), "blocking")
+    asked = next((str(parameters[name]) for name in WAYS if name in parameters), "blocking")
+    way = {"overlapped": "nonblocking", "nonblocking": asked, "persistent": asked}.get(asked, "blocking")
     return Called(mode or catalog.routine(benchmark), way)
 
 

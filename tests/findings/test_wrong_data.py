@@ -94,6 +94,7 @@ def test_several_cases_of_a_routine_are_one_finding_that_names_the_ways_that_are
         ("mpi.latency", {"mode": "ready", "completion": "nonblocking"}, "MPI_Irsend"),
         ("mpi.broadcast", {"call": "persistent"}, "MPI_Bcast_init"),
         ("mpi.alltoall", {"call": "nonblocking"}, "MPI_Ialltoall"),
+        ("mpi.alltoall", {"call": "overlapped"}, "MPI_Ialltoall"),
         ("node.stream", {}, ""),
     ],
 )
@@ -101,6 +102,18 @@ def test_a_case_s_call_follows_from_its_declaration(
     benchmark: str, chosen: dict[str, Value], routine: str
 ) -> None:
     assert wrong_data.called_by(benchmark, chosen, catalog()).routine == routine
+
+
+def test_every_case_of_the_catalog_has_a_program_or_none() -> None:
+    declared = catalog()
+    for one in declared:
+        choices = [(each.name, value) for each in one.parameters for value in each.choices or [each.default]]
+        for name, value in choices:
+            parameters = declared.defaults(one.name) | {name: value}
+            text = wrong_data.source(
+                Case.of(declared, one.name, parameters, (2, "default", Placement())), declared
+            )
+            assert text is None or "#define CALL " in text
 
 
 def shown(mpi: MpiInstallation, one: Case, folder: Path) -> wrong_data.Shown:

@@ -46,7 +46,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
     case = visits[0].case
     wrong = {one.key: one.case for one in visits}
     seen = _shown(run, called)
-    library = seen.library if seen else _library(run)
+    library = (seen.library if seen else _library(run)) if called.startswith("MPI_") else ""
     where = {"benchmark": case.benchmark, "ranks": case.ranks, "transport": case.transport, "library": library}
     right = _right(run, called, case)
     return Finding(
@@ -63,7 +63,7 @@ def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
             *([Evidence(what=f"right where {called} was wrong", value=", ".join(right))] if right else []),
             *(_of_the_program(called, seen) if seen else []),
         ],
-        advice=_advice(run, called, seen, right),
+        advice=_advice(called, seen, right),
         lost=1.0,
     )
 
@@ -105,11 +105,12 @@ def _title(
     called: str, library: str, seen: Shown | None, wrong: Mapping[Any, Case], visits: list[CaseSamples]
 ) -> str:
     cases = f"{len(wrong)} case{'s' if len(wrong) > 1 else ''}"
+    what = f"{called} of {library}" if library else called
     if seen is None or not seen.wrong:
-        return f"{called} of {library}: data were wrong in {cases}: {visits[0].reason}"
+        return f"{what}: data were wrong in {cases}: {visits[0].reason}"
     repeated = f", from call {seen.first_time} on" if seen.first_time > 1 else ""
     least = f"from {units.size(min(seen.wrong))} on" if seen.right else f"at {units.size(max(seen.wrong))}"
-    return f"{called} of {library} delivers {' or '.join(seen.kinds)} data {least}{repeated}, also without Scope"
+    return f"{what} delivers {' or '.join(seen.kinds)} data {least}{repeated}, also without Scope"
 
 
 def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
@@ -124,8 +125,8 @@ def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
     return found
 
 
-def _advice(run: Run, called: str, seen: Shown | None, right: list[str]) -> str:
-    program = f"`{run.directory.wrong_data / called}.c`"
+def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
+    program = f"`wrong-data/{called}.c` of the run"
     elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
     apart = " Memory and links are unlikely: other routines delivered as much, right." if right else ""
     if seen is None:
