@@ -186,6 +186,11 @@ class RunDirectory:
         return self.launches / f"{launch:04d}-{attempt}"
 
     @property
+    def wrong_data(self) -> Path:
+        """Minimal programs that call what delivered wrong data, and what they printed; only of such runs."""
+        return self.path / "wrong-data"
+
+    @property
     def checksums(self) -> Path:
         """Checksums of the files that are complete; none in runs of before there were any."""
         return self.path / CHECKSUMS

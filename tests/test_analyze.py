@@ -41,7 +41,7 @@ def test_it_needs_no_mpi(golden_copy: Path, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     for name in [*DERIVED, "report.html"]:
         assert (golden_copy / name).stat().st_size > 1000
-    (failed,) = [one for one in findings(golden_copy) if one["code"] == "failed-case"]
+    (failed,) = [one for one in findings(golden_copy) if one["code"] == "wrong-data"]
     assert (failed["where"]["benchmark"], failed["where"]["ranks"]) == ("mpi.broadcast", 16)
     assert failed["evidence"][0]["value"].startswith("rank 7 on node1")
     assert "rank 7" in result.stdout

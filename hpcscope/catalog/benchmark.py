@@ -19,9 +19,9 @@ Value = bool | int | float | str
 Definition = Literal["half_round_trip", "global", "max_rank", "mean_rank", "local", "streaming", "barrier_loop"]
 """The definition of a time; see docs/method/time.md."""
 
-Quantity = Literal["time", "time_per_step", "bytes", "flops", "messages", "observed"]
+Quantity = Literal["time", "time_per_step", "bytes", "moved_bytes", "flops", "messages", "observed"]
 """The source of a metric: the time, the time of each declared step, declared work over the time, or an observed
-series."""
+series. Of the bytes of all ranks, `moved_bytes` are those that travel: without the copies that ranks keep."""
 
 MODULES: tuple[Module, ...] = ("baseline", "standard", "advanced")
 """From the smallest; each includes those before it."""

@@ -12,7 +12,7 @@ from hpcscope.cli.options import Output
 from hpcscope.cli.output import display, resumable
 from hpcscope.cli.settings import Given, refuse_beside, takes
 from hpcscope.errors import UsageError
-from hpcscope.settings.experiment import BATCH, Experiment
+from hpcscope.settings.experiment import BATCH, PROCEDURE, Experiment
 from hpcscope.settings.queue_policy import JOB_PER_HOST, QueuePolicy
 from hpcscope.settings.table import declared
 
@@ -69,6 +69,14 @@ def command(
         Path | None, typer.Option(metavar="DIR", help="Resume this run, which keeps all its settings.")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the run in the repository, too.")] = False,
+    try_advice: Annotated[
+        bool,
+        typer.Option(
+            "--try-advice",
+            help="Then measure the settings that findings advise, before and after.",
+            rich_help_panel=PROCEDURE,
+        ),
+    ] = False,
 ) -> None:
     """Measure this machine or cluster, explain the findings, and write a report.
 
@@ -81,6 +89,8 @@ def command(
     if dry_run and not submit:
         raise UsageError("--dry-run: must be given with --submit")
     file, asked = asked_for(what or [], given)
+    if try_advice and (submit or each_host or pairs):
+        raise UsageError("--try-advice: must not be combined with --submit, --each-host, --pairs")
     if each_host or pairs:
         if submit or resume or keep or (each_host and pairs):
             raise UsageError("--each-host, --pairs, --submit, --resume, --keep: must not be combined")
@@ -100,7 +110,7 @@ def command(
             outcome = runs.run(resolve(file, asked), where, output, sys.argv, run_progress)
         else:
             outcome = runs.resume(resume, changes.get("limit_s"), run_progress)
-    _end(outcome, keep)
+    _end(outcome, keep, try_advice)
 
 
 def _changes(asked: Given, submit: bool) -> Given:
@@ -109,14 +119,14 @@ def _changes(asked: Given, submit: bool) -> Given:
     return {key: value for key, value in asked.items() if key in may}
 
 
-def _end(outcome: RunOutcome, keep: bool) -> None:
-    """Keep a run that has ended, if that was asked for, and show it."""
+def _end(outcome: RunOutcome, keep: bool, try_advice: bool = False) -> None:
+    """Keep a run that has ended, show it, and try what its findings advise, as far as that was asked for."""
     if keep:
         from hpcscope.archive.repository import Repository
 
         ((one, _),) = Repository(make=True).add([outcome.directory.path])
         typer.echo(f"kept as {one.id[:8]} of {one.notes.cluster} (scope repository show {one.id[:8]})", err=True)
-    _show(outcome.directory.path, outcome.well)
+    _show(outcome.directory.path, outcome.well, try_advice)
 
 
 def _submit(
@@ -161,14 +171,31 @@ def _on_hosts(groups: Groups, file: Path | None, asked: Given, policy: QueuePoli
     raise typer.Exit(0 if outcome.well else 1)
 
 
-def _show(run: Path, well: bool) -> None:
+def _show(run: Path, well: bool, try_advice: bool) -> None:
     from hpcscope.engine.run.asked_cases import without_result
     from hpcscope.findings.results import Run
     from hpcscope.report.terminal import verdict
 
     verdict.show(Run(run))
+    if try_advice:
+        _try_advice(run)
     reasons = without_result(run)
     if reasons:
         further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
         typer.echo(f"scope run: no result of a case that was asked for: {reasons[0]}{further}", err=True)
     raise typer.Exit(0 if well and not reasons else 1)
+
+
+def _try_advice(run: Path) -> None:
+    from hpcscope.cli.progress import stage_progress
+    from hpcscope.engine.compare import advice
+    from hpcscope.report.terminal.advice import tried
+    from hpcscope.report.terminal.console import console
+
+    with stage_progress() as stage:
+        found = advice.try_advice(run, stage=stage)
+    for one in found:
+        for line in tried(one.finding, one.change, one.comparison, one.gained):
+            console().print(line, soft_wrap=True)
+    if not found:
+        typer.echo("No finding advises a setting that could be tried.")

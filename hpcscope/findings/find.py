@@ -39,18 +39,17 @@ def worst_first(found: Iterable[Finding]) -> list[Finding]:
         key=lambda f: (
             f.about == "measurement",
             _SEVERITIES.index(f.severity),
-            -(f.at_stake or 0.0),
-            -(f.lost or 0.0),
+            -(f.lost or 0.0 if f.at_stake is None else f.at_stake),
             f.code,
         ),
     )
 
 
 def one_of_each_cause(ordered: Sequence[Finding]) -> list[Finding]:
-    """Make findings of one cause one: the worst of them, with the titles and the evidence of the others."""
-    causes: dict[tuple[str, str], list[Finding]] = {}
+    """Make findings of one cause on one host one: the worst of them, with titles and evidence of the others."""
+    causes: dict[tuple[object, ...], list[Finding]] = {}
     for index, finding in enumerate(ordered):
-        causes.setdefault((finding.about, finding.cause or f"{index}"), []).append(finding)
+        causes.setdefault((finding.about, finding.cause or index, finding.where.get("host")), []).append(finding)
     return [_together(*alike) for alike in causes.values()]
 
 

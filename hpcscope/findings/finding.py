@@ -22,6 +22,15 @@ class Evidence(Strict):
     unit: str = ""
 
 
+class Trial(Strict):
+    """A change of the MPI library's settings that may help, and the case on which a measurement decides."""
+
+    environment: dict[str, str]
+    """Variables that only the changed launches have."""
+    case: str
+    """As `scope run --case` reads it."""
+
+
 class Finding(Strict):
     """One thing that the measurement found, as data."""
 
@@ -39,6 +48,8 @@ class Finding(Strict):
     """The location: host, pair, layer, benchmark, message_bytes."""
     evidence: list[Evidence]
     advice: str
+    trials: list[Trial] = []
+    """What the advice asks to try, for `scope run --try-advice`."""
     lost: float | None = None
     """Share of the performance lost in the case where it was found, where known."""
     at_stake: float | None = None

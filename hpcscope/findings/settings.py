@@ -1,93 +1,138 @@
-"""Settings of the MPI libraries that advice refers to; checked with the libraries named."""
+"""Settings of the MPI libraries that advice refers to, as a person writes them and as a trial sets them.
+
+`benchmarks/advice_effect.py` applies each of them on the libraries that are installed.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-Topic = Literal["eager limit", "memory copies", "waiting", "network stack", "collective buffering"]
+from hpcscope.findings.finding import Trial
+from hpcscope.findings.results import Run
+from hpcscope.models.fitting.fit import LibrarySetting
+from hpcscope.plan.case import Case
 
-_SETTINGS: dict[str, dict[Topic, str]] = {
-    "openmpi": {
-        "eager limit": (
-            "with Open MPI it is set by `--mca btl_sm_eager_limit BYTES` (4.x: btl_vader_eager_limit) in shared "
-            "memory and `--mca btl_tcp_eager_limit BYTES` over TCP; over UCX by "
-            "`UCX_RNDV_THRESH`"
-        ),
-        "memory copies": (
-            "with Open MPI compare one copy with two: `--mca smsc ^cma` "
-            "(4.x: `--mca btl_vader_single_copy_mechanism none`)"
-        ),
-        "waiting": "with Open MPI, waiting processes yield with `--mca mpi_yield_when_idle 1`",
-        "network stack": "with Open MPI select only what is needed: `--mca pml ob1 --mca btl tcp,self`",
-        "collective buffering": (
-            "with Open MPI select how OMPIO gathers: `--mca fcoll individual` (no gathering), or the number of "
-            "aggregators by `--mca io_ompio_num_aggregators N`"
-        ),
-    },
-    "mpich": {
-        "eager limit": (
-            "with MPICH it is set by `UCX_RNDV_THRESH` (UCX) or `MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD` (libfabric)"
-        ),
-        "memory copies": "with MPICH over UCX compare the default with `UCX_TLS=posix,self`, which copies twice",
-        "waiting": "MPICH polls continuously: use no more ranks than processors, or Open MPI, which can yield",
-        "network stack": "with MPICH compare the network modules: `MPIR_CVAR_CH4_NETMOD=ucx` or `ofi`",
-        "collective buffering": (
-            "with MPICH give ROMIO the hints `romio_cb_write=disable` and `romio_cb_read=disable`, or the number "
-            "of aggregators by `cb_nodes`, as MPI_Info or in the file that ROMIO_HINTS names"
-        ),
-    },
+Topic = Literal["memory copies", "waiting", "network stack", "collective buffering"]
+Change = dict[str, str]
+"""Environment variables."""
+
+MCA = "OMPI_MCA_"
+"""What the variables begin with that are `--mca` on the command line of Open MPI."""
+TRY = "`scope run --try-advice` measures it"
+_ALGORITHMS = {f"{MCA}coll": "^han,adapt", f"{MCA}coll_tuned_use_dynamic_rules": "1"}
+"""Let Open MPI's component `tuned` carry out collectives by the algorithm that is asked for."""
+
+_TUNED = {
+    **{"allgather": 6, "allgatherv": 5, "allreduce": 6, "alltoall": 5, "alltoallv": 2, "barrier": 6, "bcast": 9},
+    **{"exscan": 2, "gather": 3, "reduce": 7, "reduce_scatter": 4, "reduce_scatter_block": 4, "scan": 2},
+    "scatter": 3,
 }
+"""The algorithms of each routine in Open MPI 4.1, from 1 on (`ompi_info --param coll tuned --level 9`)."""
+_MPICH = {
+    "allgather": ("brucks", "recursive_doubling", "ring"),
+    "allgatherv": ("brucks", "recursive_doubling", "ring"),
+    "allreduce": ("recursive_doubling", "reduce_scatter_allgather"),
+    "alltoall": ("brucks", "pairwise", "scattered"),
+    "alltoallv": ("pairwise_sendrecv_replace", "scattered"),
+    "barrier": ("smp",),
+    "bcast": ("binomial", "scatter_recursive_doubling_allgather", "scatter_ring_allgather"),
+    "gather": ("binomial",),
+    "reduce": ("binomial", "reduce_scatter_gather"),
+    "reduce_scatter": ("recursive_doubling", "pairwise", "recursive_halving"),
+    "reduce_scatter_block": ("recursive_doubling", "pairwise", "recursive_halving"),
+    "scan": ("smp", "recursive_doubling"),
+    "scatter": ("binomial",),
+}
+"""The algorithms of each routine in MPICH 4 (`MPIR_CVAR_*_INTRA_ALGORITHM`)."""
 
-_ANY: dict[Topic, str] = {
-    "eager limit": "the manual of the library names the setting of its eager limit",
+_LIMITS = {
+    "openmpi": ("btl_sm_eager_limit", "btl_vader_eager_limit", "btl_tcp_eager_limit"),
+    "mpich": ("UCX_RNDV_THRESH", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD"),
+}
+"""Eager limits; a library minds those of the modules that it uses. Open MPI 4 calls vader what is now sm."""
+
+_OTHERWISE: dict[Topic, str] = {
     "memory copies": "the manual of the library names the setting for copies in shared memory",
-    "waiting": "use no more ranks than processors, or let waiting processes yield",
+    "waiting": "use no more ranks than processors, or let waiting ranks yield",
     "network stack": "the manual of the library names the setting that selects its network module",
-    "collective buffering": "the manual of the library names the hints for collective buffering",
+    "collective buffering": "try the library's hints for collective buffering (ROMIO: file `ROMIO_HINTS`)",
 }
 
-_TUNED = (
-    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan", "gather"),
-    *("reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter"),
-)
-"""Routines whose algorithm Open MPI 4 and 5 let one choose (`ompi_info --param coll tuned --level 9`)."""
-_CHOSEN = (*_TUNED, "alltoallw", "gatherv", "scatterv")
-"""Routines whose algorithm MPICH 4 lets one choose."""
+
+class Advised(NamedTuple):
+    """What to try, in words and as trials."""
+
+    words: str
+    trials: list[Trial]
 
 
-def variables_of(mpi: str, routine: str) -> list[str]:
-    """Return the control variables that choose the algorithm of `MPI_Scan`, `MPI_Bcast`, ...; none if unknown."""
+def spelt(change: Change) -> str:
+    """Return a change as a person writes it: `--mca smsc ^cma`, or variables of the environment."""
+    words = [
+        f"--mca {name.removeprefix(MCA)} {value}" if name.startswith(MCA) else f"{name}={value}"
+        for name, value in change.items()
+    ]
+    return f"`{' '.join(words)}`"
+
+
+def advised(run: Run, topic: Topic, case: Case | None) -> Advised:
+    """Return how to change a library in some way, as a trial on a case; general words for an unknown library."""
+    known = run.machine.environment.items()
+    changes = [each for each in _changes(run, topic) if not each.items() <= known]
+    return _tried(changes, case) if changes else Advised(_OTHERWISE[topic], [])
+
+
+def another_algorithm(run: Run, routine: str, case: Case | None) -> Advised:
+    """Return how to try other algorithms of a collective routine on a case."""
+    changes = algorithms(run.mpi, routine)
+    if not changes:
+        return Advised(f"try another MPI{f' for {routine}' if routine else ''} (`scope run --mpi NAME`)", [])
+    words = spelt({**changes[0], [*changes[0]][-1]: "NAME" if run.mpi == "mpich" else "N"})
+    tried = _tried(changes, case)
+    return tried._replace(words=f"try other algorithms by {words} ({TRY})")
+
+
+def algorithms(mpi: str, routine: str) -> list[Change]:
+    """Return a change for each algorithm of `MPI_Scan`, `MPI_Bcast`, ...; none where the library has no choice."""
     name = routine.removeprefix("MPI_").lower()
-    if mpi == "openmpi" and name in _TUNED:
-        return [f"coll_tuned_{name}_algorithm"]
-    if mpi == "mpich" and name in _CHOSEN:
-        return [f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM"]
-    return []
-
-
-def another_algorithm(mpi: str, routine: str) -> str:
-    """Return how to try other algorithms of a collective routine; which one is best, a measurement decides."""
-    names = variables_of(mpi, routine)
-    if not names:
-        return f"try another MPI{f' for {routine}' if routine else ''} (`scope compare --measure` decides)"
     if mpi == "openmpi":
-        before = "--mca coll ^han,adapt --mca coll_tuned_use_dynamic_rules 1"
-        return (
-            f"try other algorithms: `{before} --mca {names[0]} N` (`ompi_info --param coll tuned --level 9` lists"
-            " them; `scope compare --measure` decides)"
-        )
-    return f"try other algorithms: `{names[0]}` in the environment (`scope compare --measure` decides)"
+        variable = f"{MCA}coll_tuned_{name}_algorithm"
+        return [{**_ALGORITHMS, variable: str(number + 1)} for number in range(_TUNED.get(name, 0))]
+    chosen = _MPICH.get(name, ()) if mpi == "mpich" else ()
+    return [{f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": each} for each in chosen]
 
 
-_HOW_TO_SET = {"openmpi": "`--mca {name} BYTES`", "mpich": "`{name}=BYTES` in the environment"}
+def another_limit(run: Run, settings: Sequence[LibrarySetting], moved_bytes: int, case: Case) -> Advised:
+    """Return how to move the size at which a library switches: by settings that it names, or its eager limits."""
+    prefix = MCA if run.mpi == "openmpi" else ""
+    collective = run.benchmarks.routine(case.benchmark) not in ("", "MPI_Send")
+    limits = _LIMITS.get(run.mpi, ()) if not collective else ()
+    names = [one.name for one in settings] or list(limits)
+    if not names:
+        return Advised("the library names no setting of this size", [])
+    changes = [{one if one.startswith("UCX_") else prefix + one: str(moved_bytes)} for one in names]
+    return _tried(changes, case)
 
 
-def how_to_set(mpi: str, name: str) -> str:
-    """Return how a control variable of a library is set."""
-    way = _HOW_TO_SET["mpich"] if name.startswith("UCX_") else _HOW_TO_SET.get(mpi, "`{name}`")
-    return way.format(name=name)
+def _tried(changes: list[Change], case: Case | None) -> Advised:
+    words = " or ".join(map(spelt, changes))
+    if case is None:
+        return Advised(f"try {words} (`scope compare --measure` decides)", [])
+    return Advised(f"try {words} ({TRY})", [Trial(environment=each, case=case.request) for each in changes])
 
 
-def setting(mpi: str, topic: Topic) -> str:
-    """Return how to change a library, by its name in `machine.json`; general words for an unknown one."""
-    return _SETTINGS.get(mpi, _ANY)[topic]
+def _changes(run: Run, topic: Topic) -> list[Change]:
+    old = run.machine.build is not None and run.machine.build.mpi.version.startswith("4.")
+    shared = "vader" if old else "sm"
+    changes: dict[tuple[str, Topic], list[Change]] = {
+        ("openmpi", "memory copies"): [
+            {f"{MCA}btl_vader_single_copy_mechanism": "none"} if old else {f"{MCA}smsc": "^cma"}
+        ],
+        ("openmpi", "waiting"): [{f"{MCA}mpi_yield_when_idle": "1"}],
+        ("openmpi", "network stack"): [{f"{MCA}pml": "ob1", f"{MCA}btl": f"self,{shared},tcp"}],
+        ("openmpi", "collective buffering"): [{f"{MCA}fcoll": "individual"}],
+        ("mpich", "memory copies"): [{"UCX_TLS": "posix,self"}],
+        ("mpich", "network stack"): [{"MPIR_CVAR_CH4_NETMOD": each} for each in ("ucx", "ofi")],
+    }
+    return changes.get((run.mpi, topic), [])

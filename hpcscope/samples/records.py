@@ -12,8 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat, JsonValue, model_validator
 
-from hpcscope.catalog.benchmark import Definition, Value
-from hpcscope.plan.case import Batch
+from hpcscope.catalog.benchmark import Definition, Quantity, Value
+from hpcscope.catalog.ranks import GROUP
+from hpcscope.plan.case import Batch, Case
 from hpcscope.plan.placement import Placement
 from hpcscope.strict import Strict, Unix
 
@@ -161,6 +162,12 @@ class Work(Strict):
     messages: float
     steps: float = 0.0
     """What follows one after another inside an operation: hops round a ring, accesses of a chain."""
+
+    def of(self, quantity: Quantity, case: Case) -> float:
+        """Return what a metric divides by the time; of p ranks that communicate, (p-1)/p of all bytes travel."""
+        if quantity == "moved_bytes":
+            return self.bytes * (1 - 1 / (int(case.parameters.get(GROUP, 0)) or case.ranks))
+        return float(getattr(self, "steps" if quantity == "time_per_step" else quantity))
 
 
 class Extremes(Strict):

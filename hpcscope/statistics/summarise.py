@@ -211,5 +211,5 @@ def _work(metric: Metric, launches: list[CaseSamples]) -> float | None:
     """Return what one operation moves or computes; None when no launch declared it."""
     for case in launches:
         if case.work is not None and metric.quantity != "time":
-            return float(getattr(case.work, "steps" if metric.quantity == "time_per_step" else metric.quantity))
+            return case.work.of(metric.quantity, case.case)
     return None

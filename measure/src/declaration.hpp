@@ -96,9 +96,9 @@ inline constexpr ParametersOf path{Role::path};
 // Lists of parameters one after another: together({{size(...), method(...)}, grid_parameters()}).
 std::vector<Parameter> together(std::initializer_list<std::vector<Parameter>> lists);
 
-// The source of a metric: the time, the time of each declared step, declared work over the time, or values
-// that the benchmark observes itself on every rank (the largest over the ranks counts).
-enum class Quantity { time, time_per_step, bytes, flops, messages, observed };
+// The source of a metric: the time, the time of each declared step, declared work over the time (moved_bytes: the
+// bytes less each rank's own share, of p ranks that communicate (p-1)/p), or values that the benchmark observes itself on every rank (the largest over the ranks counts).
+enum class Quantity { time, time_per_step, bytes, moved_bytes, flops, messages, observed };
 
 enum class MetricRole {
   result,     // the purpose of the benchmark
@@ -132,6 +132,18 @@ constexpr Metric seconds_per_step(Text name) {
 }
 constexpr Metric bytes_per_second() {
   return {"bandwidth_bytes_per_s", "B/s", Better::higher, Quantity::bytes, MetricRole::result, "bandwidth"};
+}
+// Where the declared bytes are the payload of all ranks, the own copy of one of them included.
+constexpr Metric moved_bytes_per_second() {
+  return {"bandwidth_bytes_per_s", "B/s", Better::higher, Quantity::moved_bytes, MetricRole::result, "bandwidth"};
+}
+constexpr Metric effective_bandwidth() {
+  return {"effective_bandwidth_bytes_per_s",
+          "B/s",
+          Better::higher,
+          Quantity::bytes,
+          MetricRole::result,
+          "effective bandwidth"};
 }
 constexpr Metric flops_per_second() {
   return {"flops_per_s", "flop/s", Better::higher, Quantity::flops, MetricRole::result, "arithmetic rate"};

@@ -19,9 +19,10 @@ std::string below_benchmarks(const std::string& path) {
   return at == std::string::npos ? path : path.substr(at + folder.size());
 }
 
-const Names<Quantity> quantities = {{Quantity::time, "time"},         {Quantity::time_per_step, "time_per_step"},
-                                    {Quantity::bytes, "bytes"},       {Quantity::flops, "flops"},
-                                    {Quantity::messages, "messages"}, {Quantity::observed, "observed"}};
+const Names<Quantity> quantities = {{Quantity::time, "time"},        {Quantity::time_per_step, "time_per_step"},
+                                    {Quantity::bytes, "bytes"},      {Quantity::moved_bytes, "moved_bytes"},
+                                    {Quantity::flops, "flops"},      {Quantity::messages, "messages"},
+                                    {Quantity::observed, "observed"}};
 
 const Names<Definition> definitions = {{Definition::half_round_trip, "half_round_trip"},
                                        {Definition::global, "global"},

@@ -7,7 +7,6 @@ from hpcscope.findings.results import Run
 from hpcscope.findings.run.measurement.failed_case import find
 from hpcscope.samples.records import RankState
 from tests.findings.faulty_runs import with_samples
-from tests.golden_truth import WRONG_DATA
 
 
 def arrival(rank: int, host: str, arrived: bool) -> RankState:
@@ -21,14 +20,6 @@ def arrival(rank: int, host: str, arrived: bool) -> RankState:
         state="running" if arrived else "stopped",
         arrived=arrived,
     )
-
-
-def test_wrong_data_are_an_error(healthy_run: Run) -> None:
-    (failed,) = find(healthy_run)
-    assert failed.severity == "error"
-    assert WRONG_DATA in failed.title, "the reason, word for word"
-    assert any(WRONG_DATA in str(evidence.value) for evidence in failed.evidence)
-    assert failed.lost == 1.0
 
 
 def test_ranks_and_hosts_that_did_not_arrive_are_named(healthy_run: Run) -> None:

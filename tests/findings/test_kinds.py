@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run import find_all
+from hpcscope.findings.run.at_stake import layer, weighed
 from tests.findings.faulty_runs import Change, run_kinds
 from tests.findings.kinds import algorithms, layers, measurement
 from tests.findings.tried import Tried
@@ -32,6 +34,7 @@ IN_TESTS_OF_THEIR_OWN = {
             "collective_buffering",
             "fsync_not_honoured",
             "metadata_storm",
+            "open_outweighs",
         ),
     ),
     "test_tcp_start.py": ("tcp",),
@@ -82,7 +85,11 @@ def test_worst_first(healthy_run: Run) -> None:
     places = [(finding.about == "measurement", order.index(finding.severity)) for finding in found]
     assert places == sorted(places)
     assert {about for about, _ in places} == {False, True}
-    advice = [f.at_stake or 0.0 for f in found if f.severity == "advice" and f.about == "cluster"]
+    advice = [
+        f.lost or 0.0 if f.at_stake is None else f.at_stake
+        for f in found
+        if f.severity == "advice" and f.about == "cluster"
+    ]
     assert advice == sorted(advice, reverse=True)
     assert advice[0] > 0
 
@@ -97,26 +104,43 @@ def test_findings_of_one_cause_are_one(healthy_run: Run) -> None:
 
 
 def test_what_is_at_stake_is_the_loss_times_the_time_that_programs_spend_on_it(healthy_run: Run) -> None:
-    shares = {
-        finding.where.get("layer"): (finding.at_stake or 0.0) / finding.lost
-        for finding in find_all(healthy_run)
-        if finding.lost and finding.about == "cluster"
-    }
-    assert shares["algorithm"] == 1
-    assert 0 < shares["mpi"] < 1
-    assert shares["mpi"] == pytest.approx(shares["operation"])
+    found = [one for one in find_all(healthy_run) if one.lost and one.about == "cluster"]
+    told = [one for one in found if one.at_stake is not None]
+    assert {layer(one) for one in told} <= {"mpi", "node"}
+    assert "mpi" in {layer(one) for one in told}
+    assert all(0 < (one.at_stake or 0.0) < (one.lost or 0.0) for one in told)
+    assert "algorithm" in {layer(one) for one in found}, "one algorithm's loss is not that of all programs"
+
+
+def test_nothing_is_at_stake_where_no_program_does_it(healthy_run: Run) -> None:
+    def stake(benchmark: str) -> float | None:
+        one = Finding(
+            code="c",
+            severity="advice",
+            title="t",
+            where={"benchmark": benchmark},
+            evidence=[],
+            advice="a",
+            lost=0.5,
+        )
+        return weighed([one], healthy_run)[0].at_stake
+
+    assert stake("mpi.latency") is not None, "its programs exchange messages"
+    assert stake("node.stream") is not None
+    assert stake("mpi.scan") is None
+    assert stake("mpi.one_sided") is None
+    assert stake("node.lapack") is None, "none of its programs needs a BLAS"
 
 
 def test_the_golden_run_s_findings(healthy_run: Run) -> None:
     assert {finding.code for finding in find_all(healthy_run)} == {
         "communication-outweighs",
-        "failed-case",
+        "wrong-data",
         "self-consistency",
         "noisy-case",
         "operation-below-ping-pong",
         "bandwidth-below-layer",
         "protocol-switch",
-        "library-overhead",
         "memory-shared",
         "skipped-cases",
     }

@@ -37,7 +37,8 @@ def test_a_switch_is_named_after_the_library_s_own_setting(healthy_run: Run) -> 
     (switch,) = run_kinds()["protocol_switch"](run)
     assert [e.value for e in switch.evidence if "btl_sm_eager_limit" in e.what] == [4096]
     assert "--mca btl_sm_eager_limit" in switch.advice
-    assert "4096" in switch.advice
+    assert "65536" in switch.advice, "four times the first size behind the switch"
+    assert [one.environment for one in switch.trials] == [{"OMPI_MCA_btl_sm_eager_limit": "65536"}]
     assert "tcp" not in switch.advice
     assert "100 %" in [e.value for e in switch.evidence], "the launches with a break between the same sizes"
 
@@ -52,7 +53,8 @@ def test_advice_depends_on_the_library(healthy_run: Run) -> None:
     assert "btl_" not in switch.advice
     nameless = healthy_run.replaced(machine=healthy_run.machine.model_copy(update={"build": None}))
     (switch,) = run_kinds()["protocol_switch"](nameless)
-    assert "manual" in switch.advice
+    assert "no setting" in switch.advice
+    assert switch.trials == []
 
 
 @pytest.mark.parametrize(

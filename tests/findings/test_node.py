@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run, derived
 from hpcscope.machine.machine import Blas
+from hpcscope.plan.case import Case
 from hpcscope.statistics.summary import Summary
 from tests.declared import catalog
 from tests.findings.evidence import evident
@@ -117,13 +119,13 @@ def test_independent_cores_are_no_finding(run: Run) -> None:
     assert found("core_contention", run, peaks(50e9, 16 * 50e9)[:1]) == []
 
 
-def noise(share: float, period_s: float = 0.0) -> list[Summary]:
+def noise(share: float, period_s: float = 0.0, detours_per_s: float = 250.0) -> list[Summary]:
     random = np.random.default_rng(8)
     made = []
     for metric, unit, truth in (
         ("noise_share", "1", share),
         ("longest_detour_s", "s", 40e-6),
-        ("detours_per_s", "1/s", 250.0),
+        ("detours_per_s", "1/s", detours_per_s),
         ("period_s", "s", period_s),
     ):
         made.append(summary(noisy(random, truth), "node.noise", metric, "observed", 16, unit=unit, quanta=50000))
@@ -138,6 +140,33 @@ def test_noise_above_a_percent_is_found_with_its_period(run: Run) -> None:
     assert "3.98 ms" in finding.title, "the period"
     assert found("noise", run, noise(0.08))[0].severity == "warning"
     assert " ms" not in found("noise", run, noise(0.03))[0].title
+    rare = noise(0.03, 4e-3, detours_per_s=1894.0)
+    assert " ms" not in found("noise", run, rare)[0].title, "the period explains an eighth of the detours"
+    assert "worst of 16" in finding.title, "no samples say which"
+
+
+@pytest.mark.parametrize(("worst", "named"), [((2, 2, 2), 2), ((0, 1, 2), None)])
+def test_the_rank_with_most_noise_is_named_with_its_host(
+    worst: tuple[int, ...], named: int | None, run: Run
+) -> None:
+    summaries = noise(0.03)
+    share = summaries[0]
+    like = next(one for one in run.raw_samples.cases if one.times and one.case.ranks > 3)
+    visits = []
+    for rank in worst:
+        times = replace(like.times[0], observed={})
+        seen = np.full((len(times.ranks_kept), times.counted.size), 0.001)
+        seen[list(times.ranks_kept).index(rank)] = 0.03
+        times = replace(times, observed={"noise_share": seen})
+        visits.append(replace(like, case=case_like(share), origin=share.origin, times=[times]))
+    changed = with_summaries(run.replaced(raw_samples=replace(run.raw_samples, cases=visits)), summaries)
+    (finding,) = run_kinds()["noise"](changed)
+    assert finding.where.get("rank") == named
+    assert (f"Rank {named} on node1" in finding.title) == (named is not None)
+
+
+def case_like(one: Summary) -> Case:
+    return Case(**{name: getattr(one, name) for name in Case.model_fields})
 
 
 def test_a_quiet_host_is_no_finding(run: Run) -> None:

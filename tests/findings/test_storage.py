@@ -28,6 +28,7 @@ KINDS = (
         "collective_buffering",
         "fsync_not_honoured",
         "metadata_storm",
+        "open_outweighs",
     ),
 )
 
@@ -78,6 +79,21 @@ HEALTHY = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_healthy_file_system_is_left_alone(kind: str, healthy_run: Run) -> None:
     assert found(kind, healthy_run, *HEALTHY) == []
+
+
+def opening(open_s: float, time_s: float) -> list[Summary]:
+    """A file that is written through MPI-IO: its opening in each launch, and the whole."""
+    given = {"interface": "mpiio", "file_bytes": 4 << 20}
+    return [figure(time_s, "time_s", **given), figure(open_s, "open_s", **given), figure(1e-4, "close_s", **given)]
+
+
+def test_a_file_that_is_opened_for_most_of_the_time(healthy_run: Run) -> None:
+    findings = found("open_outweighs", healthy_run, *opening(0.137, 0.204))
+    one = checked(findings, "open-outweighs", (0.204, "s"), (0.137, "s"))
+    assert one.where["interface"] == "mpiio"
+    assert one.lost == pytest.approx(0.67, abs=0.03)
+    assert found("open_outweighs", healthy_run, *opening(0.03, 0.204)) == []
+    assert found("open_outweighs", healthy_run, *opening(0.0005, 0.001)) == []
 
 
 def test_a_cache_that_answers_is_named(healthy_run: Run) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.network import tcp
+from hpcscope.plan.placement import Placement
 from tests.models.curves import noisy, summary
 
 PLAIN = {"pieces": 1, "connection": "used", "nodelay": "on", "wait": "polling", "message_bytes": 512}
@@ -18,7 +19,9 @@ ROUND_TRIP_S = 1e-3
 LONG = 1 << 20
 
 
-def found(run: Run, cases: Mapping[tuple[tuple[str, object], ...], float]) -> list[Finding]:
+def found(
+    run: Run, cases: Mapping[tuple[tuple[str, object], ...], float], placement: str = "node"
+) -> list[Finding]:
     random = np.random.default_rng(5)
     summaries = [
         summary(
@@ -27,6 +30,7 @@ def found(run: Run, cases: Mapping[tuple[tuple[str, object], ...], float]) -> li
             "response_s",
             "local",
             ranks=2,
+            placement=Placement(placement),
             **{**PLAIN, **dict(change)},  # type: ignore[arg-type]
         )
         for change, time_s in cases.items()
@@ -51,6 +55,13 @@ HEALTHY = {
 
 def test_healthy_connections_raise_no_alarm(healthy_run: Run) -> None:
     assert found(healthy_run, HEALTHY) == []
+
+
+def test_inside_a_host_only_what_tcp_nodelay_should_prevent_is_told(healthy_run: Run) -> None:
+    stalls = HEALTHY | {case(pieces=2, nodelay="off"): 45e-3}
+    assert len(found(healthy_run, stalls)) == 1
+    assert found(healthy_run, stalls, placement="core") == []
+    assert len(found(healthy_run, stalls | {case(pieces=2): 45e-3}, placement="core")) == 1
 
 
 def test_a_long_round_trip_is_no_delayed_acknowledgement(healthy_run: Run) -> None:

@@ -136,6 +136,19 @@ def test_waiting_and_the_process_that_all_wait_for(find: Find) -> None:
     assert "less work" in late.advice
 
 
+def test_the_process_that_waits_least_is_named_and_of_two_only_one_that_waits_much_less(find: Find) -> None:
+    place = find(uneven())["waiting-not-transferring"].where
+    assert (place["rank"], place["host"]) == (2, "node1")
+    two = synthetic.processes(2)
+    for one in two:
+        one.call("MPI_Barrier", 0.5 + 3.0 * one.rank, 50, 0)
+    assert find(two)["late-process"].where["rank"] == 0
+    alike = synthetic.processes(2)
+    for one in alike:
+        one.call("MPI_Barrier", 3.0 + 1.0 * one.rank, 50, 0)
+    assert "late-process" not in find(alike)
+
+
 def test_a_late_process_that_gets_no_processor(find: Find) -> None:
     processes = uneven()
     processes[2].user_s = 5.0
@@ -318,8 +331,12 @@ def test_a_metadata_storm(find: Find) -> None:
     assert many.advice != found.advice, "one file that is opened often is not many files"
 
 
-def test_few_opens_that_take_long_are_no_storm(find: Find) -> None:
-    assert "many-opens" not in find(writing(opens=20, open_ticks=2 * 10**9))
+def test_few_opens_that_take_long_are_slow_and_no_storm(find: Find) -> None:
+    found = find(writing(opens=20, open_ticks=2 * 10**9))
+    assert "many-opens" not in found
+    evident(found["slow-opens"], (8, "s"), (8 / 80, "s"))
+    assert "keep" in found["slow-opens"].advice.lower()
+    assert not {"many-opens", "slow-opens"} & find(writing(opens=20, open_ticks=10**8)).keys()
 
 
 def test_one_process_that_writes_for_all(find: Find) -> None:

@@ -258,7 +258,7 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
         medians = {number: float(np.median(each)) for number, each in sorted(values.items()) if each}
         if summary.better == "higher" and not observed and summary.work is not None:
             # The sides may differ in their work: a rate is the work of its own side over the time.
-            work = float(getattr(summary.work, metric.quantity))
+            work = summary.work.of(metric.quantity, summary)
             medians = {number: work / median for number, median in medians.items() if median > 0}
         found[summary.key][summary.metric] = Measured(summary, metric.label, medians)
     return found

@@ -15,6 +15,7 @@ from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.measurement import Setup, measure
 from hpcscope.engine.run.sampled_pairs import foretold
+from hpcscope.engine.run.wrong_data import show_again
 from hpcscope.lab.active import active
 from hpcscope.launch import active_messages
 from hpcscope.launch.cluster import Cluster, probe_cluster
@@ -165,6 +166,8 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
     if experiment.refine:
         plan = planning.read(directory.plan) if further else plan
         well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
+    if not well:
+        show_again(directory, setup)
     analysis.explain(directory.path)
     return RunOutcome(directory, well)
 

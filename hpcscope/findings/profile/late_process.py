@@ -13,8 +13,6 @@ APART = 0.6
 """One process is late where the second last already waits for this share of the typical waiting time."""
 WORTH = 0.05
 """Of all time."""
-FEWEST = 3
-"""Of two processes one is always last."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
@@ -22,8 +20,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
     merged = facts.merged
     waited: dict[int, float] = defaultdict(float)
     for one in merged.collectives:
-        usual_s = one.median_s - one.last_s
-        if one.communicator_size >= FEWEST and usual_s > 0 and one.next_s - one.last_s >= APART * usual_s:
+        # Of two processes one always waits less: it must be far less than the other waits.
+        usual_s = one.next_s if one.communicator_size == 2 else one.median_s - one.last_s
+        if usual_s > 0 and one.next_s - one.last_s >= APART * usual_s:
             waited[one.last_rank] += one.waiting_least_s
     if not waited:
         return []

@@ -1,4 +1,4 @@
-"""Opening and closing files takes much of the time."""
+"""Opening and closing files takes much of the time: many opens, or slow ones."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 MANY = 50
-"""Opened files of a process."""
+"""Opened files of a process; fewer that take as long are slow."""
 WORTH = 0.05
 """Of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:
-    """Find programs that open so many files, or the same so often, that it takes much of their time."""
+    """Find programs that open files so often, or so slowly, that it takes much of their time."""
     merged = facts.merged
     files = [one for one in merged.program_files if one.opens]
     opens, transfers = sum(one.opens for one in files), sum(one.transfers for one in files)
     time_s = sum(one.open_s + one.other_s for one in files)
-    if opens < MANY * len(merged.processes) or time_s < WORTH * facts.total_s:
+    if time_s < WORTH * facts.total_s:
         return []
+    many = opens >= MANY * len(merged.processes)
     most = max(files, key=lambda one: one.open_s + one.other_s)
     again = most.path != "" and most.opens > MANY
     return [
         Finding(
-            code="many-opens",
+            code="many-opens" if many else "slow-opens",
             severity="advice",
             title=(
                 f"Opening and closing files takes {units.share(time_s / facts.total_s)} of the time:"
@@ -40,7 +41,9 @@ def find(facts: ProfileFacts) -> list[Finding]:
                 ),
             ],
             advice=(
-                "Open a file once and keep it open."
+                "Keep files open over many transfers; `storage.metadata` shows what an open takes by itself."
+                if not many
+                else "Open a file once and keep it open."
                 if again
                 else "Put the data of many small files into few larger ones: one shared file, or one per host. On "
                 "a parallel file system each open asks the metadata server, which all programs share."

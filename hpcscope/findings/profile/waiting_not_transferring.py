@@ -23,6 +23,7 @@ def find(facts: ProfileFacts) -> list[Finding]:
     if waiting_s < MOST * time_s or waiting_s < WORTH * facts.total_s:
         return []
     worst = max(merged.collectives, key=lambda one: one.waiting_least_s)
+    late = next((one.host for one in merged.processes if one.rank == worst.last_rank), "")
     sites = [one for one in merged.calls if one.routine == worst.routine]
     return [
         Finding(
@@ -30,9 +31,13 @@ def find(facts: ProfileFacts) -> list[Finding]:
             severity="warning",
             title=(
                 f"At least {units.share(waiting_s / time_s)} of the {units.quantity(time_s, 's')} in synchronizing"
-                f" collectives is waiting for the last process, most in {worst.routine}"
+                f" collectives is waiting, most in {worst.routine}, where rank {worst.last_rank} on {late} waits"
+                " least"
             ),
-            where=placed({"routine": worst.routine, "layer": "balance"}, facts.site(sites)),
+            where=placed(
+                {"routine": worst.routine, "rank": worst.last_rank, "host": late, "layer": "balance"},
+                facts.site(sites),
+            ),
             evidence=[
                 Evidence(what="in these collectives, all processes", value=time_s, unit="s"),
                 Evidence(what="waiting, at least", value=waiting_s, unit="s"),

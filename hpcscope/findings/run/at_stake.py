@@ -14,36 +14,49 @@ from hpcscope.findings.results import Run
 from hpcscope.findings.run.program_case import ProgramCase, algorithm_cases, application_cases
 
 COMPUTING, COMMUNICATING = "compute_s", "communicate_s"
-SPENT_IN = {"node": COMPUTING, "network": COMMUNICATING, "mpi": COMMUNICATING, "operation": COMMUNICATING}
+SPENT_IN = {"node": COMPUTING, "mpi": COMMUNICATING}
 """The phase of programs that each layer serves."""
+MESSAGES = ("", "MPI_Send")
+"""The routines of benchmarks of messages, which programs that declare no steps exchange, too."""
 
 
 def weighed(findings: Iterable[Finding], run: Run) -> list[Finding]:
-    """Return the findings with what is at stake where the run has programs to tell."""
-    shares = {phase: _share_of(phase, run) for phase in (COMPUTING, COMMUNICATING)}
-    return [_weighed(finding, shares) for finding in findings]
+    """Return the findings with what is at stake, where the run has programs that do what a finding is about.
+
+    A loss of one algorithm, of one way to allocate memory or of sockets says nothing of other programs.
+    """
+    cases = [case for case in [*algorithm_cases(run), *application_cases(run)] if case.total.ranks > 1]
+    most = max((case.total.ranks for case in cases), default=0)
+    largest = [case for case in cases if case.total.ranks == most]
+    return [_weighed(finding, run, largest) for finding in findings]
 
 
-def _weighed(finding: Finding, shares: dict[str, float | None]) -> Finding:
-    if finding.lost is None or finding.about == "measurement":
-        return finding
+def _weighed(finding: Finding, run: Run, programs: list[ProgramCase]) -> Finding:
     phase = SPENT_IN.get(layer(finding))
-    share = shares[phase] if phase else 1.0
-    return finding if share is None else finding.model_copy(update={"at_stake": share * finding.lost})
+    if finding.lost is None or finding.about == "measurement" or phase is None:
+        return finding
+    concerned = [case for case in programs if _concerns(finding, run, case)]
+    shares = [_share(case, phase) for case in concerned if phase in case.figures]
+    return finding.model_copy(update={"at_stake": median(shares) * finding.lost}) if shares else finding
+
+
+def _concerns(finding: Finding, run: Run, case: ProgramCase) -> bool:
+    """Return whether a program does, by its declaration, what the benchmark of a finding measures."""
+    measured = run.benchmarks.get(str(finding.where.get("benchmark", "")))
+    declared = run.benchmarks[case.total.benchmark]
+    if measured is None or not set(measured.requires) <= set(declared.requires):
+        return measured is None
+    steps = [step for step in declared.costs if step.belongs_to(case.total.parameters)]
+    called = {step.routine for step in steps if step.kind == "collective"}
+    routine = run.benchmarks.routine(measured.name)
+    messages = not steps or any(step.kind in ("messages", "neighbor_exchange") for step in steps)
+    return measured.level == "node" or routine in called or (routine in MESSAGES and messages)
 
 
 def layer(finding: Finding) -> str:
     """Return the layer that a finding is about; empty where it names none."""
     where = finding.where
     return str(where.get("layer") or str(where.get("benchmark", "")).partition(".")[0])
-
-
-def _share_of(phase: str, run: Run) -> float | None:
-    """Return the median share that the programs spend in a phase; None without a program of several processes."""
-    cases = [case for case in [*algorithm_cases(run), *application_cases(run)] if case.total.ranks > 1]
-    most = max((case.total.ranks for case in cases), default=0)
-    shares = [_share(case, phase) for case in cases if case.total.ranks == most and phase in case.figures]
-    return median(shares) if shares else None
 
 
 def _share(case: ProgramCase, phase: str) -> float:

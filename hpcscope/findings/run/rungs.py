@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from hpcscope.findings.finding import Evidence
 from hpcscope.findings.results import Run
-from hpcscope.findings.settings import setting
+from hpcscope.findings.settings import Advised, advised
 from hpcscope.models.ladder.ladder import layer_below
 from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.plan.case import Case
 
 
 class RungLoss(NamedTuple):
@@ -36,12 +37,18 @@ class RungLoss(NamedTuple):
         return [Evidence(what=one.name, value=one.value or 0.0, unit=one.unit) for one in (self.below, self.rung)]
 
 
-def selecting_the_network(run: Run, found: RungLoss) -> str:
+def case_of(run: Run, rung: LadderRung) -> Case | None:
+    """Return the case that stands on a rung."""
+    return next((one for one in run.headlines if one.label == rung.name), None)
+
+
+def selecting_the_network(run: Run, found: RungLoss) -> Advised:
     """Return how the library's network module is selected, unless the run did so or the path has no network."""
-    case = next((one for one in run.headlines if one.label == found.rung.name), None)
+    case = case_of(run, found.rung)
     if "memory" in found.ladder.path or (case is not None and case.transport != "default"):
-        return ""
-    return f"; {setting(run.mpi, 'network stack')}"
+        return Advised("", [])
+    how = advised(run, "network stack", case)
+    return how._replace(words=f"; {how.words}")
 
 
 def losses(run: Run, quantity: str, layers: tuple[str, ...], tolerated: float) -> Iterator[RungLoss]:

@@ -62,8 +62,8 @@ KINDS = {
     ),
     "library_overhead": Tried(
         "library-overhead",
-        [as_it_is, rungs(10e-6, 14e-6)],
-        [rungs(10e-6, 10.5e-6), rungs(10e-6, 9e-6)],
+        [rungs(10e-6, 18e-6), rungs(144e-6, 280e-6)],
+        [as_it_is, rungs(10e-6, 14e-6), rungs(10e-6, 9e-6), rungs(0.2e-6, 0.6e-6)],
     ),
     "local_pair_slower": Tried(
         "local-pair-slower",

@@ -160,6 +160,12 @@ def with_simulation(run: Run) -> Run:
     return run.replaced(simulation=record)
 
 
+def crashed(run: Run) -> Run:
+    """The case that failed its verification crashed instead."""
+    failures = [replace(one, status="crashed", reason="signal 9") for one in run.raw_samples.failures]
+    return with_samples(run, failures=failures)
+
+
 KINDS = {
     "autocorrelated_samples": Tried("autocorrelated-samples", [lambda c: with_times(c, sorted_times)], [as_it_is]),
     "clock_error": Tried(
@@ -176,7 +182,8 @@ KINDS = {
     "imported": Tried("imported", [with_imported], [as_it_is]),
     "simulated": Tried("simulated", [with_simulation], [as_it_is]),
     "unread_lines": Tried("unread-lines", [with_imported], [as_it_is, lambda c: with_imported(c, unread=0)]),
-    "failed_case": Tried("failed-case", [as_it_is], [without_failures]),
+    "failed_case": Tried("failed-case", [crashed], [as_it_is, without_failures]),
+    "wrong_data": Tried("wrong-data", [as_it_is], [without_failures, crashed]),
     "frequency_governor": Tried(
         "frequency-governor",
         [lambda c: with_host(c, governor="powersave"), lambda c: with_host(c, governor="schedutil")],

@@ -7,6 +7,7 @@ import numpy as np
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.worst_rank import host_of
 from hpcscope.plan.case import Case
 from hpcscope.samples.samples import CaseSamples, Floats
 
@@ -63,7 +64,7 @@ def _late(samples: CaseSamples) -> tuple[int, float, float] | None:
 
 def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamples) -> Finding:
     case = samples.case
-    host = _host(run, samples, rank)
+    host = host_of(run, samples, rank)
     return Finding(
         code="late-rank",
         severity="warning",
@@ -89,10 +90,3 @@ def _finding(run: Run, rank: int, share: float, waited: float, samples: CaseSamp
         ),
         lost=waited,
     )
-
-
-def _host(run: Run, samples: CaseSamples, rank: int) -> str:
-    for launch in run.raw_samples.launches:
-        if (launch.launch, launch.attempt) == (samples.launch, samples.attempt):
-            return next((process.host for process in launch.processes if process.rank == rank), "")
-    return ""

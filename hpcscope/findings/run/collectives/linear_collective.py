@@ -47,6 +47,7 @@ def _finding(run: Run, lost: float, fit: Fit) -> Finding:
     routine = run.benchmarks.routine(fit.subject.benchmark)
     last = max(fit.points, key=lambda point: point.x)
     per_process = next((p for p in fit.parameters if p.name == "t_p_s"), None)
+    how = another_algorithm(run, routine, fit.subject.without(run.benchmarks, ranks=int(last.x)))
     return Finding(
         code="linear-collective",
         severity="advice",
@@ -61,7 +62,8 @@ def _finding(run: Run, lost: float, fit: Fit) -> Finding:
         ],
         advice=(
             "Where a switch or memory carries concurrent messages, a tree needs ceil(log2 p) steps; "
-            f"{another_algorithm(run.mpi, routine)}. On a hub or a shared cable this is expected."
+            f"{how.words}. On a hub or a shared cable this is expected."
         ),
+        trials=how.trials,
         lost=lost,
     )

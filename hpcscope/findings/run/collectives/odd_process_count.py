@@ -55,6 +55,7 @@ def _pairs(times: list[Summary]) -> Iterator[tuple[Summary, Summary]]:
 def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
     excess = excess_of(odd, power)
     routine = run.benchmarks.routine(odd.benchmark)
+    how = another_algorithm(run, routine, odd)
     return Finding(
         code="odd-process-count",
         severity="warning" if excess > LARGE_EXCESS else "advice",
@@ -68,7 +69,8 @@ def _finding(run: Run, odd: Summary, power: Summary) -> Finding:
         evidence=[*run.evidence(odd, power), how_compared(odd, power)],
         advice=(
             f"The library's algorithm favors powers of two: run such programs on {power.ranks} or "
-            f"{power.ranks // 2} processes, or {another_algorithm(run.mpi, routine)}."
+            f"{power.ranks // 2} processes, or {how.words}."
         ),
+        trials=how.trials,
         lost=excess / (1 + excess),
     )

@@ -26,7 +26,7 @@ from hpcscope.findings.run.collectives.guideline import (
     slowest_pair,
 )
 from hpcscope.findings.run.evidence import how_compared
-from hpcscope.findings.settings import another_algorithm, setting
+from hpcscope.findings.settings import Advised, another_algorithm
 from hpcscope.statistics.false_discoveries import adjusted
 from hpcscope.statistics.ratio import chance
 from hpcscope.statistics.summary import Summary
@@ -197,8 +197,10 @@ GUIDELINES = [
 def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding:
     worst = broken[0]
     many = f" (worst of {len(broken)} cases)" if len(broken) > 1 else ""
+    how = _advice(run, guideline, worst.left)
     return Finding(
         code="self-consistency",
+        cause=f"algorithm of {run.benchmarks.routine(worst.left.benchmark)}" if how.trials else "",
         severity="warning" if worst.excess > 1 else "advice",
         title=f"{guideline.left} takes {_longer(worst.excess)} {guideline.right}: {worst.left.label}{many}",
         where={
@@ -209,7 +211,8 @@ def _finding(run: Run, guideline: Guideline, broken: list[Violation]) -> Finding
             "layer": "mpi",
         },
         evidence=[evidence for violation in broken[:5] for evidence in _evidence(violation)],
-        advice=_advice(run, guideline, run.benchmarks.routine(worst.left.benchmark)),
+        advice=how.words,
+        trials=how.trials,
         lost=worst.excess / (1 + worst.excess),
     )
 
@@ -230,9 +233,10 @@ def _evidence(violation: Violation) -> list[Evidence]:
     ]
 
 
-def _advice(run: Run, guideline: Guideline, routine: str) -> str:
+def _advice(run: Run, guideline: Guideline, left: Summary) -> Advised:
     if guideline in COLLECTIVE_GUIDELINES or guideline.name in ("broadcast", "barrier", "scan by rounds"):
-        return f"The composition is faster in a program; {another_algorithm(run.mpi, routine)}."
+        how = another_algorithm(run, run.benchmarks.routine(left.benchmark), left)
+        return how._replace(words=f"The composition is faster in a program; {how.words}.")
     if guideline.name == "monotony":
-        return f"Padding the message would be faster; {setting(run.mpi, 'eager limit')}."
-    return f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`)."
+        return Advised("Padding the message would be faster.", [])
+    return Advised(f"Use {guideline.right} at these sizes, and compare another MPI (`scope run --mpi NAME`).", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.mpi.wrong_data import is_wrong
 from hpcscope.samples.records import RankState
 from hpcscope.samples.samples import CaseSamples, PrintedFigure
 
@@ -13,9 +14,7 @@ _HAPPENED = {
     "timeout": "did not end and was terminated",
 }
 _ADVICE = {
-    "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause. "
-    "If it names wrong data, suspect the library, the driver, the link or memory: run the case again with another "
-    "MPI (`scope run --mpi NAME`) and on other hosts.",
+    "failed": "If the reason is an error of a call, such as a full disk or too little memory, remove that cause.",
     "crashed": "Its last output is in `{folder}/stderr.txt`.",
     "timeout": "The evidence and `{folder}/stderr.txt` show what each rank was doing; `--limit TIME` "
     "allows it more time.",
@@ -23,10 +22,10 @@ _ADVICE = {
 
 
 def find(run: Run) -> list[Finding]:
-    """Find every case that failed in some attempt; one finding per case and kind of failure."""
+    """Find every case that failed in some attempt, wrong data apart; one finding per case and kind of failure."""
     groups: dict[tuple[object, ...], list[CaseSamples]] = {}
     for failed in run.raw_samples.failures:
-        if failed.status in _HAPPENED:
+        if failed.status in _HAPPENED and not is_wrong(failed):
             groups.setdefault((failed.key, failed.status), []).append(failed)
     printed: dict[object, list[PrintedFigure]] = {}
     for one in run.raw_samples.printed:

@@ -7,7 +7,7 @@ from collections import Counter
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import one_of_each_case
-from hpcscope.findings.settings import setting
+from hpcscope.findings.settings import advised
 from hpcscope.names import several
 from hpcscope.samples.records import LaunchRecord
 
@@ -39,6 +39,7 @@ def _finding(
     ran = [one for one in run.raw_samples.cases if one.launch in numbers]
     cases = {one.key for one in ran}
     everything = len(one_of_each_case(run.statistics))
+    how = advised(run, "waiting", ran[0].case if ran else None)
     return Finding(
         code="oversubscription",
         about="measurement",
@@ -55,6 +56,7 @@ def _finding(
         ],
         advice=(
             "Their times include waiting for a processor and say little about the machine. Use at most "
-            f"{room} ranks on {where}; {setting(run.mpi, 'waiting')}."
+            f"{room} ranks on {where}; {how.words}."
         ),
+        trials=how.trials,
     )

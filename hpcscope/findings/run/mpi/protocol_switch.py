@@ -5,12 +5,14 @@ from __future__ import annotations
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.settings import how_to_set, setting
+from hpcscope.findings.settings import Advised, another_limit
 from hpcscope.models.fitting.fit import Breakpoint, Fit
+from hpcscope.plan.case import Case
 
 SMALLEST_STEP = 0.1
 """Share of the time; smaller jumps are not worth a line."""
-LARGE_STEP = 0.25
+MOVED = 4
+"""Factor by which a trial moves the limit beyond the sizes next to the switch."""
 
 
 def find(run: Run) -> list[Finding]:
@@ -46,11 +48,12 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
     low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
     step = units.interval(abs(jump.value), low, high, "s")
     word = "longer" if jump.value > 0 else "less"
+    how = _advice(run, fit, point, last, first)
     owner = "the library's" if run.benchmark(fit.subject).level == "mpi" else "the"
     return Finding(
         code="protocol-switch",
         cause="protocol of the library" if run.benchmark(fit.subject).level == "mpi" else "buffers of the kernel",
-        severity="advice" if abs(share) >= LARGE_STEP else "information",
+        severity="information",
         title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
         + _named(point, owner),
         where={
@@ -71,7 +74,8 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
                 if p.x in (point.last_before, point.first_after)
             ),
         ],
-        advice=_advice(run, fit, point, last, first),
+        advice=how.words,
+        trials=how.trials,
         lost=share / (1 + share) if jump.value > 0 else None,
     )
 
@@ -87,17 +91,18 @@ def _agreement(share: float) -> Evidence:
     return Evidence(what="launches with a break between the same sizes", value=units.share(share))
 
 
-def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
+def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Advised:
     if run.benchmark(fit.subject).level != "mpi":
+        words = f"This is below the library: buffers, packets or pages change between {last} and {first}."
         if point.settings:
             full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
-            return f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
-        return f"This is below the library: buffers, packets or pages change between {last} and {first}."
+            words = f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
+        return Advised(words, [])
+    longer = point.jump_s.value > 0
+    parameters = {**fit.subject.parameters, fit.variable: int(point.first_after if longer else point.last_before)}
+    case = Case.of(run.benchmarks, fit.subject.benchmark, parameters, fit.subject.batch)
+    moved = point.first_after * MOVED if longer else point.last_before / MOVED
+    how = another_limit(run, point.settings[:1], round(moved), case)
     where = f"The library changes its protocol or algorithm between {last} and {first}"
-    how = setting(run.mpi, "eager limit")
-    if point.settings:
-        named = [f"{how_to_set(run.mpi, one.name)} (now {one.value})" for one in point.settings]
-        how = "to move the switch point, set " + " or ".join(named)
-    if point.jump_s.value > 0:
-        return f"{where}. A higher limit may be faster for such messages; {how}."
-    return f"{where}, and the new one is faster: try a lower limit; {how}."
+    better = "a higher limit may be faster for such messages" if longer else "the new one is faster"
+    return how._replace(words=f"{where}; {better}: {how.words}.")

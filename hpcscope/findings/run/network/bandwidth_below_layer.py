@@ -5,8 +5,8 @@ from __future__ import annotations
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.run.rungs import RungLoss, losses, selecting_the_network
-from hpcscope.findings.settings import setting
+from hpcscope.findings.run.rungs import RungLoss, case_of, losses, selecting_the_network
+from hpcscope.findings.settings import Advised, advised
 from hpcscope.plan.case import transport_words
 from hpcscope.settings.transports import ACTIVE_MESSAGES
 
@@ -24,6 +24,7 @@ def find(run: Run) -> list[Finding]:
 def _finding(run: Run, found: RungLoss) -> Finding:
     rung = found.rung
     retained = units.share(rung.retained, rung.retained_low, rung.retained_high)
+    how = _advice(run, found)
     return Finding(
         code="bandwidth-below-layer",
         severity="advice" if found.retained >= MUCH or _without_library(found) else "warning",
@@ -33,7 +34,8 @@ def _finding(run: Run, found: RungLoss) -> Finding:
         ),
         where=found.where,
         evidence=found.evidence,
-        advice=_advice(run, found),
+        advice=how.words,
+        trials=how.trials,
         lost=1 - found.retained,
     )
 
@@ -55,8 +57,18 @@ def _over_tcp(found: RungLoss) -> bool:
     return not found.ladder.path.startswith(transport_words(ACTIVE_MESSAGES))
 
 
-def _advice(run: Run, found: RungLoss) -> str:
-    inside = "memory" in found.ladder.path
+def _advice(run: Run, found: RungLoss) -> Advised:
+    if found.rung.layer != "mpi":
+        return Advised(_below_the_library(found), [])
+    if "memory" in found.ladder.path:
+        how = advised(run, "memory copies", case_of(run, found.rung))
+        return how._replace(words=f"The library's copies in shared memory cost this: {how.words}.")
+    how = selecting_the_network(run, found)
+    buffers = "larger socket buffers and " if _over_tcp(found) else ""
+    return how._replace(words=f"Compare {buffers}another MPI (`scope run --mpi NAME`){how.words}.")
+
+
+def _below_the_library(found: RungLoss) -> str:
     if found.rung.layer == "frames":
         return "Check the link: errors and drops (`ip -s link`), speed and duplex (`ethtool`), traffic shaping."
     if _without_library(found):
@@ -64,18 +76,12 @@ def _advice(run: Run, found: RungLoss) -> str:
             "One core copies another's data faster: the kernel's copy (CMA), or two copies by a queue, cost more."
             " Where a program sends much inside a host, try memory that both ranks share (`mpi.shared_window`)."
         )
-    if found.rung.layer == "network" and not _over_tcp(found):
+    if not _over_tcp(found):
         return (
             "Check the MTU (9000 where all switches support it), the retransmissions of the cases without MPI, and"
             " that each process has a processor to itself."
         )
-    if found.rung.layer == "network":
-        return (
-            "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
-            "switches support it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
-        )
-    if inside:
-        how = setting(run.mpi, "memory copies")
-        return f"Messages are copied more than once, or by one core at a time; {how}."
-    buffers = "larger socket buffers and " if _over_tcp(found) else ""
-    return f"Compare {buffers}another MPI (`scope run --mpi NAME`){selecting_the_network(run, found)}."
+    return (
+        "Check the socket buffers (`sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem`), the MTU (9000 where all "
+        "switches support it), offloads (`ethtool -k`) and retransmissions (`nstat -az TcpRetransSegs`)."
+    )

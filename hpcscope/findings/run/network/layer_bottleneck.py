@@ -14,7 +14,8 @@ from typing import Literal
 from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
-from hpcscope.findings.settings import setting
+from hpcscope.findings.run.rungs import case_of
+from hpcscope.findings.settings import Advised, advised
 from hpcscope.models.fitting.fit import Fit, FittedParameter
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 from hpcscope.plan.case import Case
@@ -112,13 +113,15 @@ def _finding(run: Run, ladder: Ladder, three: Three, layer: Layer, start: Three 
     for rung in (three.protocol, three.library):
         one = _n_half(run, ladder, rung)
         evidence += [Evidence(what=f"n_1/2 of {rung.name}", value=one.value, unit="B")] if one else []
+    how = _advice(run, layer, three.library)
     return Finding(
         code="layer-bottleneck",
         severity="information" if layer == "wire" else "advice",
         title=f"{title} ({ladder.path})",
         where=where,
         evidence=evidence,
-        advice=_advice(run, layer),
+        advice=how.words,
+        trials=how.trials,
         lost=None if layer == "wire" else 1 - library / wire,
     )
 
@@ -140,18 +143,19 @@ def _is_of(run: Run, fit: Fit, ladder: Ladder, rung: LadderRung) -> bool:
     return Case.of(run.benchmarks, subject.benchmark, parameters, subject.batch).label == rung.name
 
 
-def _advice(run: Run, layer: Layer) -> str:
+def _advice(run: Run, layer: Layer, library: LadderRung) -> Advised:
     if layer == "wire":
-        return (
+        return Advised(
             "Protocol and library leave little to gain; only a faster link, several links at once, or larger "
-            "frames (MTU 9000) help."
+            "frames (MTU 9000) help.",
+            [],
         )
     if layer == "protocol":
-        return (
+        return Advised(
             "A faster link alone will not help. Try larger frames (MTU 9000), offloads (`ethtool -k`), larger "
-            "socket buffers, or a kernel-bypass transport (libfabric, UCX)."
+            "socket buffers, or a kernel-bypass transport (libfabric, UCX).",
+            [],
         )
-    return (
-        "The protocol has capacity that the library does not use. Compare another MPI (`scope run --mpi NAME`); "
-        f"{setting(run.mpi, 'network stack')}."
-    )
+    how = advised(run, "network stack", case_of(run, library))
+    words = "The protocol has capacity that the library does not use. Compare another MPI (`scope run --mpi NAME`)"
+    return how._replace(words=f"{words}; {how.words}.")

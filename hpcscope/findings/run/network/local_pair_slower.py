@@ -6,7 +6,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import excess_of, how_compared
-from hpcscope.findings.settings import setting
+from hpcscope.findings.settings import advised
 from hpcscope.statistics.summary import Summary
 
 SMALLEST_EXCESS = 0.05
@@ -44,6 +44,7 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
     local, remote = max(found, key=lambda pair: excess_of(*pair))
     excess = excess_of(local, remote)
     many = f" (worst of {len(found)} cases)" if len(found) > 1 else ""
+    how = advised(run, "memory copies", local)
     return Finding(
         code="local-pair-slower",
         severity="warning",
@@ -56,7 +57,8 @@ def _finding(run: Run, found: list[tuple[Summary, Summary]]) -> Finding:
         ],
         advice=(
             "Messages inside a host should go through shared memory: check that the library uses it, and that the "
-            f"two processes do not share a core; {setting(run.mpi, 'memory copies')}."
+            f"two processes do not share a core; {how.words}."
         ),
+        trials=how.trials,
         lost=excess / (1 + excess),
     )

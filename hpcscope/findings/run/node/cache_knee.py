@@ -58,7 +58,7 @@ def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: 
     passed = [cache for cache in data_caches(run) if before <= cache.size_bytes < after]
     grows = f"the working set grows from {units.quantity(before, 'B')} to {units.quantity(after, 'B')}"
     cause = (
-        f"{grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
+        f"likely, since {grows}, past the level {passed[-1].level} cache of {units.size(passed[-1].size_bytes)}"
         if passed
         else grows
     )
@@ -73,18 +73,30 @@ def _finding(run: Run, costs: Costs, step: Estimate, small: ProgramCase, large: 
         evidence=[
             *small.evidence("compute_s"),
             *large.evidence("compute_s"),
+            *_variants(large),
             *(
                 Evidence(what=f"level {cache.level} cache", value=cache.size_bytes, unit="B")
                 for cache in data_caches(run)
             ),
         ],
         advice=(
-            "Use blocks that fit into the cache, or traverse rows of both matrices (`variant=transposed`, "
-            "`variant=tuned`). Speed-ups against one process of this size are too favorable: each of many "
-            "processes has a smaller working set."
+            "If a cache is the cause, blocks that fit are faster, and so are variants that traverse memory in"
+            " another order: the evidence has their times. Speedups against one rank of this size are too"
+            " favorable: each of many ranks has a smaller working set."
         ),
         lost=1 - 1 / step.value,
     )
+
+
+def _variants(large: ProgramCase) -> list[Evidence]:
+    """Return how long all variants of the case compute, which access memory in other orders."""
+    alike = [
+        case
+        for case in algorithm_cases(large.run)
+        if (case.total.benchmark, case.total.batch) == (large.total.benchmark, large.total.batch)
+        and case.size == large.size
+    ]
+    return [evidence for case in alike for evidence in case.evidence("compute_s") if case.total != large.total]
 
 
 def data_caches(run: Run) -> list[Cache]:

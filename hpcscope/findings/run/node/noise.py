@@ -5,11 +5,14 @@ from __future__ import annotations
 from hpcscope import units
 from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
+from hpcscope.findings.run.worst_rank import worst_rank
 from hpcscope.plan.placement import Placement
 from hpcscope.statistics.summary import Summary
 
 NOISE = "node.noise"
 TOLERATED = 0.01
+EXPLAINS = 0.5
+"""Share of the interruptions that a period must bring about to be named."""
 
 
 def find(run: Run) -> list[Finding]:
@@ -29,13 +32,23 @@ def find(run: Run) -> list[Finding]:
 def _finding(run: Run, share: Summary) -> Finding:
     beside = {s.metric: s for s in run.headlines if s.key == share.key and s.metric != "time_s"}
     period = beside.get("period_s")
-    beat = f", every {units.quantity(period.median, 's')}" if period is not None and period.median else ""
+    often = beside.get("detours_per_s")
+    beats = period and often and period.median and 1 / period.median >= EXPLAINS * (often.median or 0.0)
+    beat = f", mostly every {units.quantity(period.median, 's')}" if period and beats else ""
+    worst = worst_rank(run, share)
+    who = f"Rank {worst['rank']} on {worst['host']}" if worst else f"The worst of {share.ranks} ranks"
     lost = units.share(share.median, share.ci_low, share.ci_high)
     return Finding(
         code="noise",
         severity="warning" if (share.median or 0) > 5 * TOLERATED else "advice",
-        title=f"The worst of {share.ranks} ranks loses {lost} of its processor to interruptions{beat}",
-        where={"layer": "node", "benchmark": NOISE, "ranks": share.ranks, "placement": str(share.placement)},
+        title=f"{who} loses {lost} of its processor to interruptions{beat}",
+        where={
+            "layer": "node",
+            "benchmark": NOISE,
+            "ranks": share.ranks,
+            "placement": str(share.placement),
+            **worst,
+        },
         evidence=run.evidence(*beside.values()),
         advice="Look for other processes (`top`), daemons and timers (`systemctl list-timers`), interrupts "
         "(`/proc/interrupts`) and stolen time of a virtual machine. Leave a core to the system (core "

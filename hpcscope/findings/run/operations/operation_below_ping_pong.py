@@ -5,10 +5,10 @@ from __future__ import annotations
 from statistics import median
 
 from hpcscope import units
-from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.finding import Evidence, Finding, Trial
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.operations import fresh_buffers
-from hpcscope.findings.run.rungs import RungLoss, losses
+from hpcscope.findings.run.rungs import RungLoss, case_of, losses
 from hpcscope.findings.settings import another_algorithm
 from hpcscope.models.ladder.rung import LadderRung
 from hpcscope.models.prediction.operation_parts import BUFFERS, FRESH, LAYOUT, STRIDED, USED, OperationParts
@@ -74,7 +74,7 @@ def _of_parts(run: Run, one: OperationParts) -> Finding:
     is_first_touch = largest == FIRST_TOUCH and with_used >= MUCH
     return Finding(
         code="operation-below-ping-pong",
-        cause=fresh_buffers.CAUSE if is_first_touch else "",
+        cause=fresh_buffers.CAUSE if largest == FIRST_TOUCH else "",
         severity="advice" if is_first_touch else "warning",
         title=f"{one.subject.label} reaches {retained} of the bandwidth of a ping-pong; most is lost to {largest}",
         where={
@@ -94,6 +94,9 @@ def _advice(run: Run, one: OperationParts, largest: str, lost_s: float) -> str:
     time_s = one.time_s.value
     if largest == FIRST_TOUCH:
         return fresh_buffers.advice(run, time_s, time_s - lost_s)
+    if largest == UNKNOWN:
+        command = f"`scope run --module standard {one.subject.benchmark}`"
+        return f"Measure it with used buffers, too, which separates these causes: {command}."
     gain = f"at most {units.quantity(lost_s, 's')} of {units.quantity(time_s, 's')}"
     if largest == PACKING:
         return f"Send rows of a matrix, which are contiguous, or pack columns once: this gains {gain}."
@@ -107,13 +110,13 @@ def _finding(run: Run, found: RungLoss) -> Finding:
     below = found.below.value or 0.0
     is_first_touch = used is not None and used >= TOLERATED * below
     evidence = [] if used is None else [Evidence(what=f"{rung.name} with used buffers", value=used, unit="B/s")]
+    trials: list[Trial] = []
     if is_first_touch and used is not None:
         advice = fresh_buffers.advice_for_rate(run, rung.value or 0.0, used)
     elif used is not None:
-        advice = (
-            "Used buffers do not help: the library's algorithm or the copies take the time; "
-            f"{another_algorithm(run.mpi, run.benchmarks.routine(_benchmark(run, rung)))}."
-        )
+        how = another_algorithm(run, run.benchmarks.routine(_benchmark(run, rung)), case_of(run, rung))
+        advice = f"Used buffers do not help: the library's algorithm or the copies take the time; {how.words}."
+        trials = how.trials
     else:
         advice = (
             "Measure the operation with used buffers, too; the difference is the first touch of fresh buffers: "
@@ -130,6 +133,7 @@ def _finding(run: Run, found: RungLoss) -> Finding:
         where=found.where,
         evidence=[*found.evidence, *evidence],
         advice=advice,
+        trials=trials,
         lost=1 - found.retained,
     )
 

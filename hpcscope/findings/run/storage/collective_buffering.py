@@ -6,7 +6,7 @@ from hpcscope.findings.finding import Finding
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.evidence import written
 from hpcscope.findings.run.storage.file_cases import FileLoss, most_lost, pairs, where
-from hpcscope.findings.settings import setting
+from hpcscope.findings.settings import advised
 
 AT_LEAST = 0.1
 
@@ -18,15 +18,14 @@ def find(run: Run) -> list[Finding]:
 
 
 def _finding(run: Run, loss: FileLoss) -> Finding:
+    how = advised(run, "collective buffering", loss.slow)
     return Finding(
         code="collective-buffering",
         severity="advice",
         title=f"{loss.slow.label}: {written(loss.slow)}, {loss.kept} of independent access ({written(loss.fast)})",
         where=where(loss.slow),
         evidence=run.evidence(loss.slow, loss.fast),
-        advice=(
-            "Where each process accesses large pieces, call the independent routines, or "
-            f"{setting(run.mpi, 'collective buffering')}."
-        ),
+        advice=f"Where each process accesses large pieces, call the independent routines, or {how.words}.",
+        trials=how.trials,
         lost=loss.lost,
     )

@@ -326,7 +326,7 @@ inline Declaration collective_declaration(const CollectiveRow& row, Binding::Byt
                                          further,
                                          {call_parameter(), group_parameter()}})),
       .definition = Definition::global,
-      .metrics = {seconds("time_s"), bytes_per_second(), hidden_share()},
+      .metrics = {seconds("time_s"), moved_bytes_per_second(), effective_bandwidth(), hidden_share()},
       .sweeps = {{"baseline", main ? "ranks=1,2,4 message_bytes=8,1Ki,16Ki,64Ki,256Ki,1Mi"
                                    : "ranks=2,4 message_bytes=1Ki,64Ki"},
                  {"standard", standard_sizes},

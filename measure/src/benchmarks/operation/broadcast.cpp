@@ -82,7 +82,7 @@ const Registration registration{{
     .costs = {{.phase = "exchange", .kind = Step::Kind::messages, .count = "ceil(log2(p))", .bytes = "8*n^2"}},
     .parameters = {matrix_order(), buffers(), operation_call()},
     .definition = Definition::global,
-    .metrics = operation_metrics(),
+    .metrics = operation_metrics({moved_bytes_per_second(), effective_bandwidth()}),
     .sweeps = {{"baseline", "ranks=2,4 buffers=cold n=30,120,360,720,1080"},
                {"baseline", "ranks=2,4 buffers=warm n=30,360,1080"},
                {"baseline", "ranks=2 transport=tcp buffers=cold n=30,360,720"},

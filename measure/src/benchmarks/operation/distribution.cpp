@@ -202,7 +202,7 @@ Declaration declaration(Direction direction, const Row& row) {
                          .worded(",stripes of rows"),
                      buffers(), operation_call()},
       .definition = Definition::global,
-      .metrics = operation_metrics(),
+      .metrics = operation_metrics({moved_bytes_per_second(), effective_bandwidth()}),
       .sweeps = {{"baseline", "ranks=2,4 layout=columns buffers=cold n=120,480,1080"},
                  {"baseline", "ranks=2,4 layout=columns,rows buffers=warm n=480"},
                  {"standard",

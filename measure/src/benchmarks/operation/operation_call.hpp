@@ -12,9 +12,10 @@ inline Parameter operation_call() {
               "blocking, nonblocking, or nonblocking overlapped with a computation of equal length")
       .worded(",nonblocking,overlapped with computation");
 }
-inline std::vector<Metric> operation_metrics() {
-  return {seconds("time_s"), bytes_per_second(),
-          result("hidden_share", "", Better::higher).labeled("share hidden behind computation")};
+inline std::vector<Metric> operation_metrics(std::vector<Metric> rates) {
+  rates.insert(rates.begin(), seconds("time_s"));
+  rates.push_back(result("hidden_share", "", Better::higher).labeled("share hidden behind computation"));
+  return rates;
 }
 
 class OperationCall {

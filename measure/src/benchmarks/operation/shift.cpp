@@ -126,7 +126,7 @@ const Registration registration{{
                        .worded(",along columns"),
                    grid_rows(), buffers(), operation_call()},
     .definition = Definition::global,
-    .metrics = operation_metrics(),
+    .metrics = operation_metrics({bytes_per_second()}),
     .sweeps = {{"baseline", "ranks=2,4 buffers=cold n=30,360,1080"},
                {"baseline", "ranks=2,4 buffers=warm n=360"},
                {"standard", "ranks=powers buffers=cold,warm n=30,60,120,240,360,480,600,720,840,1080"},

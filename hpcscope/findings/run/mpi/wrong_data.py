@@ -1,0 +1,143 @@
+"""What arrived, or was computed, is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from hpcscope import units
+from hpcscope.findings.finding import Evidence, Finding
+from hpcscope.findings.results import Run
+from hpcscope.launch import wrong_data
+from hpcscope.launch.wrong_data import Shown
+from hpcscope.plan.case import Case
+from hpcscope.samples.samples import CaseSamples
+
+_MOST = 8
+"""Cases that the evidence names."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find what failed its verification: one finding for each MPI routine, or benchmark without one."""
+    return [_finding(run, *each) for each in by_routine(run).items()]
+
+
+def by_routine(run: Run) -> dict[str, list[CaseSamples]]:
+    """Return the visits whose data were wrong by what they called: an MPI routine, or a benchmark without one."""
+    found: dict[str, list[CaseSamples]] = defaultdict(list)
+    for one in run.raw_samples.failures:
+        if is_wrong(one):
+            found[_called(run, one.case) or one.case.benchmark].append(one)
+    return found
+
+
+def is_wrong(one: CaseSamples) -> bool:
+    """Return whether a visit ran to its end and its verification failed."""
+    return one.status == "failed" and one.verification is not None and not one.verification.passed
+
+
+def _called(run: Run, case: Case) -> str:
+    return wrong_data.called_by(case.benchmark, case.parameters, run.benchmarks).routine
+
+
+def _finding(run: Run, called: str, visits: list[CaseSamples]) -> Finding:
+    case = visits[0].case
+    wrong = {one.key: one.case for one in visits}
+    seen = _shown(run, called)
+    library = (seen.library if seen else _library(run)) if called.startswith("MPI_") else ""
+    where = {"benchmark": case.benchmark, "ranks": case.ranks, "transport": case.transport, "library": library}
+    right = _right(run, called, case)
+    return Finding(
+        code="wrong-data",
+        severity="error",
+        title=_title(called, library, seen, wrong, visits),
+        where={**where, "called": called, "layer": run.benchmark(case).level, **_place(visits[0].reason)},
+        evidence=[
+            Evidence(what="first reason", value=visits[0].reason),
+            *(
+                Evidence(what=f"visits of {one.label} with wrong data", value=_visits(run, visits, one))
+                for one in list(wrong.values())[:_MOST]
+            ),
+            *([Evidence(what=f"right where {called} was wrong", value=", ".join(right))] if right else []),
+            *(_of_the_program(called, seen) if seen else []),
+        ],
+        advice=_advice(called, seen, right),
+        lost=1.0,
+    )
+
+
+def _place(reason: str) -> dict[str, str | int | float]:
+    """Return the rank and the host that the native program names first."""
+    named = re.match(r"rank (\d+) on ([^\s:]+)", reason)
+    return {"rank": int(named[1]), "host": named[2]} if named else {}
+
+
+def _visits(run: Run, visits: list[CaseSamples], case: Case) -> str:
+    wrong = sum(one.case.key == case.key for one in visits)
+    return f"{wrong} of {max(wrong, sum(one.case.key == case.key for one in run.raw_samples.cases))}"
+
+
+def _right(run: Run, called: str, case: Case) -> list[str]:
+    """Return the other routines that delivered as many bytes between the same ranks, each time right."""
+    sizes = run.benchmarks.of_role(case.benchmark, case.parameters, "size")
+    ok: dict[str, bool] = {}
+    for one in run.raw_samples.cases:
+        name, other = _called(run, one.case), one.case
+        alike = (other.benchmark, other.batch) == (case.benchmark, case.batch)
+        if alike and run.benchmarks.of_role(other.benchmark, other.parameters, "size") == sizes:
+            ok[name] = ok.get(name, True) and one.ok
+    return sorted(name for name, fine in ok.items() if fine and name not in ("", called))
+
+
+def _shown(run: Run, called: str) -> Shown | None:
+    path = run.directory.wrong_data / f"{called}.txt"
+    return wrong_data.read(path.read_text(errors="replace")) if path.is_file() else None
+
+
+def _library(run: Run) -> str:
+    mpi = run.machine.build.mpi if run.machine.build else None
+    return f"{mpi.name} {mpi.version}" if mpi else "the MPI"
+
+
+def _title(
+    called: str, library: str, seen: Shown | None, wrong: Mapping[Any, Case], visits: list[CaseSamples]
+) -> str:
+    cases = f"{len(wrong)} case{'s' if len(wrong) > 1 else ''}"
+    what = f"{called} of {library}" if library else called
+    if seen is None or not seen.wrong:
+        return f"{what}: data were wrong in {cases}: {visits[0].reason}"
+    repeated = f", from call {seen.first_time} on" if seen.first_time > 1 else ""
+    least = f"from {units.size(min(seen.wrong))} on" if seen.right else f"at {units.size(max(seen.wrong))}"
+    return f"{what} delivers {' or '.join(seen.kinds)} data {least}{repeated}, also without Scope"
+
+
+def _of_the_program(called: str, seen: Shown) -> list[Evidence]:
+    def listed(sizes: list[int]) -> str:
+        return ", ".join(map(units.size, sizes)) or "none"
+
+    name = f"wrong-data/{called}.c"
+    sizes = {"right": seen.right, "wrong": seen.wrong}
+    found = [Evidence(what=f"{name}: {what}", value=listed(each)) for what, each in sizes.items()]
+    if seen.wrong:
+        found.append(Evidence(what=f"{name}: what arrived instead", value=", ".join(seen.details)))
+    return found
+
+
+def _advice(called: str, seen: Shown | None, right: list[str]) -> str:
+    program = f"`wrong-data/{called}.c` of the run"
+    elsewhere = "Run the case again with another MPI (`scope run --mpi NAME`) and on other hosts."
+    apart = " Memory and links are unlikely: other routines delivered as much, right." if right else ""
+    if seen is None:
+        return f"Suspect the library, the driver, the link or memory. {elsewhere}{apart}"
+    if seen.wrong:
+        return (
+            f"{program} shows it without Scope: the fault is in the library or below it.{apart} Send it and its"
+            f" output to the library's developers; until then use {f'{right[0]} or ' if right else ''}another"
+            " version (`scope run --mpi NAME`)."
+        )
+    return (
+        f"{program} makes the same call without Scope, and its data were right: what else the case does matters,"
+        f" or the fault is rare. {elsewhere}{apart}"
+    )

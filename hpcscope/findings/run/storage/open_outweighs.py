@@ -1,0 +1,48 @@
+"""Opening and closing a file takes much of the time in which it is read or written."""
+
+from __future__ import annotations
+
+from hpcscope import units
+from hpcscope.findings.finding import Finding
+from hpcscope.findings.results import Run
+from hpcscope.findings.run.storage.file_cases import LEVEL, where
+from hpcscope.findings.run.two_hosts import figures_by_case, lower, upper
+from hpcscope.statistics.summary import Summary
+
+PHASES = ("open_s", "close_s")
+AT_LEAST = 0.25
+"""Share of the time."""
+WORTH_S = 1e-3
+"""Shorter opens matter to no program that moves data."""
+
+
+def find(run: Run) -> list[Finding]:
+    """Find for each benchmark and interface the case that certainly opens and closes longest, by its time."""
+    worst: dict[object, tuple[float, dict[str, Summary]]] = {}
+    for figures in figures_by_case(run, PHASES[0]):
+        total = figures.get("time_s")
+        if total is None or run.benchmark(total).level != LEVEL or run.shares_processors(total):
+            continue
+        least_s = sum(lower(figures[name]) or 0.0 for name in PHASES if name in figures)
+        share = least_s / (upper(total) or float("inf"))
+        kind = total.benchmark, total.parameters.get("interface")
+        if share >= AT_LEAST and least_s >= WORTH_S and (kind not in worst or share > worst[kind][0]):
+            worst[kind] = share, figures
+    return [_finding(run, figures) for _, figures in worst.values()]
+
+
+def _finding(run: Run, figures: dict[str, Summary]) -> Finding:
+    total, phases = figures["time_s"], [figures[name] for name in PHASES if name in figures]
+    spent_s = sum(one.median or 0.0 for one in phases)
+    lost = min(spent_s / (total.median or 1.0), 1.0)
+    return Finding(
+        code="open-outweighs",
+        severity="advice",
+        title=f"{total.label}: opening and closing take {units.quantity(spent_s, 's')} of "
+        f"{units.quantity(total.median, 's')} ({units.share(lost)})",
+        where={**where(total), "interface": str(total.parameters.get("interface", ""))},
+        evidence=run.evidence(total, *phases),
+        advice="Keep the file open over many transfers, or move more data for each open. `storage.metadata` shows "
+        "what the file system takes for an open without the library.",
+        lost=lost,
+    )

@@ -1,0 +1,20 @@
+"""What tried advice brought, as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from hpcscope.comparison.paired import PairedComparison
+from hpcscope.comparison.table import change, named
+from hpcscope.findings.finding import Finding
+
+
+def tried(finding: Finding, asked: str, comparison: PairedComparison, gained: bool) -> Iterator[Text]:
+    """Yield what a change brought to each result of its case, with the interval."""
+    yield Text(f"\nTried {asked}: {'gained' if gained else 'nothing gained'}", style="bold")
+    yield Text(f"  {finding.code}: {finding.title}", style="dim")
+    for case in comparison.cases:
+        values = f"{case.shown(case.a_median)} -> {case.shown(case.b_median)}"
+        yield Text.assemble(f"  {case.verdict:<14}{change(case)}  {values}  ", named(case))
