@@ -24,8 +24,8 @@ from tests.findings.kinds.layers import on_a_link, switched
 def test_a_switch_is_named_with_its_sizes(healthy_run: Run) -> None:
     (switch,) = run_kinds()["protocol_switch"](healthy_run)
     assert switch.where["last_before_bytes"] == 16384
-    assert switch.where["first_after_bytes"] == 32768
-    evident(switch, (2.05e-6, "s"), rel=0.05)
+    assert switch.where["first_after_bytes"] == 20480
+    evident(switch, (2.29e-6, "s"), rel=0.05)
     assert "btl_sm_eager_limit" in switch.advice
 
 

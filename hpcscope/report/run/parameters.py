@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.models.fitting.fit import Breakpoint, Fit, FittedParameter
 from hpcscope.report.run.figures.residuals import subject
-from hpcscope.report.wording import model
+from hpcscope.report.wording import equation, model
 from hpcscope.statistics.estimate import in_unit
 
 
@@ -43,13 +43,13 @@ def _outcome(fit: Fit) -> ListedFit:
         case=subject(fit),
         metric=fit.metric,
         model=model(fit.model),
-        equation=fit.equation,
+        equation=equation(fit),
         source=fit.source,
         range=_range(fit),
         parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
             f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            + (in_unit(one.jump_s, "s") if one.jump_s.value else "slope only")
+            + _kind(one)
             + _certainty(one)
             for one in fit.breakpoints
         ],
@@ -60,6 +60,13 @@ def _outcome(fit: Fit) -> ListedFit:
         chosen=fit.chosen,
         reason=fit.reason,
     )
+
+
+def _kind(point: Breakpoint) -> str:
+    """Say what changes at a breakpoint, as far as its sizes tell."""
+    if not point.is_located:
+        return "a jump or a change of slope; sizes between them, which --refine measures, would tell"
+    return f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
 
 
 def _certainty(point: Breakpoint) -> str:

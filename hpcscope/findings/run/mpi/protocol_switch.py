@@ -25,10 +25,10 @@ def find(run: Run) -> list[Finding]:
 
 
 def step_share(fit: Fit, point: Breakpoint) -> float:
-    """Return the jump over the time without it."""
-    after = next(p.fitted for p in fit.points if p.x == point.first_after)
-    before = after - point.jump_s.value
-    return point.jump_s.value / before if before > 0 else float("inf")
+    """Return the jump over the time without it, on the line before the break."""
+    line = next(one for one in fit.segments if one.high == point.last_before)
+    halfway = (point.last_before + point.first_after) / 2
+    return point.jump_s.value / (line.latency_s.value + line.per_byte_s.value * halfway)
 
 
 def _is_known(run: Run, fit: Fit, point: Breakpoint) -> bool:
@@ -44,15 +44,14 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
     last, first = units.size(point.last_before), units.size(point.first_after)
     jump = point.jump_s
     low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
-    step = units.interval(abs(jump.value), low, high, "s")
-    word = "longer" if jump.value > 0 else "less"
+    step = f"{units.interval(abs(jump.value), low, high, 's')} ({units.share(abs(share))})"
+    word = "longer" if jump.value > 0 else "shorter"
     owner = "the library's" if run.benchmark(fit.subject).level == "mpi" else "the"
     return Finding(
         code="protocol-switch",
         cause="protocol of the library" if run.benchmark(fit.subject).level == "mpi" else "buffers of the kernel",
         severity="advice" if abs(share) >= LARGE_STEP else "information",
-        title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
-        + _named(point, owner),
+        title=f"{fit.subject.label}: messages above {last} take {step} {word}" + _named(point, owner),
         where={
             "benchmark": fit.subject.benchmark,
             "transport": fit.subject.transport,
@@ -61,7 +60,7 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
             "first_after_bytes": int(point.first_after),
         },
         evidence=[
-            Evidence(what=f"fitted jump at {first}", value=jump.value, unit="s"),
+            Evidence(what=f"fitted jump between {last} and {first}", value=jump.value, unit="s"),
             *(Evidence(what=f"{owner} {one.name}", value=one.value, unit="B") for one in point.settings),
             *([_agreement(point.agreement)] if point.agreement is not None else []),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
@@ -91,13 +90,14 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> str
     if run.benchmark(fit.subject).level != "mpi":
         if point.settings:
             full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
-            return f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
+            fit_or_not = "just fit" if point.jump_s.value > 0 else "no longer fit"
+            return f"Messages that {fit_or_not} are cheaper: {full} is full between {last} and {first}."
         return f"This is below the library: buffers, packets or pages change between {last} and {first}."
-    where = f"The library changes its protocol or algorithm between {last} and {first}"
+    where = f"The time jumps between {last} and {first}, usually by a switch of protocol or algorithm"
     how = setting(run.mpi, "eager limit")
     if point.settings:
         named = [f"{how_to_set(run.mpi, one.name)} (now {one.value})" for one in point.settings]
         how = "to move the switch point, set " + " or ".join(named)
     if point.jump_s.value > 0:
         return f"{where}. A higher limit may be faster for such messages; {how}."
-    return f"{where}, and the new one is faster: try a lower limit; {how}."
+    return f"{where}, and messages above are faster: try a lower limit; {how}."
