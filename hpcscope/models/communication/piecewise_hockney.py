@@ -42,12 +42,9 @@ class PiecewiseHockney:
             return curve.not_fitted(self.name, "one segment describes the data: this is Hockney's model")
         lines = Lines(curve, starts)
         fit = make_fit(self, curve, lines.linear, lines.whole_curve())
-        agreement = _agreement(curve, starts)
-        breakpoints = [
-            point.model_copy(update={"agreement": share})
-            for point, share in zip(lines.breakpoints(), agreement, strict=True)
-        ]
-        return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "breakpoints": breakpoints})
+        return fit.model_copy(
+            update={"bic": bic, "segments": lines.segments(), "breakpoints": lines.breakpoints()}
+        )
 
 
 def divide(
@@ -72,18 +69,6 @@ def suspects(curve: Curve) -> list[tuple[int, int]]:
     return [(int(sizes[start - 1]), int(sizes[start])) for start in divide(curve, 1, 2)[1][1:]]
 
 
-def _agreement(curve: Curve, starts: list[int]) -> list[float | None]:
-    """Return, for each break, the share of launches that would break there too, divided into as many segments."""
-    if curve.launches_s is None:
-        return [None] * (len(starts) - 1)
-    each = [
-        dict(enumerate(starts for _, starts in best_divisions(curve.message_bytes, times_s, curve.sigma_s)))
-        for times_s in curve.launches_s.T
-    ]
-    found = [divisions.get(len(starts) - 1, []) for divisions in each]
-    return [sum(start in launch for launch in found) / len(found) for start in starts[1:]]
-
-
 class Lines:
     """The lines of given segments as one linear model: coefficients a_0, b_0, a_1, b_1, ..."""
 
@@ -98,9 +83,9 @@ class Lines:
         design = np.column_stack(columns)
         free = fit_linear(design, curve)
         # A line that falls becomes a level, as in the segmentation.
-        rising = np.ones(design.shape[1], dtype=np.bool_)
+        rising = np.ones(design.shape[1])
         rising[1::2] = free.coefficients[1::2] > 0
-        return free if rising.all() else _spread(fit_linear(design[:, rising], curve), rising)
+        return free if rising.all() else fit_linear(design * rising, curve)
 
     def _columns(self, segment: int) -> list[Floats]:
         inside = np.zeros_like(self.sizes)
@@ -162,28 +147,6 @@ class Lines:
 def _step(i: int, n: float, c: Floats) -> float:
     """Return the step at size n from the line of segment i to that of the next."""
     return float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * n)
-
-
-def _spread(found: LinearFit, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> LinearFit:
-    """Put zeros where coefficients were left out."""
-    k = kept.size
-    coefficients = np.zeros(k)
-    coefficients[kept] = found.coefficients
-    covariance = np.zeros((k, k))
-    covariance[np.ix_(kept, kept)] = found.covariance
-    launches = None
-    if found.launches is not None:
-        launches = np.zeros((found.launches.shape[0], k))
-        launches[:, kept] = found.launches
-    return LinearFit(
-        coefficients,
-        covariance,
-        launches,
-        found.fitted_s,
-        found.chi_square,
-        found.relative_error,
-        found.degrees_of_freedom,
-    )
 
 
 MODELS = (PiecewiseHockney(),)

@@ -59,8 +59,6 @@ class Breakpoint(Strict):
     """Step of the fitted time halfway between the two sizes, positive where longer messages take more.
 
     Its interval holds the steps at both sizes."""
-    agreement: float | None = None
-    """Share of launches whose own curve breaks between the same two sizes; None with too few launches."""
     settings: list[LibrarySetting] = []
     """Settings of the library that switch between these sizes, or what is full there on a network (a segment, a
     page); the likeliest first."""

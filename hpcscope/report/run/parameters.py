@@ -48,9 +48,7 @@ def _outcome(fit: Fit) -> ListedFit:
         range=_range(fit),
         parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
-            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            + _kind(one)
-            + _certainty(one)
+            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: " + _kind(one)
             for one in fit.breakpoints
         ],
         left_out=fit.left_out,
@@ -63,17 +61,12 @@ def _outcome(fit: Fit) -> ListedFit:
 
 
 def _kind(point: Breakpoint) -> str:
-    """Say what changes at a breakpoint, as far as its sizes tell."""
+    """Say what changes at a breakpoint, as far as its sizes tell, and which settings switch there."""
+    settings = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
+    kind = f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
     if not point.is_located:
-        return "a jump or a change of slope; sizes between them, which --refine measures, would tell"
-    return f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
-
-
-def _certainty(point: Breakpoint) -> str:
-    """Return in words how many launches have the breakpoint, and which library settings explain it."""
-    launches = f", in {units.share(point.agreement)} of the launches" if point.agreement is not None else ""
-    names = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
-    return launches + (f" ({names})" if names else "")
+        kind = "a jump or a change of slope; sizes between them, which --refine measures, would tell"
+    return kind + (f" ({settings})" if settings else "")
 
 
 def _segments(fit: Fit) -> list[tuple[str, str]]:

@@ -62,7 +62,6 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
         evidence=[
             Evidence(what=f"fitted jump between {last} and {first}", value=jump.value, unit="s"),
             *(Evidence(what=f"{owner} {one.name}", value=one.value, unit="B") for one in point.settings),
-            *([_agreement(point.agreement)] if point.agreement is not None else []),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
             *(
                 Evidence(what=f"measured at {units.size(p.x)}", value=p.measured, unit="s")
@@ -80,10 +79,6 @@ def _named(point: Breakpoint, owner: str) -> str:
         return ""
     likeliest = point.settings[0]
     return f"; {owner} {likeliest.name} is {units.size(likeliest.value)}"
-
-
-def _agreement(share: float) -> Evidence:
-    return Evidence(what="launches with a break between the same sizes", value=units.share(share))
 
 
 def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> str:
