@@ -69,8 +69,8 @@ class LinearFit:
 def fit_linear(design: Floats, curve: Curve) -> LinearFit:
     """Fit time = design @ coefficients by least squares weighted by the curve's noise.
 
-    `design` has the shape (points, k) and independent columns; the coefficient of a column of zeros is 0. The times
-    of each launch are fitted with the same weights.
+    `design` has the shape (points, k) and independent columns; the coefficient of a column of zeros is 0. The
+    times of each launch are fitted with the same weights.
     """
     weighted = design / curve.sigma_s[:, None]
     scale = np.linalg.norm(weighted, axis=0)

@@ -2,9 +2,9 @@
 
 What the formulas omit shows in the errors of the measured points. On the logarithmic scale, an interval reaches to
 both sides of the median of the errors of *other* points (leave one out), so that no point widens its own interval.
-Errors are biased and some are far off: location and scale are the median and the median absolute deviation, which
-tells as much of a normal scale as 37 % as many squares (Rousseeuw & Croux 1993, J. Am. Stat. Assoc. 88 (424),
-1273-1283). Predictions with hidden communication are a class of their own: how much is hidden is not known.
+Errors are biased and some are far off: the scale is the largest deviation from the median without a tenth of the
+errors, at least one, over that of normal errors (median ranks, Benard & Bos-Levenbach 1953). Predictions with
+hidden communication are a class of their own: how much is hidden is not known.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from math import exp, log
 import numpy as np
 
 from hpcscope.models.prediction.points import PredictedPoint
-from hpcscope.statistics.distributions import student_quantile
+from hpcscope.statistics.distributions import normal_quantile, student_quantile
 from hpcscope.statistics.estimate import Estimate
 
 FEWEST = 6
 """Errors that say how large others may be."""
 CONFIDENCE = 0.95
-NORMAL_SCALE, EFFICIENCY = 1.4826, 0.37
-"""Of the median absolute deviation."""
+LEFT_OUT = 0.1
+EFFICIENCY = 0.5
+"""Of this scale, compared with the standard deviation; checked by benchmarks/interval_coverage.py."""
 
 
 class ModelError:
@@ -65,9 +66,11 @@ def error_range(errors: list[float]) -> tuple[float, float]:
     """Return between which bounds the next error of the same kind is, with 95 % confidence."""
     middle = float(np.median(errors))
     count = len(errors)
-    scale = NORMAL_SCALE * float(np.median(np.abs(np.array(errors) - middle))) * count / (count - 0.8)
-    freedom = max(EFFICIENCY * (count - 1), 1.5)
-    half = float(student_quantile((1 + CONFIDENCE) / 2, freedom)) * scale * (1 + np.pi / 2 / count) ** 0.5
+    kept = count - max(1, int(LEFT_OUT * count))
+    below = (kept - 0.3) / (count + 0.4)
+    scale = np.sort(np.abs(np.array(errors) - middle))[kept - 1] / normal_quantile((1 + below) / 2)
+    student = student_quantile((1 + CONFIDENCE) / 2, EFFICIENCY * (count - 1))
+    half = float(student * scale * (1 + np.pi / 2 / count) ** 0.5)
     return middle - half, middle + half
 
 

@@ -66,7 +66,9 @@ class OneProcess:
         """
         changed = replace(problem, parameters=problem.parameters | work.of)
         phase = work.rate_of or work.phase
-        rates = self._of(changed, phase) or (self._of(problem, phase) if work.of else None)
+        rates, beyond = self._of(changed, phase), ""
+        if rates is None and work.of:
+            rates, beyond = self._of(problem, phase), f"{self._words(changed)} was not measured on one process"
         if rates is None:
             if phase != "compute":
                 return np.zeros(1 + DRAWS), ""
@@ -76,9 +78,7 @@ class OneProcess:
             )
         sizes, per_unit_s = rates
         if not sizes[0] <= work.like <= sizes[-1]:
-            beyond = f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
-        else:
-            beyond = ""
+            beyond = beyond or f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
         return work.units * interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
 
     def counts(self, problem: Problem) -> dict[str, float]:
