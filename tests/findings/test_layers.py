@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,29 @@ def test_a_switch_is_named_after_the_library_s_own_setting(healthy_run: Run) -> 
     assert "--mca btl_sm_eager_limit" in switch.advice
     assert "4096" in switch.advice
     assert "tcp" not in switch.advice
+
+
+def test_a_jump_down_is_said_to_be_one(healthy_run: Run) -> None:
+    faster = latencies(lambda n: (1e-6 + n / 8e9) * (0.6 if n > 4096 else 1.0))
+    (switch,) = run_kinds()["protocol_switch"](with_summaries(healthy_run, faster))
+    assert re.search(r"above 4 KiB take .* shorter", switch.title)
+    assert "a lower limit" in switch.advice
+    assert switch.lost is None
+    below = latencies(lambda n: (1e-6 + n / 8e9) * (0.6 if n > 4096 else 1.0), spread=0.001)
+    wire = [
+        one.model_copy(
+            update={"benchmark": "network.latency", "parameters": {"message_bytes": n, "protocol": "shm"}}
+        )
+        for one in below
+        for n in [one.parameters["message_bytes"]]
+    ]
+    (step,) = run_kinds()["protocol_switch"](with_summaries(healthy_run, wire))
+    assert "no longer fit are cheaper" in step.advice, "a page is full above 4 KiB, and that is faster"
+
+
+def test_sizes_that_are_far_apart_claim_nothing(healthy_run: Run) -> None:
+    apart = [one for one in latencies(switched) if one.parameters["message_bytes"] != 5120]
+    assert run_kinds()["protocol_switch"](with_summaries(healthy_run, apart)) == []
 
 
 def test_advice_depends_on_the_library(healthy_run: Run) -> None:

@@ -110,6 +110,8 @@ def test_captions_say_which_model_and_which_break(text):
     assert figure is not None
     assert "piecewise Hockney" in figure[0]
     assert "between 16 KiB and 20 KiB" in figure[0]
+    assert "between 16 KiB and 20 KiB: a jump of" in text
+    assert "t_oc_s: overhead of a call" in text, "symbols are defined where they are used"
 
 
 def test_a_placement_that_follows_from_the_ranks_splits_no_curve(golden_copy):
