@@ -28,6 +28,7 @@ from tests import golden_run
 from tests.declared import catalog
 from tests.findings.faulty_runs import run_kinds, with_summaries, with_usable
 from tests.findings.test_slow_host import cluster
+from tests.models.breaking import BASELINE, bent, jumping, looked_at_again
 from tests.models.curves import noisy, summary
 
 Random = np.random.Generator
@@ -91,35 +92,9 @@ def library_overhead(run: Run, random: Random, effect: float) -> Run:
 
 
 def protocol_switch(run: Run, random: Random, effect: float) -> Run:
-    """Let the time jump above 4 KiB by a share of itself."""
-    jump_s = effect * line(16384)
-    return with_summaries(run, ping_pongs(random, lambda n: line(n) + (jump_s if n > 4096 else 0.0)))
-
-
-def in_uneven_launches(run: Run, random: Random, time_s: Callable[[int], float]) -> Run:
-    """Measure the ping-pong in launches that are slower or faster throughout, by 15 %."""
-    factors = np.exp(random.normal(0, LAUNCH_FACTOR, 6))
-    made = []
-    for n in SIZES:
-        times = noisy(random, time_s(n), spread=SPREAD)
-        launches = [factor * one for factor, one in zip(factors, times, strict=True)]
-        given = {"mode": "standard", "completion": "blocking", "message_bytes": n}
-        made.append(summary(launches, "mpi.latency", numbers=range(1, 7), **given))
-    return with_summaries(run, made)
-
-
-def switch_in_uneven_launches(run: Run, random: Random, effect: float) -> Run:
-    """Let the time jump above 4 KiB by a share of itself."""
-    jump_s = effect * line(16384)
-    return in_uneven_launches(run, random, lambda n: line(n) + (jump_s if n > 4096 else 0.0))
-
-
-def switch_on_a_bend(run: Run, random: Random, effect: float) -> Run:
-    """Let the time jump above 4 KiB; healthy: a curve that bends smoothly, twice as steep behind 64 KiB."""
-    jump_s = effect * line(16384)
-    return in_uneven_launches(
-        run, random, lambda n: line(n) + n / 8e9 * n / (n + 65536) + (jump_s if n > 4096 else 0.0)
-    )
+    """Let the time jump by a share of itself above a size between those of the baseline; healthy: three slopes."""
+    truth = jumping(random, effect)[1] if effect else bent(random)
+    return with_summaries(run, looked_at_again(random, truth, BASELINE, SPREAD))
 
 
 def exchange_in_uneven_launches(run: Run, random: Random, effect: float) -> Run:
@@ -321,14 +296,7 @@ STUDIES = [
         "communication-outweighs", "communication_outweighs", "longer than computation", communication_outweighs
     ),
     Study("striped-or-cannon", "striped_or_cannon", "longer than the other product", striped_or_cannon),
-    Study("protocol-switch", "protocol_switch", "jump, of the time behind it", protocol_switch),
-    Study(
-        "protocol-switch",
-        "protocol_switch",
-        "jump, in launches that differ by 15 % throughout",
-        switch_in_uneven_launches,
-    ),
-    Study("protocol-switch", "protocol_switch", "jump, in such launches, on a bending curve", switch_on_a_bend),
+    Study("protocol-switch", "protocol_switch", "jump of the time", protocol_switch),
     Study("self-consistency", "self_consistency", "longer than the composition", self_consistency),
     Study(
         "self-consistency",

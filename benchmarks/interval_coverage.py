@@ -1,14 +1,18 @@
 """How often the intervals that Scope prints hold the truth; promised are 95 %.
 
 Simulated times of known truth go through the functions of the product: one launch, a few launches together, the
-medians of launches, and ratios of two cases. Samples are independent, depend on their predecessors (AR(1)), come
-from a machine that changes between two states, or from launches that differ, independently or as a machine that
-drifts.
+medians of launches, ratios of two cases, fitted models, breaks of curves and errors of predictions. Samples are
+independent, depend on their predecessors (AR(1)), come from a machine that changes between two states, or from
+launches that differ, independently or as a machine that drifts.
+usage: python benchmarks/interval_coverage.py [--only NAME ...]
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +20,13 @@ from scipy.optimize import brentq
 from scipy.signal import lfilter
 from scipy.stats import norm
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from hpcscope.models.communication.hockney import Hockney
+from hpcscope.models.fitting.curve import curves
+from hpcscope.models.fitting.fit import Fit
+from hpcscope.models.fitting.model import Model, all_models
+from hpcscope.models.prediction.model_error import error_range
 from hpcscope.plan.further import FEWEST_VISITS, VISITS
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.bootstrap import estimate, medians
@@ -23,8 +34,14 @@ from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.figures import describe
 from hpcscope.statistics.order_statistics import median_interval
 from hpcscope.statistics.ratio import PerLaunch, ratio
+from hpcscope.statistics.summary import Summary
+from tests.declared import catalog
+from tests.models.breaking import BASELINE, CONTINUOUS, claims, jumping, looked_at_again
+from tests.models.curves import noisy, summary
 
 TRIALS = 1000
+CURVES = 300
+BARRIER = ("mpi.barrier", "time_s", "global")
 NOISE = 0.05
 """Standard deviation of the logarithm of a time within a launch."""
 LAUNCH = 0.05
@@ -221,14 +238,104 @@ def in_launches(values: Floats) -> PerLaunch:
     return PerLaunch(whole, dict(enumerate(found.launch_medians)))
 
 
+def fits(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Judge the parameters of fitted models, from six launches and from three."""
+    sizes, counts = (0, 64, 1024, 4096, 16384, 65536, 262144, 1 << 20), (2, 4, 8, 16, 32)
+    line = {"latency_s": 1e-6, "per_byte_s": 1 / 8e9, "r_inf_bytes_per_s": 8e9, "n_half_bytes": 8e3}
+    tree = {"t_oc_s": 1e-6, "t_s_s": 4e-7}
+    for launches in (6, 3):
+        straight = [
+            [summary(noisy(random, 1e-6 + n / 8e9, launches), message_bytes=n) for n in sizes]
+            for _ in range(CURVES)
+        ]
+        yield from parameters(f"a line, {launches} launches", straight, Hockney(), line)
+        steps = [
+            [
+                summary(noisy(random, 1e-6 + 4e-7 * np.ceil(np.log2(p)), launches), *BARRIER, ranks=p)
+                for p in counts
+            ]
+            for _ in range(CURVES)
+        ]
+        model = next(one for one in all_models() if one.name == "logarithmic_collective")
+        yield from parameters(f"steps of a tree, {launches} launches", steps, model, tree)
+
+
+def parameters(
+    name: str, measured: list[list[Summary]], model: Model, truth: dict[str, float]
+) -> Iterator[tuple[str, float]]:
+    """Yield for each parameter the share of fits with it whose interval holds the truth."""
+    found = [fit for points in measured if isinstance(fit := model.fit(curves(points, catalog())[0]), Fit)]
+    known = [{one.name: one for one in fit.parameters} for fit in found]
+    for parameter, true in truth.items():
+        held = [one[parameter].low <= true <= one[parameter].high for one in known if parameter in one]
+        yield f"{name}: {parameter}", float(np.mean(held))
+
+
+def errors_of_predictions(random: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Judge the range of the next error of predictions, from the errors of others."""
+    draws: dict[str, Draw] = {
+        "normal": lambda random, count: random.normal(0, 0.1, count),
+        "biased by -0.16": lambda random, count: random.normal(-0.16, 0.1, count),
+        "heavy-tailed": lambda random, count: 0.1 * heavy_tails(random)(size=count),
+    }
+    for count in (6, 13, 20):
+        for name, draw in [*draws.items(), ("one of them -99 %", draws["normal"])]:
+            hits, widths = 0, []
+            for _ in range(TRIALS):
+                *known, following = draw(random, count + 1)
+                if name.startswith("one"):
+                    known[0] = np.log(0.01)
+                low, high = error_range(known)
+                hits += low <= following <= high
+                widths.append(np.exp((high - low) / 2))
+            yield f"{count} errors, {name}; x/÷ {np.median(widths):.2f}", hits / TRIALS
+
+
+def breaks(random: np.random.Generator) -> None:
+    """Print how often a jump is claimed where there is none and where there is one, and how well it is sized."""
+    print(
+        "\n| curve on the sizes of the baseline | scatter | claimed | size within 10 % | interval holds the jump |"
+    )
+    print("|---|---|---|---|---|")
+    for spread in (0.005, 0.02):
+        for name, kind in CONTINUOUS.items():
+            false = [any(claims(looked_at_again(random, kind(random), BASELINE, spread))) for _ in range(CURVES)]
+            print(f"| {name} | {100 * spread:g} % | {100 * np.mean(false):.1f} % | | |", flush=True)
+        for share in (0.3, 1.0, -0.3):
+            near, held = [], []
+            for _ in range(CURVES):
+                limit, truth = jumping(random, share)
+                for found, point in claims(looked_at_again(random, truth, BASELINE, spread)):
+                    if point.last_before <= limit < point.first_after:
+                        low, _, high = point.jump_s.bounds
+                        near.append(abs(found / share - 1) <= 0.1)
+                        held.append(low <= share * truth(limit) <= high)
+            figures = " | ".join(
+                f"{100 * one:.1f} %" for one in (len(near) / CURVES, np.mean(near), np.mean(held))
+            )
+            print(f"| a jump of {share:+.0%} | {100 * spread:g} % | {figures} |", flush=True)
+
+
+STUDIES = (
+    *(within_a_launch, few_launches, over_launches, in_states, ratios, paired_ratios),
+    *(fits, errors_of_predictions),
+)
+
+
 def main() -> None:
     """Print a table in Markdown; shares outside 93-97 % are marked."""
-    random = np.random.default_rng(1)
-    print("| samples | coverage |\n|---|---|")
-    for study in (within_a_launch, few_launches, over_launches, in_states, ratios, paired_ratios):
-        for name, share in study(random):
-            mark = "" if LOW <= share <= HIGH else " (!)"
-            print(f"| {name} | {100 * share:.1f} %{mark} |", flush=True)
+    arguments = argparse.ArgumentParser(description=__doc__)
+    names = [study.__name__ for study in STUDIES]
+    arguments.add_argument("--only", nargs="*", choices=[*names, "breaks"], default=[*names, "breaks"])
+    asked = arguments.parse_args().only
+    for study in STUDIES:
+        if study.__name__ in asked:
+            print(f"\n| {study.__name__.replace('_', ' ')} | coverage |\n|---|---|")
+            for name, share in study(np.random.default_rng(1)):
+                mark = "" if LOW <= share <= HIGH else " (!)"
+                print(f"| {name} | {100 * share:.1f} %{mark} |", flush=True)
+    if "breaks" in asked:
+        breaks(np.random.default_rng(1))
 
 
 if __name__ == "__main__":

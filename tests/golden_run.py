@@ -3,7 +3,7 @@
 Its machine has one host of 16 cores. What an analysis must find in it:
 
 - mpi.latency (standard, default transport): t = 0.4 µs + n / 10 GB/s up to 16 KiB, then 3 µs + n / 12 GB/s:
-  a protocol switch between 16 KiB and 32 KiB that costs 2.05 µs at 32 KiB;
+  a protocol switch between 16 KiB and 20 KiB that costs 2.29 µs halfway;
 - network.latency over TCP: t = 5 µs + n / 1.8 GB/s; mpi.latency over TCP: t = 6.5 µs + n / 1.5 GB/s (30 % dearer);
 - node.stream copy: 40 GB/s in cache (256 KiB), 12 GB/s from memory;
 - node.core_to_core: 20 GB/s;

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import ceil, log2
 from typing import Any
 
-SIZES = [0, 8, 64, 256, 1024, 4096, 8192, 16384, 32768, 65536, 262144, 1048576, 4194304]
+SIZES = [0, 8, 64, 256, 1024, 4096, 8192, 16384, 20480, 65536, 262144, 1048576, 4194304]
 TCP_SIZES = [1, *SIZES[1:]]
 BANDWIDTH_SIZES = [1024, 4096, 16384, 65536, 262144, 1048576, 4194304]
 BARRIER_RANKS = [2, 3, 4, 6, 8, 12, 16]

@@ -71,7 +71,7 @@ def predict(run: Path, options: PredictOptions) -> Predicted:
         raise UsageError(f"--ranks {counts}: {options.algorithm} cannot run on any of these: {reason}")
     if options.grids:
         points.sort(key=lambda point: (options.ranks.index(point.ranks), point.total_s.value))
-    best = best_grids(points, validation.median_error or 0.0) if options.grids else []
+    best = best_grids(points, validation.typical_error) if options.grids else []
     return Predicted(validation, options.n, points, best, _steps(benchmark, parameters, known.benchmarks))
 
 
@@ -135,7 +135,7 @@ def _validation(known: Run, benchmark: str, given: Mapping[str, str], transport:
         if one.subject.benchmark == benchmark and one.subject.transport == transport
     ]
     fitting = [one for one in mine if all(str(one.subject.parameters.get(k)) == v for k, v in given.items())]
-    validated = [one for one in fitting if one.median_error is not None]
+    validated = [one for one in fitting if one.errors]
     if not validated:
         words = " ".join([benchmark, *(f"{key}={value}" for key, value in given.items())])
         reason = next((f" ({one.reason})" for one in fitting if one.reason), "")

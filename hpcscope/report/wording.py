@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, product
 from string import ascii_lowercase
 
+from hpcscope.models.fitting.fit import Fit
 from hpcscope.statistics.summary import Summary
 
 DEFINITIONS = {
@@ -98,6 +100,39 @@ def points_shown(group: Iterable[Summary], definition_of_time: str = "", bands: 
 def model(name: str) -> str:
     """Return a model's name in words: `piecewise_hockney` is `piecewise Hockney`."""
     return name.replace("_", " ").replace("hockney", "Hockney").replace("loggp", "LogGP")
+
+
+SYMBOLS = {
+    "n": "bytes of a message",
+    "m": "bytes of a block",
+    "p": "ranks",
+    "x": "vector length or operations per word",
+    "r_inf": "rate of long vectors",
+    "r_inf_flops_per_s": "rate of long vectors",
+    "r_inf_bytes_per_s": "bandwidth of long messages",
+    "n_half_bytes": "message size that reaches half of r_inf",
+    "n_half": "vector length that reaches half of r_inf",
+    "f_half": "operations per word that reach half of r_inf",
+    "x_half": "x that reaches half of r_inf",
+    "t_oc_s": "overhead of a call",
+    "t_init_s": "start-up per rank",
+    "t_s_s": "start-up of a message",
+    "t_w_s_per_byte": "transfer time per byte",
+    "t_op_s_per_byte": "time to combine a byte",
+    "t_p_s": "time per further rank",
+    "L_s": "time on the wire",
+    "o_s_s": "time that the sender is busy",
+    "o_r_s": "time that the receiver is busy",
+    "g_s": "gap between short messages",
+    "G_s_per_byte": "gap per byte of long messages",
+}
+"""What the symbols of fitted models stand for."""
+
+
+def equation(fit: Fit) -> str:
+    """Return the equation of a model and what its symbols and parameters stand for."""
+    used = {*re.findall(r"\w+", fit.equation), *(one.name for one in fit.parameters)}
+    return f"{fit.equation}; {'; '.join(f'{name}: {what}' for name, what in SYMBOLS.items() if name in used)}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -70,7 +70,7 @@ def latencies(
 ) -> list[Summary]:
     """A ping-pong's summaries over sizes, with noise."""
     random = np.random.default_rng(seed)
-    sizes = [0, 1, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576]
+    sizes = [0, 1, 64, 256, 1024, 4096, 5120, 16384, 65536, 262144, 1048576]
     given = {"mode": "standard", "completion": "blocking"} | parameters
     return [summary(noisy(random, truth(n), spread=spread), message_bytes=n, **given) for n in sizes]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -24,8 +26,8 @@ from tests.findings.kinds.layers import on_a_link, switched
 def test_a_switch_is_named_with_its_sizes(healthy_run: Run) -> None:
     (switch,) = run_kinds()["protocol_switch"](healthy_run)
     assert switch.where["last_before_bytes"] == 16384
-    assert switch.where["first_after_bytes"] == 32768
-    evident(switch, (2.05e-6, "s"), rel=0.05)
+    assert switch.where["first_after_bytes"] == 20480
+    evident(switch, (2.29e-6, "s"), rel=0.05)
     assert "btl_sm_eager_limit" in switch.advice
 
 
@@ -40,7 +42,29 @@ def test_a_switch_is_named_after_the_library_s_own_setting(healthy_run: Run) -> 
     assert "65536" in switch.advice, "four times the first size behind the switch"
     assert [one.environment for one in switch.trials] == [{"OMPI_MCA_btl_sm_eager_limit": "65536"}]
     assert "tcp" not in switch.advice
-    assert "100 %" in [e.value for e in switch.evidence], "the launches with a break between the same sizes"
+
+
+def test_a_jump_down_is_said_to_be_one(healthy_run: Run) -> None:
+    faster = latencies(lambda n: (1e-6 + n / 8e9) * (0.6 if n > 4096 else 1.0))
+    (switch,) = run_kinds()["protocol_switch"](with_summaries(healthy_run, faster))
+    assert re.search(r"above 4 KiB take .* shorter", switch.title)
+    assert "a lower limit" in switch.advice
+    assert switch.lost is None
+    below = latencies(lambda n: (1e-6 + n / 8e9) * (0.6 if n > 4096 else 1.0), spread=0.001)
+    wire = [
+        one.model_copy(
+            update={"benchmark": "network.latency", "parameters": {"message_bytes": n, "protocol": "shm"}}
+        )
+        for one in below
+        for n in [one.parameters["message_bytes"]]
+    ]
+    (step,) = run_kinds()["protocol_switch"](with_summaries(healthy_run, wire))
+    assert "no longer fit are cheaper" in step.advice, "a page is full above 4 KiB, and that is faster"
+
+
+def test_sizes_that_are_far_apart_claim_nothing(healthy_run: Run) -> None:
+    apart = [one for one in latencies(switched) if one.parameters["message_bytes"] != 5120]
+    assert run_kinds()["protocol_switch"](with_summaries(healthy_run, apart)) == []
 
 
 def test_advice_depends_on_the_library(healthy_run: Run) -> None:

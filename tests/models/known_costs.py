@@ -60,7 +60,7 @@ def cannon(size: int, side: int, slower: float = 1.0) -> dict[str, float]:
     }
 
 
-SIZES = [120, 240, 480]
+SIZES = [120, 180, 240, 480]
 
 
 def cannon_run(slower: float = 1.0, spread: float = 0.002, seed: int = 1) -> list[Summary]:

@@ -95,9 +95,9 @@ def test_the_protocol_switch_is_marked_and_not_joined(text):
     figure = "mpi.latency-latency_s-0"
     layout = browser.figures(text)[figure]["layout"]
     lines = [shape for shape in layout["shapes"] if shape["meta"] == "break"]  # type: ignore[call-overload]
-    assert [line["x0"] for line in lines] == [32768]
-    fit = next(one for one in traces(text, figure, "fit") if 16384 in one["x"] and 32768 in one["x"])
-    between = fit["x"][fit["x"].index(16384) + 1 : fit["x"].index(32768)]
+    assert [line["x0"] for line in lines] == [20480]
+    fit = next(one for one in traces(text, figure, "fit") if 16384 in one["x"] and 20480 in one["x"])
+    between = fit["x"][fit["x"].index(16384) + 1 : fit["x"].index(20480)]
     assert between == [None]
     points = next(
         one for one in traces(text, figure, "points") if "standard" in one["name"] and "tcp" not in one["name"]
@@ -109,7 +109,9 @@ def test_captions_say_which_model_and_which_break(text):
     figure = re.search(r'<figure [^>]*id="mpi.latency-latency_s-0".*?</figure>', text, re.DOTALL)
     assert figure is not None
     assert "piecewise Hockney" in figure[0]
-    assert "between 16 KiB and 32 KiB" in figure[0]
+    assert "between 16 KiB and 20 KiB" in figure[0]
+    assert "between 16 KiB and 20 KiB: a jump of" in text
+    assert "t_oc_s: overhead of a call" in text, "symbols are defined where they are used"
 
 
 def test_a_placement_that_follows_from_the_ranks_splits_no_curve(golden_copy):

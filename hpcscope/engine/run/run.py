@@ -16,6 +16,7 @@ from hpcscope.engine.run import begun_run
 from hpcscope.engine.run.measurement import Setup, measure
 from hpcscope.engine.run.sampled_pairs import foretold
 from hpcscope.engine.run.wrong_data import show_again
+from hpcscope.findings.results import Run
 from hpcscope.lab.active import active
 from hpcscope.launch import active_messages
 from hpcscope.launch.cluster import Cluster, probe_cluster
@@ -24,12 +25,13 @@ from hpcscope.launch.supervision.supervisor import Limits
 from hpcscope.machine import discover, minimum_configuration
 from hpcscope.machine.machine import Host, Machine, MpiInstallation, NativeBuild
 from hpcscope.machine.storage import storage_folder
-from hpcscope.models.models import Models
+from hpcscope.models.communication.piecewise_hockney import suspects
+from hpcscope.models.fitting.curve import curves
 from hpcscope.plan import plan as planning
 from hpcscope.plan.experiment import COMMAND_LINE
 from hpcscope.plan.plan import Plan
-from hpcscope.plan.refine import Gap, refined
-from hpcscope.rundirectory import Lack, RunDirectory, read_json, read_text, write_text
+from hpcscope.plan.refine import ROUNDS, Suspect, refined
+from hpcscope.rundirectory import Lack, RunDirectory, read_text, write_text
 from hpcscope.settings.experiment import Experiment
 from hpcscope.topology import preloading
 
@@ -165,7 +167,9 @@ def _measured(directory: RunDirectory, experiment: Experiment, plan: Plan, setup
     well = measure(directory, plan, setup, further, planning.total_s(experiment))
     if experiment.refine:
         plan = planning.read(directory.plan) if further else plan
-        well = measure(directory, _with_refined_sizes(directory, plan, experiment), setup)
+        for _ in range(ROUNDS):
+            plan = _with_refined_sizes(directory, plan, experiment)
+            well = measure(directory, plan, setup)
     if not well:
         show_again(directory, setup)
     analysis.explain(directory.path)
@@ -186,22 +190,20 @@ def _for_lab(experiment: Experiment) -> Experiment:
 
 
 def _with_refined_sizes(directory: RunDirectory, plan: Plan, experiment: Experiment) -> Plan:
-    """Return the plan with further message sizes around the breakpoints found so far, and write it."""
+    """Return the plan with further message sizes where the curves so far may break, and write it."""
     analysis.analyze(directory.path)
-    gaps = [
-        Gap(
-            fit.subject.benchmark,
-            tuple((name, value) for name, value in fit.subject.parameters.items() if isinstance(value, int | str)),
-            fit.subject.ranks,
-            fit.subject.transport,
-            fit.subject.placement,
-            int(point.last_before),
-            int(point.first_after),
+    known = Run(directory.path)
+    suspected = [
+        Suspect(
+            curve.subject.benchmark,
+            tuple((k, v) for k, v in curve.subject.parameters.items() if isinstance(v, int | str)),
+            curve.subject.batch,
+            tuple(map(int, curve.message_bytes)),
+            tuple(suspects(curve)),
         )
-        for fit in read_json(directory.models, Models).fits
-        if fit.chosen and fit.variable == "message_bytes"
-        for point in fit.breakpoints
+        for curve in curves(known.statistics, known.benchmarks)
+        if curve.variable == "message_bytes"
     ]
-    plan = refined(plan, gaps, planning.launches_of(experiment))
+    plan = refined(plan, suspected, planning.launches_of(experiment))
     write_text(directory.plan, planning.write(plan))
     return plan

@@ -44,7 +44,7 @@ def _lines(each: Run) -> Iterator[str]:
         rows = [("R_max", missing), ("N_max", missing), ("N_1/2", missing)]
         known = f"{units.quantity(peak, 'flop/s')} ({basis})" if peak else f"{UNKNOWN} ({basis})"
         rows += [("R_peak, theoretical", known if each.machine.hosts else UNKNOWN)]
-        yield from section("Results", rows)
+        yield from section("Results", [*rows, top500.SYMBOLS])
         yield from section("Software", software(each.machine))
     yield from section("Further results", _further(each.measurements))
     yield from section("Applications", _applications(each))

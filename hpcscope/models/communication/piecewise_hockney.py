@@ -10,12 +10,11 @@ from hpcscope.models.fitting.curve import Curve
 from hpcscope.models.fitting.fit import Breakpoint, Fit, FittedParameter, NotFitted, Segment
 from hpcscope.models.fitting.least_squares import LinearFit, fit_linear
 from hpcscope.models.fitting.model import make_fit
-from hpcscope.models.fitting.segmentation import best_divisions
+from hpcscope.models.fitting.segmentation import FEWEST_POINTS, best_divisions
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.estimate import Estimate
 
-FEWEST_SIZES = 6
-"""Below, a break says more of where sizes were chosen than of the library."""
+FEWEST_SIZES = 2 * FEWEST_POINTS
 COST_OF_A_BREAK = 3
 """Parameters that a break counts for beside its line: its place is searched for (after Zhang & Siegmund 2007)."""
 
@@ -43,38 +42,31 @@ class PiecewiseHockney:
             return curve.not_fitted(self.name, "one segment describes the data: this is Hockney's model")
         lines = Lines(curve, starts)
         fit = make_fit(self, curve, lines.linear, lines.whole_curve())
-        agreement = _agreement(curve, starts)
-        breakpoints = [
-            point.model_copy(update={"agreement": share})
-            for point, share in zip(lines.breakpoints(), agreement, strict=True)
-        ]
-        return fit.model_copy(update={"bic": bic, "segments": lines.segments(), "breakpoints": breakpoints})
+        return fit.model_copy(
+            update={"bic": bic, "segments": lines.segments(), "breakpoints": lines.breakpoints()}
+        )
 
 
-def divide(curve: Curve) -> tuple[float, list[int]]:
+def divide(
+    curve: Curve, break_costs: int = COST_OF_A_BREAK, fewest: int = FEWEST_POINTS
+) -> tuple[float, list[int]]:
     """Return the lowest criterion of all divisions of a curve, and where its segments start."""
-    sizes = curve.message_bytes
+    points = curve.message_bytes.size
     return min(
-        (_criterion(cost, len(starts), sizes.size), starts)
-        for cost, starts in best_divisions(sizes, curve.time_s, curve.sigma_s)
+        (cost + (2 * len(starts) + break_costs * (len(starts) - 1)) * float(np.log(points)), starts)
+        for cost, starts in best_divisions(curve.message_bytes, curve.time_s, curve.sigma_s, fewest)
     )
 
 
-def _criterion(cost: float, segments: int, points: int) -> float:
-    parameters = 2 * segments + COST_OF_A_BREAK * (segments - 1)
-    return cost + parameters * float(np.log(points))
+def suspects(curve: Curve) -> list[tuple[int, int]]:
+    """Return the neighboring sizes between which a curve may break: where further sizes are worth a measurement.
 
-
-def _agreement(curve: Curve, starts: list[int]) -> list[float | None]:
-    """Return, for each break, the share of launches that would break there too, divided into as many segments."""
-    if curve.launches_s is None:
-        return [None] * (len(starts) - 1)
-    each = [
-        dict(enumerate(starts for _, starts in best_divisions(curve.message_bytes, times_s, curve.sigma_s)))
-        for times_s in curve.launches_s.T
-    ]
-    found = [divisions.get(len(starts) - 1, []) for divisions in each]
-    return [sum(start in launch for launch in found) / len(found) for start in starts[1:]]
+    A second look costs little and a missed break is lost: a break counts as one parameter, and two sizes do.
+    """
+    if curve.variable != "message_bytes" or curve.definition == "observed":
+        return []
+    sizes = curve.message_bytes
+    return [(int(sizes[start - 1]), int(sizes[start])) for start in divide(curve, 1, 2)[1][1:]]
 
 
 class Lines:
@@ -91,9 +83,9 @@ class Lines:
         design = np.column_stack(columns)
         free = fit_linear(design, curve)
         # A line that falls becomes a level, as in the segmentation.
-        rising = np.ones(design.shape[1], dtype=np.bool_)
+        rising = np.ones(design.shape[1])
         rising[1::2] = free.coefficients[1::2] > 0
-        return free if rising.all() else _spread(fit_linear(design[:, rising], curve), rising)
+        return free if rising.all() else fit_linear(design * rising, curve)
 
     def _columns(self, segment: int) -> list[Floats]:
         inside = np.zeros_like(self.sizes)
@@ -117,9 +109,13 @@ class Lines:
         found = []
         for i, start in enumerate(self.starts[1:]):
             last, first = float(self.sizes[start - 1]), float(self.sizes[start])
-            jump = partial(_least_step, i, last, first)
-            value, low, high = self.linear.interval(jump)
-            step = Estimate(value=value, low=low, high=high)
+            # The break lies anywhere between the two sizes: its step is that halfway, give or take both ends'.
+            ends = [self.linear.interval(partial(_step, i, n)) for n in (last, first)]
+            step = Estimate(
+                value=(ends[0][0] + ends[1][0]) / 2,
+                low=min(low for _, low, _ in ends),
+                high=max(high for _, _, high in ends),
+            )
             found.append(Breakpoint(last_before=last, first_after=first, jump_s=step))
         return found
 
@@ -148,35 +144,9 @@ class Lines:
         return float("nan")
 
 
-def _least_step(i: int, last: float, first: float, c: Floats) -> float:
-    """Return the step between segments i and i + 1 that is left wherever between two sizes the break lies.
-
-    Lines that cross between the sizes may just bend there: that is no step.
-    """
-    steps = [float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * n) for n in (last, first)]
-    return min(steps, key=abs) if steps[0] * steps[1] > 0 else 0.0
-
-
-def _spread(found: LinearFit, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> LinearFit:
-    """Put zeros where coefficients were left out."""
-    k = kept.size
-    coefficients = np.zeros(k)
-    coefficients[kept] = found.coefficients
-    covariance = np.zeros((k, k))
-    covariance[np.ix_(kept, kept)] = found.covariance
-    launches = None
-    if found.launches is not None:
-        launches = np.zeros((found.launches.shape[0], k))
-        launches[:, kept] = found.launches
-    return LinearFit(
-        coefficients,
-        covariance,
-        launches,
-        found.fitted_s,
-        found.chi_square,
-        found.relative_error,
-        found.degrees_of_freedom,
-    )
+def _step(i: int, n: float, c: Floats) -> float:
+    """Return the step at size n from the line of segment i to that of the next."""
+    return float(c[2 * i + 2] - c[2 * i] + (c[2 * i + 3] - c[2 * i + 1]) * n)
 
 
 MODELS = (PiecewiseHockney(),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hpcscope.plan.case import Case
+from hpcscope.plan.refine import NARROWEST_GAP
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.strict import Strict
 
@@ -55,19 +56,23 @@ class Breakpoint(Strict):
     last_before: float
     first_after: float
     jump_s: Estimate
-    """Smallest step of the fitted time for any break between the two sizes, positive where longer messages take
-    more; 0 where the lines cross between the sizes, so that the curve may just bend."""
-    agreement: float | None = None
-    """Share of launches whose own curve breaks between the same two sizes; None with too few launches."""
+    """Step of the fitted time halfway between the two sizes, positive where longer messages take more.
+
+    Its interval holds the steps at both sizes."""
     settings: list[LibrarySetting] = []
     """Settings of the library that switch between these sizes, or what is full there on a network (a segment, a
     page); the likeliest first."""
 
     @property
+    def is_located(self) -> bool:
+        """Whether the sizes are close enough to tell a jump from a short steep piece of the curve."""
+        return self.first_after <= NARROWEST_GAP * max(self.last_before, 1)
+
+    @property
     def is_jump(self) -> bool:
-        """Whether the time jumps for certain: the interval of the step excludes zero."""
+        """Whether the time jumps for certain: the break is located, and the interval of the step excludes zero."""
         low, high = self.jump_s.low, self.jump_s.high
-        return low is not None and high is not None and (low > 0 or high < 0)
+        return self.is_located and low is not None and high is not None and (low > 0 or high < 0)
 
 
 class Fit(Strict):

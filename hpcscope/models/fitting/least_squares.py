@@ -69,16 +69,17 @@ class LinearFit:
 def fit_linear(design: Floats, curve: Curve) -> LinearFit:
     """Fit time = design @ coefficients by least squares weighted by the curve's noise.
 
-    `design` has the shape (points, k) and independent columns. The times of each launch are fitted with the same
-    weights.
+    `design` has the shape (points, k) and independent columns; the coefficient of a column of zeros is 0. The
+    times of each launch are fitted with the same weights.
     """
     weighted = design / curve.sigma_s[:, None]
     scale = np.linalg.norm(weighted, axis=0)
+    freedom = int(curve.time_s.size - np.count_nonzero(scale))
+    scale[scale == 0] = 1.0
     solve = np.linalg.pinv(weighted / scale) / scale[:, None] / curve.sigma_s
     coefficients = solve @ curve.time_s
     fitted = design @ coefficients
     chi_square = float((((curve.time_s - fitted) / curve.sigma_s) ** 2).sum())
-    freedom = curve.time_s.size - design.shape[1]
     inverse = np.linalg.pinv((weighted / scale).T @ (weighted / scale)) / np.outer(scale, scale)
     return LinearFit(
         coefficients=coefficients,

@@ -92,6 +92,10 @@ class MeasuredCosts:
             return False
         return (self._apart and ranks > 1) or (self.host_room is not None and ranks > self.host_room)
 
+    def on_a_host(self, ranks: int) -> int:
+        """Return how many of the processes share a host."""
+        return 1 if self._apart else min(ranks, self.host_room or ranks)
+
     def beyond_a_host(self, ranks: int) -> str:
         """Return the assumption where processes outnumber a host's processors and no other host was measured."""
         if self.host_room is None or ranks <= self.host_room or self.between_hosts(ranks):

@@ -1,87 +1,82 @@
 """The error of the formulas themselves, from the points at which predictions were held against measurements.
 
-What the formulas omit shows in the errors of the measured points. An interval holds it beside the uncertainty of
-the parameters: on the logarithmic scale it reaches at least Student's t times the root mean square of the errors
-of *other* points (leave one out), so that no point widens its own interval.
+What the formulas omit shows in the errors of the measured points. On the logarithmic scale, an interval reaches to
+both sides of the median of the errors of *other* points (leave one out), so that no point widens its own interval.
+Errors are biased and some are far off: the scale is the largest deviation from the median without a tenth of the
+errors, at least one, over that of normal errors (median ranks, Benard & Bos-Levenbach 1953). Predictions with
+hidden communication are a class of their own: how much is hidden is not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 
 from hpcscope.models.prediction.points import PredictedPoint
-from hpcscope.statistics.distributions import student_quantile
+from hpcscope.statistics.distributions import normal_quantile, student_quantile
 from hpcscope.statistics.estimate import Estimate
 
-FEWEST = 4
+FEWEST = 6
 """Errors that say how large others may be."""
 CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class _Errors:
-    """Log errors of one point; None where a part was not measured."""
-
-    compute: float | None
-    communicate: float | None
-    total: float | None
+LEFT_OUT = 0.1
+EFFICIENCY = 0.5
+"""Of this scale, compared with the standard deviation; checked by benchmarks/interval_coverage.py."""
 
 
 class ModelError:
     """The errors of all measured points of a run."""
 
     def __init__(self, points: Iterable[PredictedPoint]) -> None:
-        self._errors = {id(point): _errors(point) for point in points if _counts(point)}
+        self._points = [point for point in points if point.is_counted]
 
     def widened(self, point: PredictedPoint, alike: Iterable[PredictedPoint]) -> PredictedPoint:
-        """Return the point with intervals that hold the error of the formulas, where enough points tell it.
+        """Return the point with intervals that hold the error of the formulas; without any where too few tell it.
 
-        `alike`: the points of the same program; where they are too few, those of all programs count.
+        `alike`: the points of the same program; where they are too few, those of all programs of its class count.
         """
-        own = [self._errors[id(one)] for one in alike if one is not point and id(one) in self._errors]
-        errors = own if len(own) >= FEWEST else [e for key, e in self._errors.items() if key != id(point)]
-        if len(errors) < FEWEST or point.role == "input":
+        if point.ranks == 1:
             return point
-        total = [one.total for one in errors]
+        of_class = [one for one in self._points if one is not point and bool(one.hidden_s) == bool(point.hidden_s)]
+        same = {id(one) for one in alike}
+        own = [one for one in of_class if id(one) in same]
+        others = own if len(own) >= FEWEST else of_class
+        total = _errors((p.total_s, p.measured_total_s.value if p.measured_total_s else None) for p in others)
         return point.model_copy(
             update={
-                "compute_s": _wider(point.compute_s, [one.compute for one in errors]),
-                "communicate_s": _wider(point.communicate_s, [one.communicate for one in errors]),
+                "compute_s": _wider(point.compute_s, _errors((p.compute_s, p.measured_compute_s) for p in others)),
+                "communicate_s": _wider(
+                    point.communicate_s, _errors((p.communicate_s, p.measured_communicate_s) for p in others)
+                ),
                 "total_s": _wider(point.total_s, total),
-                "speedup": _wider(point.speedup, total),
-                "interval_errors": len(errors),
+                "speedup": _wider(point.speedup, [-error for error in total]),
+                "interval_errors": len(total) if len(total) >= FEWEST else 0,
             }
         )
 
 
-def _counts(point: PredictedPoint) -> bool:
-    return point.role == "validated" and not point.oversubscribed
+def _errors(pairs: Iterable[tuple[Estimate, float | None]]) -> list[float]:
+    """Return the logarithms of predicted over measured figures, where both are above zero."""
+    return [log(one.value / other) for one, other in pairs if other and other > 0 and one.value > 0]
 
 
-def _errors(point: PredictedPoint) -> _Errors:
-    total = point.measured_total_s.value if point.measured_total_s else None
-    return _Errors(
-        _error(point.compute_s, point.measured_compute_s),
-        _error(point.communicate_s, point.measured_communicate_s),
-        _error(point.total_s, total),
-    )
+def error_range(errors: list[float]) -> tuple[float, float]:
+    """Return between which bounds the next error of the same kind is, with 95 % confidence."""
+    middle = float(np.median(errors))
+    count = len(errors)
+    kept = count - max(1, int(LEFT_OUT * count))
+    below = (kept - 0.3) / (count + 0.4)
+    scale = np.sort(np.abs(np.array(errors) - middle))[kept - 1] / normal_quantile((1 + below) / 2)
+    student = student_quantile((1 + CONFIDENCE) / 2, EFFICIENCY * (count - 1))
+    half = float(student * scale * (1 + np.pi / 2 / count) ** 0.5)
+    return middle - half, middle + half
 
 
-def _error(predicted: Estimate, measured: float | None) -> float | None:
-    return log(predicted.value / measured) if measured and measured > 0 and predicted.value > 0 else None
-
-
-def _wider(predicted: Estimate, errors: Iterable[float | None]) -> Estimate:
-    known = np.array([one for one in errors if one is not None])
-    if known.size < FEWEST or predicted.low is None or predicted.high is None:
-        return predicted
-    half = float(student_quantile((1 + CONFIDENCE) / 2, known.size)) * float(np.sqrt((known**2).mean()))
-    return Estimate(
-        value=predicted.value,
-        low=min(predicted.low, predicted.value * exp(-half)),
-        high=max(predicted.high, predicted.value * exp(half)),
-    )
+def _wider(predicted: Estimate, errors: list[float]) -> Estimate:
+    if len(errors) < FEWEST:
+        return Estimate(value=predicted.value)
+    low, value, high = predicted.bounds
+    below, above = error_range(errors)
+    return Estimate(value=value, low=min(low, value * exp(-above)), high=max(high, value * exp(-below)))

@@ -16,6 +16,7 @@ from hpcscope.models.prediction.measured_costs import NotMeasuredError
 from hpcscope.samples.records import Origin
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.bootstrap import DRAWS
+from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.summary import Summary
 
 SEED = 13
@@ -46,6 +47,18 @@ class OneProcess:
         rates = self._of(problem, "compute")
         return [] if rates is None else [int(size) for size in rates[0]]
 
+    def total(self, problem: Problem) -> Estimate | None:
+        """Return the whole time of the problem on one process; None where it was not measured."""
+        metric, wanted = self._catalog.time_metric(self._costs.benchmark), self._effective(problem.parameters)
+        found = (
+            one.estimate
+            for one in self._summaries
+            if one.metric == metric
+            and self._catalog.size(one.benchmark, one.parameters) == problem.size
+            and self._effective(one.parameters) == wanted
+        )
+        return next(found, None)
+
     def time(self, work: LocalWork, problem: Problem) -> tuple[Floats, str]:
         """Return the draws of the time of some work in s, and the extrapolated part.
 
@@ -53,7 +66,9 @@ class OneProcess:
         """
         changed = replace(problem, parameters=problem.parameters | work.of)
         phase = work.rate_of or work.phase
-        rates = self._of(changed, phase) or (self._of(problem, phase) if work.of else None)
+        rates, beyond = self._of(changed, phase), ""
+        if rates is None and work.of:
+            rates, beyond = self._of(problem, phase), f"{self._words(changed)} was not measured on one process"
         if rates is None:
             if phase != "compute":
                 return np.zeros(1 + DRAWS), ""
@@ -63,10 +78,8 @@ class OneProcess:
             )
         sizes, per_unit_s = rates
         if not sizes[0] <= work.like <= sizes[-1]:
-            beyond = f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
-        else:
-            beyond = ""
-        return work.units * _interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
+            beyond = beyond or f"{work.phase}: rates at sizes outside {sizes[0]:.0f} to {sizes[-1]:.0f}"
+        return work.units * interpolated(np.log(sizes), per_unit_s, float(np.log(max(work.like, 1.0)))), beyond
 
     def counts(self, problem: Problem) -> dict[str, float]:
         """Return the metrics of role `count` of the problem, interpolated over the logarithm of the size."""
@@ -121,7 +134,7 @@ class OneProcess:
         return " ".join(f"{name}={value}" for name, value in sorted(self._effective(problem.parameters).items()))
 
 
-def _interpolated(places: Floats, values: Floats, place: float) -> Floats:
+def interpolated(places: Floats, values: Floats, place: float) -> Floats:
     """Interpolate each column of `values` (points, draws) linearly; constant outside."""
     if places.size == 1:
         return np.asarray(values[0], dtype=np.float64)

@@ -17,12 +17,18 @@ class PredictedPoint(Strict):
     grid: dict[str, Value]
     """Extents of the process grid; 0: the algorithm's choice."""
     compute_s: Estimate
-    """Intervals hold the uncertainty of the parameters and, where measured points tell it, the formulas' error."""
+    """Intervals hold the uncertainty of the parameters and the formulas' error.
+
+    There are none where fewer than six measured points tell that error."""
     communicate_s: Estimate
-    """Distribution, exchange and collection, the root's handling of them included."""
+    """Distribution, exchange and collection, the root's handling of them included; nothing on one process."""
+    hidden_s: float = 0.0
+    """Communication that goes on behind the computation, in `total_s` and `communicate_s` only where computation
+    ends first: the most that they grow where nothing is hidden."""
     total_s: Estimate
+    """On one process, as measured where it was."""
     speedup: Estimate
-    """Relative to one process."""
+    """Relative to one process; 1 there."""
     role: Literal["input", "validated", "predicted"]
     """Input: the one process from which the rates are taken; validated: measured, and no input; else predicted."""
     measured_compute_s: float | None = None
@@ -35,4 +41,9 @@ class PredictedPoint(Strict):
     beyond: list[str] = []
     """Extrapolations: sizes or messages outside the measured range of the lower levels."""
     interval_errors: int = 0
-    """Measured points whose errors widened the intervals; 0: they hold the uncertainty of the parameters only."""
+    """Measured points whose errors made the intervals; 0: they were too few, and there are no intervals."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its error is that of the formulas: measured, with a processor for each process."""
+        return self.role == "validated" and not self.oversubscribed

@@ -18,10 +18,11 @@ from typing import Literal
 import numpy as np
 
 import hpcscope.models.prediction.costs
-from hpcscope.catalog.benchmark import Phase
+from hpcscope.catalog.benchmark import Phase, Value
 from hpcscope.catalog.catalog import PROGRAM_LEVELS, Catalog
 from hpcscope.errors import UsageError
 from hpcscope.models.measurements import Measurements
+from hpcscope.models.prediction.contention import Contention
 from hpcscope.models.prediction.costs.declared import Declared
 from hpcscope.models.prediction.costs.steps import Costs, LocalWork, Messages, NeighborExchange, Problem
 from hpcscope.models.prediction.measured_costs import MeasuredCosts, NotMeasuredError
@@ -32,9 +33,11 @@ from hpcscope.models.scaling.speedup import totals
 from hpcscope.plan.case import Case
 from hpcscope.samples.samples import Floats
 from hpcscope.statistics.bootstrap import DRAWS, estimate
+from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.summary import Summary
 from hpcscope.strict import Strict
 
+FEWEST_FOR_MEDIAN = 3
 COMMUNICATION: tuple[Phase, ...] = ("distribute", "exchange", "collect")
 
 
@@ -50,9 +53,20 @@ class Prediction(Strict):
     """The measurements that the formulas are evaluated with."""
     points: list[PredictedPoint]
     median_error: float | None
-    """Median absolute error of the validated points with a processor for each process; None without any."""
+    """Median absolute error of the validated points with a processor for each process; None where fewer than
+    three have one."""
     reason: str = ""
     """Why nothing could be predicted, or validated."""
+
+    @property
+    def errors(self) -> list[float]:
+        """The errors that count: predicted over measured total, less one."""
+        return [point.error for point in self.points if point.is_counted and point.error is not None]
+
+    @property
+    def typical_error(self) -> float:
+        """The median error; of fewer than three the largest."""
+        return self.median_error or max(map(abs, self.errors))
 
 
 def all_costs(catalog: Catalog) -> dict[str, Costs]:
@@ -110,6 +124,7 @@ class Predictor:
         self._catalog = measurements.catalog
         self._below = MeasuredCosts(measurements, transport)
         self._one = OneProcess(costs, measurements)
+        self._contention = Contention(measurements)
 
     def seconds(self, problem: Problem, outside: bool | None = None) -> Seconds:
         """Evaluate the formulas; raises NotMeasuredError where the run lacks a parameter.
@@ -127,6 +142,9 @@ class Predictor:
         for step in self._costs.steps(problem):
             if isinstance(step, LocalWork):
                 time_s, far = self._one.time(step, problem)
+                if step.phase == "compute":
+                    touched, busy = self._costs.touched_bytes(step.like), self._below.on_a_host(problem.ranks)
+                    time_s = self._contention.longer(time_s, busy, touched, step.passes)
                 name = f"{self._costs.benchmark} on one process"
             elif step.count <= 0:
                 continue
@@ -152,12 +170,15 @@ class Predictor:
         grid = self._catalog.grid(self._costs.benchmark, problem.parameters)
         alone = replace(problem, ranks=1, parameters=problem.parameters | dict.fromkeys(grid, 0))
         one = self.seconds(alone, outside=False)
+        if problem.ranks == 1:
+            return self._alone(problem, seconds, grid)
         return PredictedPoint(
             size=problem.size,
             ranks=problem.ranks,
             grid=grid,
             compute_s=estimate(seconds.compute_s),
             communicate_s=estimate(seconds.communicate_s),
+            hidden_s=float(np.minimum(seconds.hidden_s, seconds.compute_s)[0]),
             total_s=estimate(seconds.total_s),
             speedup=estimate(one.total_s / seconds.total_s),
             role="predicted",
@@ -165,6 +186,21 @@ class Predictor:
                 *_once([self._below.beyond_a_host(problem.ranks) if outside is None else ""]),
                 *seconds.beyond,
             ],
+        )
+
+    def _alone(self, problem: Problem, seconds: Seconds, grid: dict[str, Value]) -> PredictedPoint:
+        """Return one process: nothing is communicated or gained, and the time is the measured one where it was."""
+        total = self._one.total(problem)
+        return PredictedPoint(
+            size=problem.size,
+            ranks=1,
+            grid=grid,
+            compute_s=estimate(seconds.compute_s) if total else Estimate(value=float(seconds.compute_s[0])),
+            communicate_s=Estimate.exact(0.0),
+            total_s=total or Estimate(value=float(seconds.total_s[0])),
+            speedup=Estimate.exact(1.0),
+            role="predicted",
+            beyond=[*seconds.beyond],
         )
 
 
@@ -217,7 +253,7 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
             reasons.append(str(error))
             continue
         points.append(_beside(point, one, measurements))
-    errors = [abs(p.error) for p in points if p.error is not None and not p.oversubscribed]
+    errors = [abs(p.error) for p in points if p.is_counted and p.error is not None]
     return Prediction(
         subject=first.without(
             measurements.catalog, *_varying(first, measurements), ranks=max(s.ranks for s in group)
@@ -225,7 +261,7 @@ def _prediction(group: list[Summary], costs: Costs, measurements: Measurements) 
         source=costs.source,
         parameters_from=list(_once(names)),
         points=points,
-        median_error=float(np.median(errors)) if errors else None,
+        median_error=float(np.median(errors)) if len(errors) >= FEWEST_FOR_MEDIAN else None,
         reason="; ".join(_once(reasons)),
     )
 
@@ -249,7 +285,7 @@ def _beside(point: PredictedPoint, total: Summary, measurements: Measurements) -
         update={
             "role": "input" if is_input else "validated",
             "measured_compute_s": phases.get("compute_s"),
-            "measured_communicate_s": phases.get("communicate_s"),
+            "measured_communicate_s": None if is_input else phases.get("communicate_s"),
             "measured_total_s": total.estimate,
             "error": None if is_input else point.total_s.value / total.estimate.value - 1,
             "oversubscribed": measurements.is_oversubscribed(total),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hpcscope import units
 from hpcscope.models.fitting.fit import Breakpoint, Fit, FittedParameter
 from hpcscope.report.run.figures.residuals import subject
-from hpcscope.report.wording import model
+from hpcscope.report.wording import equation, model
 from hpcscope.statistics.estimate import in_unit
 
 
@@ -43,14 +43,12 @@ def _outcome(fit: Fit) -> ListedFit:
         case=subject(fit),
         metric=fit.metric,
         model=model(fit.model),
-        equation=fit.equation,
+        equation=equation(fit),
         source=fit.source,
         range=_range(fit),
         parameters=[(_name(one.name), _parameter(one)) for one in fit.parameters] + _segments(fit),
         breakpoints=[
-            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: "
-            + (in_unit(one.jump_s, "s") if one.jump_s.value else "slope only")
-            + _certainty(one)
+            f"between {units.size(one.last_before)} and {units.size(one.first_after)}: " + _kind(one)
             for one in fit.breakpoints
         ],
         left_out=fit.left_out,
@@ -62,11 +60,13 @@ def _outcome(fit: Fit) -> ListedFit:
     )
 
 
-def _certainty(point: Breakpoint) -> str:
-    """Return in words how many launches have the breakpoint, and which library settings explain it."""
-    launches = f", in {units.share(point.agreement)} of the launches" if point.agreement is not None else ""
-    names = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
-    return launches + (f" ({names})" if names else "")
+def _kind(point: Breakpoint) -> str:
+    """Say what changes at a breakpoint, as far as its sizes tell, and which settings switch there."""
+    settings = ", ".join(f"{one.name} = {one.value}" for one in point.settings)
+    kind = f"a jump of {in_unit(point.jump_s, 's')}" if point.is_jump else "a change of slope"
+    if not point.is_located:
+        kind = "a jump or a change of slope; sizes between them, which --refine measures, would tell"
+    return kind + (f" ({settings})" if settings else "")
 
 
 def _segments(fit: Fit) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from hpcscope.catalog.benchmark import Value
 from hpcscope.models.prediction.best_grid import grid_of
 from hpcscope.models.prediction.points import PredictedPoint
 from hpcscope.models.prediction.prediction import Prediction
+from hpcscope.report.wording import sentence
 from hpcscope.statistics.estimate import Estimate, in_unit
 
 VALIDATED = ["size", "ranks", "predicted", "measured", "error", "compute", "communicate", "remarks"]
@@ -22,12 +23,15 @@ def kind(prediction: Prediction) -> str:
 
 
 def summary(prediction: Prediction) -> str:
-    """Return the errors of the predictions in words."""
-    counted = [p for p in prediction.points if p.error is not None and not p.oversubscribed]
-    if prediction.median_error is None:
+    """Return the errors of the predictions in words: each where there are too few for a median."""
+    errors = prediction.errors
+    if not errors:
         return "not validated by any measurement" + (f": {prediction.reason}" if prediction.reason else "")
-    worst = max(abs(p.error or 0.0) for p in counted)
-    points = f"{len(counted)} measured point{'s' if len(counted) != 1 else ''}"
+    points = f"{len(errors)} measured point{'s' if len(errors) != 1 else ''}"
+    if prediction.median_error is None:
+        each = sentence([units.change(error) for error in errors])
+        return f"error{'s' if len(errors) != 1 else ''} {each}, of {points}"
+    worst = max(map(abs, errors))
     return f"median error {units.share(prediction.median_error)}, largest {units.share(worst)}, over {points}"
 
 
@@ -44,7 +48,7 @@ def predicted_row(point: PredictedPoint, gridded: bool = False, steps: int | Non
         f"{point.ranks}",
         *([rows_by_columns(grid) if grid else "–"] if gridded else []),
         in_unit(point.compute_s, "s"),
-        in_unit(point.communicate_s, "s"),
+        in_unit(point.communicate_s, "s") + (f", {_hidden(point)}" if point.hidden_s else ""),
         in_unit(point.total_s, "s"),
         *([in_unit(point.total_s.scaled(1 / steps), "s")] if steps else []),
         in_unit(point.speedup),
@@ -56,6 +60,7 @@ def validated_row(point: PredictedPoint) -> list[str]:
     """Return the cells of one measured point."""
     remarks = ["source of the rates"] if point.role == "input" else []
     remarks += ["more processes than processors"] if point.oversubscribed else []
+    remarks += [_hidden(point)] if point.hidden_s else []
     remarks += grid_words(point.grid)
     return [
         f"{point.size}",
@@ -78,6 +83,10 @@ def grid_words(grid: Mapping[str, Value]) -> list[str]:
     """Return the extents of a process grid in words; extents that the algorithm chooses itself are left out."""
     extents = ((value, name.removeprefix("grid_").replace("_", " ")) for name, value in grid.items() if value)
     return [f"{value} {name.removesuffix('s') if value == 1 else name}" for value, name in extents]
+
+
+def _hidden(point: PredictedPoint) -> str:
+    return f"up to {units.quantity(point.hidden_s, 's')} more if nothing is hidden"
 
 
 def _both(one: Estimate, other: float | None) -> str:

@@ -80,7 +80,7 @@ def _recommended(best: BestGrid, validation: Prediction) -> str:
     if not best.equivalent:
         return words
     others = ", ".join(map(rows_by_columns, best.equivalent))
-    return f"{words}; within the median error of {units.share(validation.median_error)}: {others}"
+    return f"{words}; within the typical error of {units.share(validation.typical_error)}: {others}"
 
 
 def validated(validation: Prediction) -> RenderableType:

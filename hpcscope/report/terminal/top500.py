@@ -40,6 +40,12 @@ def lines(rates: LinpackRates, machine: Machine) -> Iterator[str]:
     )
 
 
+SYMBOLS = (
+    "Symbols",
+    "R_max: best rate, N_max: its matrix order, N_1/2: order that reaches half of it, R_peak: limit of the cores",
+)
+
+
 def section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield a heading and its entries; those without a value are unknown."""
     yield ""
@@ -66,6 +72,7 @@ def _results(rates: LinpackRates) -> Iterator[tuple[str, str]]:
         share = rates.efficiency
         yield "R_max / R_peak, measured", in_percent(share)
     yield "Largest scaled residual", _residual(rates)
+    yield SYMBOLS
     yield "Origin", rates.origin
 
 

@@ -27,10 +27,10 @@ def find(run: Run) -> list[Finding]:
 
 
 def step_share(fit: Fit, point: Breakpoint) -> float:
-    """Return the jump over the time without it."""
-    after = next(p.fitted for p in fit.points if p.x == point.first_after)
-    before = after - point.jump_s.value
-    return point.jump_s.value / before if before > 0 else float("inf")
+    """Return the jump over the time without it, on the line before the break."""
+    line = next(one for one in fit.segments if one.high == point.last_before)
+    halfway = (point.last_before + point.first_after) / 2
+    return point.jump_s.value / (line.latency_s.value + line.per_byte_s.value * halfway)
 
 
 def _is_known(run: Run, fit: Fit, point: Breakpoint) -> bool:
@@ -47,7 +47,7 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
     jump = point.jump_s
     low, high = sorted((abs(jump.low or 0), abs(jump.high or 0)))
     step = units.interval(abs(jump.value), low, high, "s")
-    word = "longer" if jump.value > 0 else "less"
+    word = "longer" if jump.value > 0 else "shorter"
     how = _advice(run, fit, point, last, first)
     owner = "the library's" if run.benchmark(fit.subject).level == "mpi" else "the"
     return Finding(
@@ -64,9 +64,8 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
             "first_after_bytes": int(point.first_after),
         },
         evidence=[
-            Evidence(what=f"fitted jump at {first}", value=jump.value, unit="s"),
+            Evidence(what=f"fitted jump between {last} and {first}", value=jump.value, unit="s"),
             *(Evidence(what=f"{owner} {one.name}", value=one.value, unit="B") for one in point.settings),
-            *([_agreement(point.agreement)] if point.agreement is not None else []),
             Evidence(what=f"BIC of {fit.model}: {fit.reason}", value=fit.bic),
             *(
                 Evidence(what=f"measured at {units.size(p.x)}", value=p.measured, unit="s")
@@ -96,7 +95,8 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
         words = f"This is below the library: buffers, packets or pages change between {last} and {first}."
         if point.settings:
             full = " or ".join(f"the {one.name} ({one.value:,} B)" for one in point.settings)
-            words = f"Messages that just fit are cheaper: {full} is full between {last} and {first}."
+            fit_or_not = "just fit" if point.jump_s.value > 0 else "no longer fit"
+            words = f"Messages that {fit_or_not} are cheaper: {full} is full between {last} and {first}."
         return Advised(words, [])
     longer = point.jump_s.value > 0
     parameters = {**fit.subject.parameters, fit.variable: int(point.first_after if longer else point.last_before)}
@@ -104,5 +104,9 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
     moved = point.first_after * MOVED if longer else point.last_before / MOVED
     how = another_limit(run, point.settings[:1], round(moved), case)
     where = f"The library changes its protocol or algorithm between {last} and {first}"
-    better = "a higher limit may be faster for such messages" if longer else "the new one is faster"
+    better = (
+        "a higher limit may be faster for such messages"
+        if longer
+        else "a lower limit may be faster for smaller ones"
+    )
     return how._replace(words=f"{where}; {better}: {how.words}.")

@@ -51,7 +51,7 @@ class Relaxation:
         iterations = _iterations(problem)
         for phase in ("initialise", "distribute", "collect"):
             yield LocalWork(phase, problem.size**2, problem.size)
-        yield LocalWork("compute", iterations * height * width, (height * width) ** 0.5)
+        yield LocalWork("compute", iterations * height * width, (height * width) ** 0.5, passes=iterations)
         if problem.ranks == 1:
             return
         ring = DOUBLE_BYTES * (height + 2) * (width + 2)

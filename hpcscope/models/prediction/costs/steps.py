@@ -24,6 +24,8 @@ class LocalWork:
     """Parameters in which the run on one process differs, `variant=plain` for example."""
     rate_of: Phase | None = None
     """The phase whose rate counts, where it is another."""
+    passes: float = 1.0
+    """How often it passes through the memory that it touches, at least."""
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,6 @@ from hpcscope.statistics.summary import Summary
 
 _NOTE_SHARE = 0.22
 """Share of the axis that a note takes."""
-_MOST_LAUNCHES = 0.5
-"""Share of the launches that a marked break occurs in."""
 _LEAST_STEP = 0.1
 """Step of a marked break, at least, relative to the time behind it: smaller ones do not recur in the next run."""
 _MOST_BREAKS = 4
@@ -233,17 +231,13 @@ def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[
 
 
 def certain_breaks(fit: Fit) -> list[Breakpoint]:
-    """Return the breaks worth a mark.
-
-    The time steps for certain by a tenth of that behind the break, in most launches or where the library says so.
-    """
+    """Return the breaks worth a mark: where the time steps for certain by a tenth of that behind the break."""
     behind_s = {point.x: point.measured for point in fit.points}
     return [
         one
         for one in fit.breakpoints
         if one.is_jump
         and min(abs(one.jump_s.low or 0.0), abs(one.jump_s.high or 0.0)) >= _LEAST_STEP * behind_s[one.first_after]
-        and (bool(one.settings) or one.agreement is None or one.agreement >= _MOST_LAUNCHES)
     ]
 
 

@@ -21,7 +21,7 @@ from hpcscope.report.figure import (
 from hpcscope.report.order import level, varying
 from hpcscope.report.run.figures.grouping import MOST_SERIES, panels, series, series_factors, spread, swept, values
 from hpcscope.report.run.results import results
-from hpcscope.report.wording import definition, points_shown
+from hpcscope.report.wording import definition, equation, points_shown
 from hpcscope.statistics.summary import Summary
 
 LEVELS = ("mpi", "operation", "algorithm", "application", "storage")
@@ -67,7 +67,7 @@ def _figure(run: Run, group: list[Summary], key: str, apart: list[str]) -> Figur
         traces += [_fitted(fit, slot)] if fit else []
     counts = [int(value) for value in values(group, "ranks")]
     ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value]
-    models = ", ".join(sorted({f"{fit.equation} ({fit.source})" for fit in fits}))
+    models = ", ".join(sorted({f"{equation(fit)} ({fit.source})" for fit in fits}))
     return Figure(
         key=key,
         title=", ".join([f"{metric.capitalize()} by number of processes", *apart]),

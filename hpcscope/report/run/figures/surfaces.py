@@ -13,7 +13,7 @@ from hpcscope.report.order import level, varying
 from hpcscope.report.run.figures.grouping import series, series_factors, swept, values
 from hpcscope.report.run.figures.heat import cells, scale
 from hpcscope.report.run.results import choice_key, results
-from hpcscope.report.wording import definition, model
+from hpcscope.report.wording import definition, equation, model
 from hpcscope.statistics.summary import Summary
 
 _LEVELS = ("mpi", "operation")
@@ -192,7 +192,7 @@ def _caption(first: Summary, fit: Fit | None) -> str:
     else:
         drawn = (
             f"In three dimensions, points are measured and the surface is the model: {model(fit.model)}, "
-            f"{fit.equation} ({fit.source})."
+            f"{equation(fit)} ({fit.source})."
         )
     return f"{head}{drawn} Its level lines join equal times, those of the axis."
 

@@ -1,0 +1,69 @@
+"""How much longer work takes while other processes of a host work too, by the rates that they share.
+
+The part of a time that its data take from memory at the bandwidth of one process grows as that bandwidth falls
+with the number of processes; the rest grows as the arithmetic rate falls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from hpcscope.catalog.benchmark import Pattern
+from hpcscope.models.fitting.draws import draw
+from hpcscope.models.measurements import Measurements
+from hpcscope.models.prediction.one_process import Rates, interpolated
+from hpcscope.samples.samples import Floats
+from hpcscope.statistics.bootstrap import DRAWS
+
+SEED = 17
+
+
+class Contention:
+    """Rates of one and of several processes on one host."""
+
+    def __init__(self, measurements: Measurements) -> None:
+        self._measurements = measurements
+        self._random = np.random.default_rng(SEED)
+        self._memory = self._rates("memory", "B/s")
+        self._arithmetic = self._rates("arithmetic", "flop/s")
+
+    def longer(self, time_s: Floats, processes: int, touched_bytes: float, passes: float) -> Floats:
+        """Return the time of work on one process when as many processes of its host do such work.
+
+        `touched_bytes`: of the memory of one process, which it passes through at least `passes` times.
+        """
+        if processes < 2:
+            return time_s
+        place = float(np.log(max(touched_bytes, 1.0)))
+        from_memory = np.zeros_like(time_s)
+        if 1 in self._memory and touched_bytes:
+            rate = interpolated(*self._memory[1], place)
+            from_memory = np.minimum(passes * touched_bytes / rate, time_s)
+        in_cores = (time_s - from_memory) * self._slowdown(self._arithmetic, processes, 0.0)
+        return np.asarray(
+            in_cores + from_memory * self._slowdown(self._memory, processes, place), dtype=np.float64
+        )
+
+    def _slowdown(self, rates: dict[int, Rates], processes: int, place: float) -> Floats:
+        """Interpolate over the measured numbers of processes; 1 where only one was measured, or none."""
+        each = {count: interpolated(*found, place) / count for count, found in sorted(rates.items())}
+        if 1 not in each:
+            return np.ones(1 + DRAWS)
+        slower = np.array([each[1] / one for one in each.values()])
+        return interpolated(np.array([*each], dtype=np.float64), slower, float(processes))
+
+    def _rates(self, pattern: Pattern, unit: str) -> dict[int, Rates]:
+        """Return the rates by the number of processes; the best of those with as many bytes of each process."""
+        found: dict[int, dict[float, Floats]] = defaultdict(dict)
+        for on in self._measurements.standing(pattern, "limit", unit):
+            one = on.summary
+            if len({*self._measurements.hosts(one)}) == 1 and not self._measurements.is_oversubscribed(one):
+                touched = max(one.work.bytes / one.ranks if one.work else 0.0, 1.0)
+                drawn, known = draw(one, self._random), found[one.ranks].get(touched)
+                found[one.ranks][touched] = drawn if known is None or drawn[0] > known[0] else known
+        return {
+            count: (np.log(sorted(by_bytes)), np.array([by_bytes[size] for size in sorted(by_bytes)]))
+            for count, by_bytes in found.items()
+        }
