@@ -103,10 +103,6 @@ def _advice(run: Run, fit: Fit, point: Breakpoint, last: str, first: str) -> Adv
     case = Case.of(run.benchmarks, fit.subject.benchmark, parameters, fit.subject.batch)
     moved = point.first_after * MOVED if longer else point.last_before / MOVED
     how = another_limit(run, point.settings[:1], round(moved), case)
-    where = f"The library changes its protocol or algorithm between {last} and {first}"
-    better = (
-        "a higher limit may be faster for such messages"
-        if longer
-        else "a lower limit may be faster for smaller ones"
-    )
+    where = f"The time jumps between {last} and {first}, usually by a switch of protocol or algorithm"
+    better = f"a {'higher' if longer else 'lower'} limit may be faster for messages of the slower side"
     return how._replace(words=f"{where}; {better}: {how.words}.")
