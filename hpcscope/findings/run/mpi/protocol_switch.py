@@ -11,6 +11,7 @@ from hpcscope.plan.case import Case
 
 SMALLEST_STEP = 0.1
 """Share of the time; smaller jumps are not worth a line."""
+LARGE_STEP = 0.25
 MOVED = 4
 """Factor by which a trial moves the limit beyond the sizes next to the switch."""
 
@@ -53,7 +54,7 @@ def _finding(run: Run, fit: Fit, point: Breakpoint) -> Finding:
     return Finding(
         code="protocol-switch",
         cause="protocol of the library" if run.benchmark(fit.subject).level == "mpi" else "buffers of the kernel",
-        severity="information",
+        severity="advice" if abs(share) >= LARGE_STEP else "information",
         title=f"{fit.subject.label}: messages above {last} take {step} ({units.share(abs(share))}) {word}"
         + _named(point, owner),
         where={
