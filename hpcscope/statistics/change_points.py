@@ -62,7 +62,9 @@ class ChangePoint:
 
 
 def change_points(values: Sequence[float]) -> list[ChangePoint]:
-    """Return the changes of positive figures, in order; none where there are too few figures."""
+    """Return the changes of figures, in order; none where there are too few, or where any is not above zero."""
+    if min(values, default=0.0) <= 0:
+        return []
     logs = np.log(np.asarray(values, dtype=float))
     places = [0]
     while (place := _next(logs[places[-1] :])) is not None:

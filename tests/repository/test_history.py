@@ -162,6 +162,7 @@ def test_constant_and_short_series_have_no_change() -> None:
     assert change_points([1.0] * 50) == []
     assert change_points([1.0, 2.0] * (FEWEST_RUNS // 2 - 1)) == []
     assert change_points([]) == []
+    assert change_points([0.0] * 20 + [1.0] * 20) == [], "of a share that may be zero no factor is known"
 
 
 def test_differences_of_machines() -> None:
