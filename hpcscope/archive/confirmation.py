@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hpcscope.archive import packing
 from hpcscope.archive.entry import KeptFigure, figures, fingerprint
 from hpcscope.archive.history import History, LevelChange, steadiest
 from hpcscope.archive.index import FigureSeries
 from hpcscope.archive.repository import Repository
+from hpcscope.comparison import states
 from hpcscope.engine.progress import RunProgress
 from hpcscope.engine.run import run as running
 from hpcscope.errors import UsageError
 from hpcscope.plan.case import Case
 from hpcscope.plan.experiment import COMMAND_LINE, resolve
 from hpcscope.plan.placement import Placement
-from hpcscope.statistics.summarise import read_summaries
+from hpcscope.statistics.course import Course
+from hpcscope.statistics.summarise import read_statistics
+from hpcscope.statistics.summary import Summaries
 
 MOST_CASES = 20
 """The gravest regressions; more would take long."""
@@ -41,15 +45,22 @@ class Confirmation:
     """None where the case gave no result."""
     machine: float = 1.0
     """Factor by which cases without a change are slower now than in the kept runs; 1 where it is not known."""
+    state: str = ""
+    """How a state of the machine, other than before the change, explains the result; empty where none does."""
 
     @property
     def confirmed(self) -> bool:
         """Whether the result is still worse than before the change, by at least half of the change.
 
         Its interval excludes the level before and the middle of both levels, and its median is worse than that of
-        every run of the level before. All of this also holds after division by the slowness of the machine.
+        every run of the level before. All of this also holds after division by the slowness of the machine, and no
+        other state of the machine explains it.
         """
-        return self.now is not None and all(self._worse(self.now, factor) for factor in (1.0, self.machine))
+        return (
+            self.now is not None
+            and not self.state
+            and all(self._worse(self.now, factor) for factor in (1.0, self.machine))
+        )
 
     def _worse(self, now: KeptFigure, machine: float) -> bool:
         """Whether the result is worse on a machine that is slower by this factor."""
@@ -91,16 +102,38 @@ def confirm(
     if fingerprint(running.locate(asked, COMMAND_LINE).machine(None)) not in known:
         raise UsageError(elsewhere)
     path = running.run(asked, command=command, progress=progress).directory.path
-    return path, judged(regressions, controls, figures(read_summaries(path)))
+    now = read_statistics(path)
+    in_state = {one.course.key: explained(one, _course(repository, one.last_before), now) for one in regressions}
+    return path, judged(regressions, controls, figures(now.summaries), in_state)
 
 
 def judged(
-    regressions: Sequence[LevelChange], controls: Sequence[FigureSeries], measured: Sequence[KeptFigure]
+    regressions: Sequence[LevelChange],
+    controls: Sequence[FigureSeries],
+    measured: Sequence[KeptFigure],
+    in_state: Mapping[str, str],
 ) -> list[Confirmation]:
-    """Return each regression with the result of its case that was measured now."""
+    """Return each regression with the result of its case that was measured now, and how a state explains it."""
     now = {one.key: one for one in measured}
     machine = slowness(controls, now)
-    return [Confirmation(change, now.get(change.course.key), machine) for change in regressions]
+    return [
+        Confirmation(change, now.get(change.course.key), machine, in_state.get(change.course.key, ""))
+        for change in regressions
+    ]
+
+
+def explained(regression: LevelChange, before: Course | None, now: Summaries) -> str:
+    """Return how another state of the machine than before a change explains a result of now; empty if none."""
+    found = next((one for one in figures(now.summaries) if one.key == regression.course.key), None)
+    if found is None or before is None or now.course is None:
+        return ""
+    between = states.change(before, now.course)
+    return states.explains(between, found.better, found.median / regression.point.before)
+
+
+def _course(repository: Repository, run: str) -> Course | None:
+    with packing.opened(repository.file(run)) as folder:
+        return read_statistics(folder).course
 
 
 def slowness(controls: Sequence[FigureSeries], now: Mapping[str, KeptFigure]) -> float:

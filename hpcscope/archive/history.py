@@ -14,7 +14,7 @@ from hpcscope.archive.index import FigureSeries, RunChoice, one_of_each_case
 from hpcscope.archive.repository import Repository
 from hpcscope.errors import ScopeError, UsageError
 from hpcscope.rundirectory import RunDirectory, read_json
-from hpcscope.statistics.change_points import LEVEL, ChangePoint, change_points, fewest_runs
+from hpcscope.statistics.change_points import FALSE_ALARMS, FEWEST_RUNS, ChangePoint, change_points
 
 VOLATILE = {
     *("load", "run_queue", "boot_id", "throttle_counts", "built_unix_s", "program", "fingerprint", "addresses"),
@@ -79,13 +79,13 @@ class History:
     runs: int
     events: list[LevelEvent]
     """Oldest first."""
-    fewest_runs: int
+    fewest_runs: int = FEWEST_RUNS
     """From which a change can be found at all."""
 
     @property
     def false_alarms(self) -> float:
-        """The changes to expect where nothing changed, of figures with enough runs."""
-        return LEVEL * sum(len(course.points) >= self.fewest_runs for course in self.courses)
+        """At most so many changes are to be expected where nothing changed, of figures with enough runs."""
+        return FALSE_ALARMS * sum(len(course.points) >= self.fewest_runs for course in self.courses)
 
     def last_regressions(self) -> list[LevelChange]:
         """Return the last change of each figure that it made worse, the gravest first."""
@@ -123,7 +123,7 @@ def steadiest(repository: Repository, cluster: str) -> list[FigureSeries]:
     with repository.index() as index:
         chosen = one_of_each_case(index.courses(RunChoice(cluster=cluster)))
     medians = {course.key: [point.median for point in course.points] for course in chosen}
-    known = [one for one in chosen if len(one.points) >= fewest_runs() and min(medians[one.key]) > 0]
+    known = [one for one in chosen if len(one.points) >= FEWEST_RUNS and min(medians[one.key]) > 0]
     steady = [one for one in known if not change_points(medians[one.key])]
     steady.sort(key=lambda course: max(medians[course.key]) / min(medians[course.key]))
     first: dict[str, FigureSeries] = {}
@@ -141,7 +141,7 @@ def of_courses(repository: Repository, cluster: str, courses: Sequence[FigureSer
         for point in change_points([each.median for each in course.points])
     ]
     runs = {point.run for course in chosen for point in course.points}
-    return History(cluster, chosen, len(runs), _events(repository, changes), fewest_runs())
+    return History(cluster, chosen, len(runs), _events(repository, changes))
 
 
 def _events(repository: Repository, changes: Sequence[LevelChange]) -> list[LevelEvent]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,7 +151,12 @@ def command(
 
         with stage_progress() as stage:
             comparison = interleaved.confirm(
-                comparison, benchmarks, interleaved.Kept(output, sys.argv), asked.time_s, stage
+                comparison,
+                benchmarks,
+                interleaved.Kept(output, sys.argv),
+                asked.time_s,
+                stage,
+                partial(typer.echo, err=True),
             )
     if html is not None:
         from hpcscope.report.comparison.page import render
@@ -240,9 +246,10 @@ def _measured(
     from hpcscope.engine.compare import compare as interleaved
 
     a, b = map(str, sides)
+    pace = interleaved.Pace(asked.time_s, asked.threshold)
     with stage_progress() as stage:
         found = interleaved.compare(
-            a, b, benchmarks, interleaved.Kept(output, sys.argv), asked.time_s, asked.threshold, stage
+            a, b, benchmarks, interleaved.Kept(output, sys.argv), pace, stage, partial(typer.echo, err=True)
         )
     if json:
         print_json(found.comparison.model_dump() | {"counts": found.comparison.counts})

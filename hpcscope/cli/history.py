@@ -52,8 +52,8 @@ def command(
 ) -> None:
     """Show when the figures of kept runs changed their level, and what changed in the machine then.
 
-    Only the main result of each case is examined. A change is reported if chance alone would produce one this
-    clear in only one of a thousand series.
+    Only the main result of each case is examined. Of series of a year of nights in which nothing changed, at most
+    one in fifty is said to have changed, also where neighboring nights are alike. A slow drift is called a drift.
     """
     from hpcscope.archive.history import history
     from hpcscope.archive.repository import Repository
@@ -99,9 +99,11 @@ def _print_confirmations(confirmations: Sequence[Confirmation]) -> None:
     for one in confirmations:
         course = one.change.course
         now = interval(one.now.median, one.now.low, one.now.high, course.unit) if one.now else "no result"
-        verdict = "confirmed " if one.confirmed else "not now   "
+        verdict = "confirmed " if one.confirmed else "state     " if one.state else "not now   "
         before = quantity(one.change.point.before, course.unit)
         typer.echo(f"  {verdict}  {one_line(course.label)}: {now}, before the change {before}")
+        if one.state:
+            typer.echo(f"              the machine is in another state than before the change: {one.state}")
     if confirmations and abs(confirmations[0].machine - 1) > MENTIONED:
         factor = confirmations[0].machine
         typer.echo(
@@ -117,6 +119,7 @@ def _plain(confirmations: Sequence[Confirmation]) -> list[dict[str, Any]]:
             "metric": one.change.course.metric,
             "confirmed": one.confirmed,
             "machine": one.machine,
+            "state": one.state,
             "before": one.change.point.before,
             "now": one.now.model_dump() if one.now else None,
         }
@@ -134,7 +137,7 @@ def _print(found: History) -> None:
     if not found.events:
         typer.echo("No figure changed its level.")
     among = f"among {len(found.courses)} figures where nothing changed"
-    typer.echo(f"\nFalse alarms to expect {among}: {found.false_alarms:.2g}")
+    typer.echo(f"\nFalse alarms to expect in a year {among}: at most {found.false_alarms:.2g}")
 
 
 def _print_event(event: LevelEvent) -> None:
@@ -148,7 +151,7 @@ def _print_event(event: LevelEvent) -> None:
         typer.echo(
             f"  {'worse ' if change.worse > 0 else 'better'}  {one_line(course.label)}: "
             f"{quantity(point.before, course.unit)} -> {quantity(point.after, course.unit)}"
-            f" ({change_in_words(point.factor - 1)})"
+            f" ({change_in_words(point.factor - 1)}{', a drift' if point.kind == 'drift' else ''})"
         )
     if len(event.changes) > LISTED:
         typer.echo(f"          and {len(event.changes) - LISTED} more")
@@ -177,7 +180,8 @@ def _object(found: History) -> dict[str, Any]:
                         "before": change.point.before,
                         "after": change.point.after,
                         "worse": change.worse,
-                        "probability": change.point.probability,
+                        "kind": change.point.kind,
+                        "standard_errors": change.point.standard_errors,
                     }
                     for change in event.changes
                 ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from hpcscope.comparison.comparison import (
 )
 from hpcscope.comparison.effect import Effect
 from hpcscope.comparison.run_effect import RunEffect
-from hpcscope.comparison.significance import Difference
+from hpcscope.comparison.significance import Difference, Launches
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Machine
 from hpcscope.plan.case import Case, Key
@@ -70,10 +71,21 @@ class Pair:
     a: Summary
     b: Summary
 
-    @property
+    @cached_property
+    def launches(self) -> tuple[Launches, Launches]:
+        """The launches of both sides, in states of the machine where these matter to the case."""
+        a, b = states.of_launches(self.a, self.b)
+        return Launches(np.array(self.a.launch_medians), a), Launches(np.array(self.b.launch_medians), b)
+
+    @cached_property
     def medians(self) -> tuple[Floats, Floats]:
-        """The launch medians of both sides."""
-        return np.array(self.a.launch_medians), np.array(self.b.launch_medians)
+        """The launch medians of both sides, as in one state of the machine."""
+        return significance.levelled(*self.launches)
+
+    @property
+    def is_in_states(self) -> bool:
+        """Whether either side was measured in several states of the machine that matter to the case."""
+        return any(side.states.any() for side in self.launches)
 
     @property
     def name(self) -> str:
@@ -135,9 +147,10 @@ def compare_sides(a: Side, b: Side, threshold: float, level: float, across_machi
     refused = {key: reason for key in keys if (reason := _incomparable(key, left, right, obstacles))}
     pairs = [Pair(left.summaries[key], right.summaries[key]) for key in keys if key not in refused]
     tested = [pair for pair in pairs if pair.is_testable]
-    run = _run_effect(tested, alike=not obstacles and not factors)
+    found = differences(tested)
+    run = _run_effect(found, alike=not obstacles and not factors)
     states_differ = states.change(left.course, right.course)
-    compared = _judged(tested, run, Rules(threshold, level, states_differ))
+    compared = _judged(tested, found, run, Rules(threshold, level, states_differ))
     compared += [_untested(pair) for pair in pairs if not pair.is_testable]
     compared += [_without(left.summaries.get(key), right.summaries.get(key), refused[key]) for key in refused]
     compared = [
@@ -225,8 +238,13 @@ def _incomparable(key: Question, left: Side, right: Side, obstacles: Sequence[Fa
     return ""
 
 
-def _run_effect(tested: Sequence[Pair], alike: bool) -> RunEffect:
-    found = [Difference.of(*pair.medians) for pair in tested]
+def differences(tested: Sequence[Pair]) -> list[Difference]:
+    """Return the difference of the sides of each case, in equal states of the machine."""
+    correlation = significance.correlation([side for pair in tested for side in pair.medians])
+    return [Difference.of(*pair.launches, correlation) for pair in tested]
+
+
+def _run_effect(found: Sequence[Difference], alike: bool) -> RunEffect:
     return run_effect.estimated(
         np.array([one.log_ratio for one in found]),
         np.array([one.error for one in found]),
@@ -242,32 +260,33 @@ def _common_change(run: RunEffect, tested: int, threshold: float) -> CommonChang
     return CommonChange(ratio=ratio, low=low, high=high, agreeing=run.agreeing, cases=tested)
 
 
-def _judged(tested: Sequence[Pair], run: RunEffect, rules: Rules) -> list[ComparedCase]:
-    p = significance.p_values([pair.medians for pair in tested], run)
+def _judged(
+    tested: Sequence[Pair], found: Sequence[Difference], run: RunEffect, rules: Rules
+) -> list[ComparedCase]:
+    q = adjusted([one.p(run) for one in found])
+    seen = [one.detectable(run, len(tested), rules.level) for one in found]
     return [
-        _case(pair, run, one, float(q), len(tested), rules)
-        for pair, one, q in zip(tested, p, adjusted(p), strict=True)
+        _case(pair, run, one.p(run), float(each), detectable, rules)
+        for pair, one, each, detectable in zip(tested, found, q, seen, strict=True)
     ]
 
 
-def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rules) -> ComparedCase:
+def _case(pair: Pair, run: RunEffect, p: float, q: float, seen: float, rules: Rules) -> ComparedCase:
     found = effect.of_launches(*pair.medians, pair.name)
     beside = found.over(float(np.exp(run.shift)))
     verdict, reason = decide(pair.a.better, beside, q, rules.threshold, rules.level)
-    seen = None
-    if verdict == "inconclusive":
-        seen = significance.detectable(Difference.of(*pair.medians), run, tests, rules.level)
-    elif verdict in ("worse", "better") and (found.ratio > 1) != (beside.ratio > 1):
+    medians = [float(np.median(side)) for side in pair.medians]
+    apart = abs(np.log(pair.b.median / pair.a.median)) if pair.a.median and pair.b.median else 0.0
+    explained = "" if pair.is_in_states else states.explains(rules.states, pair.a.better, found.ratio)
+    is_change = verdict in ("worse", "better")
+    if verdict == "no difference" and pair.is_in_states and apart > np.log1p(rules.threshold):
+        verdict, reason = "states differ", f"in equal states {units.change(found.ratio - 1)}"
+    elif is_change and (found.ratio > 1) != (beside.ratio > 1):
         # It changed less than all others: neither a regression nor an improvement.
-        verdict, reason = (
-            "common change",
-            f"{units.change(beside.ratio - 1)} beside the common change",
-        )
-    elif verdict in ("worse", "better") and (
-        explained := states.explains(rules.states, pair.a, pair.b, found.ratio, RESOLUTION * rules.threshold)
-    ):
+        verdict, reason = "common change", f"{units.change(beside.ratio - 1)} beside the common change"
+    elif is_change and explained:
         verdict, reason = "states differ", explained
-    elif verdict in ("worse", "better") and (pair.a.launches_dependent or pair.b.launches_dependent):
+    elif is_change and (pair.a.launches_dependent or pair.b.launches_dependent):
         reason = "successive launches of a run were alike: holds for these minutes, `--confirm` tells more"
     elif verdict == "no difference" and abs(run.shift) > np.log1p(rules.threshold):
         verdict, reason = "common change", ""
@@ -283,7 +302,9 @@ def _case(pair: Pair, run: RunEffect, p: float, q: float, tests: int, rules: Rul
         test=significance.TEST,
         p=p,
         p_corrected=q,
-        detectable=seen,
+        detectable=None if verdict in ("worse", "better") else seen,
+        a_median=medians[0],
+        b_median=medians[1],
     )
 
 

@@ -47,9 +47,9 @@ class ComparedMetric(Strict):
     ratio_low: float | None
     ratio_high: float | None
     p: float | None
-    """Of the test; in turn, of the signed-rank test (Wilcoxon 1945)."""
+    """Of the test; in turn, one that holds at every round: 1 over what a unit bet on a change has become."""
     detectable: float | None
-    """The smallest relative change that nine of ten such comparisons would find, where there is no verdict."""
+    """The smallest relative change that nine of ten such comparisons would find, where no change is found."""
 
     @property
     def metric_words(self) -> str:

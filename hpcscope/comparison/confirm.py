@@ -9,16 +9,26 @@ from hpcscope.plan.case import Key
 
 STEADIEST = 8
 """So many cases are measured again to confirm a change that all cases share."""
-UNDECIDED = ("common change", "states differ")
+OF_THE_MACHINE = ("common change", "states differ")
 """Verdicts on changes that two runs cannot tell from those of the machine."""
+SUSPICIOUS = 0.2
+"""An inconclusive case is measured again if chance alone makes a difference like its own so often at most."""
 
 
 def in_question(comparison: Comparison) -> list[Key]:
-    """Return the cases to measure again: what is worse, and the steadiest of what the machine may explain."""
+    """Return what to measure again: what is or may be worse, and the steadiest that the machine may explain."""
     worse = [case.key for case in comparison.cases if case.verdict == "worse"]
-    shared = [case for case in comparison.cases if case.verdict in UNDECIDED and case.loss > 0]
-    steadiest = sorted(shared, key=_width)[:STEADIEST]
-    return list(dict.fromkeys([*worse, *(case.key for case in steadiest)]))
+    common = comparison.common.ratio if comparison.common else 1.0
+    slower = [case for case in comparison.cases if case.loss > 0]
+    shared = sorted((case for case in slower if case.verdict in OF_THE_MACHINE), key=_width)[:STEADIEST]
+    unsure = [
+        case
+        for case in comparison.cases
+        if case.verdict == "inconclusive"
+        and (case.p or 0.0) <= SUSPICIOUS
+        and ((case.ratio or 0.0) > common) == (case.better == "lower")
+    ]
+    return list(dict.fromkeys([*worse, *(case.key for case in (*shared, *unsure))]))
 
 
 def confirmed(comparison: Comparison, again: PairedComparison) -> Comparison:
@@ -29,13 +39,15 @@ def confirmed(comparison: Comparison, again: PairedComparison) -> Comparison:
 
 
 def _in_light_of(case: ComparedCase, again: PairedCase | None) -> ComparedCase:
-    if again is None or case.verdict not in ("worse", *UNDECIDED):
+    if again is None or case.verdict not in ("worse", "inconclusive", *OF_THE_MACHINE):
         return case
     words = again.reason if again.ratio is None else f"{change(again)} in {len(again.rounds)} rounds"
     if again.verdict == "worse":
         return case.model_copy(update={"verdict": "worse", "reason": f"confirmed by measuring again: {words}"})
     if case.verdict == "worse":
         return case.model_copy(update={"verdict": "inconclusive", "reason": f"not confirmed: {words}"})
+    if case.verdict == again.verdict or again.verdict == "no difference":
+        return case.model_copy(update={"verdict": again.verdict, "reason": f"measured again: {words}"})
     return case.model_copy(update={"reason": f"not confirmed: {words}"})
 
 

@@ -1,7 +1,10 @@
 """Two sides that were measured in turn, A B B A: the ratio of each round, and what the rounds say together.
 
 Both measurements of a round are neighbors in time, so that a state of the machine that lasts longer than a round
-is in both of them and in none of the ratios.
+is in both of them and in none of the ratios. If the sides are equal, either side of a round is as likely to be the
+slower one as the other, whatever the size of the ratio and the rounds before. Bets on these signs make a test that
+holds at every round, so that measuring may end as soon as it decides (Ramdas, Grunwald, Vovk & Shafer 2023,
+Statistical Science 38 (4), 576-601).
 """
 
 from __future__ import annotations
@@ -13,22 +16,22 @@ from typing import Literal
 import numpy as np
 
 from hpcscope import units
-from hpcscope.comparison.compare import LEVEL, RESOLUTION
 from hpcscope.comparison.comparison import ComparedMetric, Factor
-from hpcscope.comparison.significance import standard_errors_seen
 from hpcscope.samples.samples import Floats
-from hpcscope.statistics.distributions import student_quantile
+from hpcscope.statistics.distributions import normal_quantile
 from hpcscope.strict import Strict
 
-LOOKS = (12, 16, 20, 24, 32, 48, 64)
-"""Rounds after which the question is asked; each answer has its share of the level."""
+LEVEL = 0.05
+"""At most this share of verdicts is expected to be false, whenever measuring ends."""
+MOST_ROUNDS = 64
+TILTS = (1.0, 3.0, 9.0)
+"""How much more is bet on rounds that differ more: from small changes in many rounds to clear ones in few."""
 
 PairedVerdict = Literal["worse", "better", "inconclusive", "no difference", "incomparable"]
 PAIRED_VERDICTS: list[PairedVerdict] = ["worse", "better", "inconclusive", "no difference", "incomparable"]
 """In reading order."""
 
-_EXACT_ROUNDS = 50
-"""Up to so many rounds the signed-rank distribution is exact; above, the normal approximation is good."""
+_POWER = 0.9
 
 
 class PairedCase(ComparedMetric):
@@ -43,6 +46,8 @@ class PairedCase(ComparedMetric):
     verdict: PairedVerdict
     rounds: dict[int, float]
     """The ratio of each round that has a result on both sides."""
+    most: float | None = None
+    """The largest relative change that is still possible, for all cases of the comparison together."""
 
     @property
     def label(self) -> str:
@@ -59,9 +64,9 @@ class PairedComparison(Strict):
     a: str
     b: str
     level: float
-    """The share of comparisons of equal sides that may hold a false alarm, all looks together."""
+    """The share of verdicts that may be false, whenever measuring ends."""
     confidence: float
-    """Of each interval, which allows for the looks."""
+    """Of each interval, whenever measuring ends."""
     threshold: float
     """Smaller relative changes count as no difference."""
     factors: list[Factor]
@@ -83,91 +88,104 @@ class PairedComparison(Strict):
         return [case for case in self.cases if case.verdict == "worse" and case.loss > beyond]
 
 
+Judgement = tuple[PairedVerdict, str]
+
+
 @dataclass(frozen=True)
 class Ratio:
-    """What the rounds say together."""
+    """What the rounds of a case say together."""
 
     ratio: float
     low: float
     high: float
-    p: float
+    """Of the interval of this case; 0 and infinite after too few rounds, as is what follows."""
+    most: float
+    """The largest relative change that is still possible, for all cases together."""
     detectable: float
+    """The smallest relative change that nine of ten such comparisons would find."""
+    change: float
+    """What a unit bet on a change has become: of equal sides it ever reaches x at most once in x times."""
+    equal: float
+    """The same of sides that differ by less than would matter."""
+
+    def is_beyond(self, threshold: float) -> bool:
+        """Return whether the ratio is a larger change than this."""
+        return bool(abs(np.log(self.ratio)) > np.log1p(threshold))
 
 
-def confidence() -> float:
-    """Return the confidence of each interval, so that 95 % hold at all looks together."""
-    return 1 - 0.05 / len(LOOKS)
+def fewest_rounds(level: float = LEVEL) -> int:
+    """Return the number of rounds before which no case can have a verdict."""
+    return next(n for n in range(1, MOST_ROUNDS) if _evidence(np.arange(1.0, n + 1)[None, :])[0] >= 1 / level)
 
 
-def level_of_case(cases: int) -> float:
-    """Return the p that one of so many cases must reach at one look."""
-    return LEVEL / len(LOOKS) / cases
+def together(rounds: Mapping[int, float], cases: int, matters: float, level: float = LEVEL) -> Ratio:
+    """Return the pseudomedian of ratios (Hodges & Lehmann 1963) with its interval, and the evidence.
 
-
-def together(rounds: Mapping[int, float], cases: int) -> Ratio:
-    """Return the pseudomedian of ratios with its interval, and the p of the signed-rank test; at least two ratios.
-
-    The interval is the exact one of the signed-rank test, between two of the means of all pairs of log ratios
-    (Hollander, Wolfe & Chicken 2014, section 3.3); with fewer rounds than the first look needs, all of them.
+    Sides that differ by a factor of less than `matters` are equal. The interval holds the factors against which
+    the evidence is too small, at every round at once. Its ends are means of pairs of log ratios.
     """
     logs = np.log(np.array(list(rounds.values())))
     first, second = np.triu_indices(logs.size)
     means = np.sort((logs[first] + logs[second]) / 2)
-    outside = _ranks_outside(logs.size, 1 - confidence())
-    low, high = means[outside], means[means.size - 1 - outside]
-    # From the interval, since one odd round widens the standard deviation but not the test.
-    error = float(high - low) / 2 / float(student_quantile((1 + confidence()) / 2, logs.size - 1))
-    needed = standard_errors_seen(logs.size - 1, level_of_case(cases))
+    ends = np.concatenate([[-np.inf], means, [np.inf]])
+    between = np.concatenate([[means[0] - 1], (means[:-1] + means[1:]) / 2, [means[-1] + 1]])
+    against = _evidence(logs - between[:, None])
+    own, of_all = (
+        ends[[kept[0], kept[-1] + 1]] for limit in (1, cases) for kept in [np.flatnonzero(against < limit / level)]
+    )
+    error = 1.4826 * float(np.median(np.abs(logs - np.median(logs)))) / logs.size**0.5
     return Ratio(
         ratio=float(np.exp(np.median(means))),
-        low=float(np.exp(low)),
-        high=float(np.exp(high)),
-        p=_signed_rank(logs),
-        detectable=float(np.expm1(needed * error)),
+        low=float(np.exp(own[0])),
+        high=float(np.exp(own[1])),
+        most=float(np.expm1(np.abs(of_all).max())),
+        detectable=float(np.expm1(np.diff(of_all)[0] / 2 + normal_quantile(_POWER) * error)),
+        change=float(_evidence(logs[None, :])[0]),
+        equal=float(against[(ends[:-1] < -np.log(matters)) | (ends[1:] > np.log(matters))].min()),
     )
 
 
-def decide(found: Ratio, rounds: int, better: str, cases: int, threshold: float) -> tuple[PairedVerdict, str]:
-    """Return the verdict on one case, and the reason where the figures alone do not show it."""
-    if rounds < LOOKS[0]:
-        return "inconclusive", f"needs {LOOKS[0]} rounds, has {rounds}"
-    beyond = found.ratio > 1 + threshold or found.ratio < 1 / (1 + threshold)
-    widest = 1 + RESOLUTION * threshold
-    if found.p <= level_of_case(cases):
-        if beyond:
-            return ("worse" if (found.ratio > 1) == (better == "lower") else "better"), ""
-        least = units.percent(threshold, 1)
-        return "no difference", f"a change of {units.change(found.ratio - 1)} is established, but below {least}"
-    if not beyond and 1 / widest <= found.low and found.high <= widest:
-        return "no difference", ""
-    return (
-        "inconclusive",
-        f"anything from {units.change(found.low - 1)} to {units.change(found.high - 1)} is possible",
-    )
+def needed(evidence: Sequence[float], level: float = LEVEL) -> float:
+    """Return the evidence that a verdict needs, from that of each case for its likeliest verdict.
+
+    The expected share of false verdicts is at most `level`, however cases depend on one another: k verdicts on n
+    cases need an evidence of n / (k level) each (Wang & Ramdas 2022, J. R. Stat. Soc. B 84 (3), 822-852).
+    """
+    falling = np.sort(np.asarray(evidence))[::-1]
+    limits = falling.size / level / np.arange(1, falling.size + 1)
+    return float(limits[falling >= limits].min(initial=falling.size / level))
 
 
-def _signed_rank(logs: Floats) -> float:
-    """Return the two-sided p of the signed-rank test; ratios of exactly 1 say nothing and are left out."""
-    from scipy.stats import wilcoxon  # takes a second to load
+def judged(
+    found: Sequence[Ratio], better: Sequence[str], threshold: float, level: float = LEVEL
+) -> list[Judgement]:
+    """Return the verdict on each case, and the reason where the figures alone do not show it."""
+    evidence = [one.change if one.is_beyond(threshold) else one.equal for one in found]
+    limit = needed(evidence, level)
+    judgements: list[Judgement] = []
+    for one, has, lower in zip(found, evidence, better, strict=True):
+        if has < limit:
+            possible = f"anything from {units.change(one.low - 1)} to {units.change(one.high - 1)} is possible"
+            judgements.append(("inconclusive", possible if one.low else "too few rounds: any change is possible"))
+        elif one.is_beyond(threshold):
+            judgements.append(("worse" if (one.ratio > 1) == (lower == "lower") else "better", ""))
+        else:
+            judgements.append(("no difference", ""))
+    return judgements
 
-    differing = logs[logs != 0]
-    if not differing.size:
-        return 1.0
-    exact = differing.size <= _EXACT_ROUNDS and np.unique(np.abs(differing)).size == differing.size
-    return float(wilcoxon(differing, method="exact" if exact else "approx").pvalue)
 
+def _evidence(logs: Floats) -> Floats:
+    """Return what bets on a change have become, for each row of log ratios; shape (rows,).
 
-def _ranks_outside(count: int, level: float) -> int:
-    """Return how many means lie outside of the interval on each side."""
-    # The number of ways in which a subset of the ranks 1..count has each sum.
-    ways = np.ones(1)
-    for rank in range(1, count + 1):
-        longer = np.zeros(ways.size + rank)
-        longer[: ways.size] += ways
-        longer[rank:] += ways
-        ways = longer
-    below = np.cumsum(ways / ways.sum())
-    return max(int(np.searchsorted(below, level / 2, side="right")) - 1, 0)
+    In each round a share tanh(tilt x rank) is bet on either sign, with the rank of the ratio's size among those so
+    far, from 0 to 1 (sequential ranks: Reynolds 1975, Annals of Statistics 3 (2), 382-400). Equal sides make every
+    bet fair. The mean over tilts and signs is the answer.
+    """
+    size = np.abs(logs)
+    ranks = np.stack([(size[:, : i + 1] <= size[:, i : i + 1]).mean(axis=1) for i in range(logs.shape[1])], axis=1)
+    signed = np.sign(logs) * ranks
+    bets = [np.prod(1 + np.tanh(tilt * signed), axis=1) for tilt in (*TILTS, *(-tilt for tilt in TILTS))]
+    return np.asarray(np.mean(bets, axis=0))
 
 
 def worst_first(cases: Sequence[PairedCase]) -> list[PairedCase]:

@@ -12,6 +12,9 @@ from hpcscope import units
 from hpcscope.comparison.paired import PairedCase, PairedComparison, PairedVerdict
 from hpcscope.comparison.table import change, detectable, named, verdicts
 
+AS_A_FACTOR = 1.2
+"""Smaller differences are given in percent."""
+
 _STYLES: dict[PairedVerdict, str] = {
     "worse": "bold red",
     "better": "green",
@@ -27,11 +30,54 @@ def table(comparison: PairedComparison) -> RenderableType:
 
 
 def _heading(comparison: PairedComparison) -> Iterator[Text]:
-    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}", style="bold")
+    yield Text(f"{sentence(comparison)}\n", style="bold")
+    yield Text(f"B {comparison.b}\ncompared with A {comparison.a}")
     for factor in comparison.factors:
         yield Text(f"  differs: {factor.name}: {factor.a} | {factor.b}")
     rounds = f"{comparison.rounds} round{'' if comparison.rounds == 1 else 's'}"
     yield Text(f"{rounds}, A and B in turn, in {comparison.elapsed_s:.0f} s\n")
+
+
+def sentence(comparison: PairedComparison) -> str:
+    """Say in one sentence how B differs from A."""
+    compared = [case for case in comparison.cases if case.verdict != "incomparable"]
+    if not compared:
+        return "B and A have no case with results of two rounds"
+    changed = sorted((case for case in compared if case.verdict in ("worse", "better")), key=_factor)
+    others = [case for case in compared if case not in changed]
+    possible = [case.most for case in others if case.most is not None]
+    of_all = f"of {len(compared)} case{'' if len(compared) == 1 else 's'}"
+    parts = []
+    if changed:
+        most, (much, between) = changed[-1].label, _difference(changed[-1])
+        interval = f"({units.percent(comparison.confidence)} CI {between})"
+        alone = f"B is {much} at {most} {interval}"
+        several = f"B differs in {len(changed)} {of_all}, most at {most}: {much} {interval}"
+        parts.append(alone if len(changed) == 1 else several)
+    if possible:
+        other = "other " if changed else ""
+        parts.append(f"no {other}{of_all} differs by more than {units.percent(max(possible))}")
+    if len(possible) < len(others):
+        parts.append(f"{len(others) - len(possible)} {of_all} had too few rounds to tell")
+    return ", ".join(parts)
+
+
+def _factor(case: PairedCase) -> float:
+    """Return how many times as large the larger side is."""
+    ratio = case.ratio or 1.0
+    return max(ratio, 1 / ratio)
+
+
+def _difference(case: PairedCase) -> tuple[str, str]:
+    """Say how much slower or faster B is, and between which values: `1.8 times slower`, `1.6-2.2`."""
+    slower, faster = ("slower", "faster") if case.unit == "s" or case.unit.endswith("/s") else ("worse", "better")
+    how = slower if case.verdict == "worse" else faster
+    low, high = case.ratio_low or 1.0, case.ratio_high or 1.0
+    low, high = (low, high) if (case.ratio or 1.0) > 1 else (1 / high, 1 / low)
+    if _factor(case) >= AS_A_FACTOR:
+        much, *between = (f"{x:.2g}" if x < 100 else f"{x:.0f}" for x in (_factor(case), low, high))
+        return f"{much} times {how}", "-".join(between)
+    return f"{units.percent(_factor(case) - 1, 1)} {how}", f"{100 * (low - 1):.1f}-{units.percent(high - 1, 1)}"
 
 
 def _cases(comparison: PairedComparison) -> Table:
@@ -67,7 +113,7 @@ def _counts(comparison: PairedComparison) -> Iterator[Text]:
         yield Text("The time ended before every case was decided; --time SECONDS gives more.", style="yellow")
     yield Text(
         f"Changes below {units.percent(comparison.threshold, 1)} count as no difference; at most "
-        f"{units.percent(comparison.level)} of comparisons of equal sides show a change. "
-        "Rounds: the smallest and the largest ratio of B to A.",
+        f"{units.percent(comparison.level)} of verdicts are expected to be false, whenever measuring ends. "
+        "A and B: in a typical round. Rounds: the smallest and the largest ratio of B to A.",
         style="dim",
     )

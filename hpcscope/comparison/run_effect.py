@@ -42,7 +42,7 @@ class RunEffect:
     """Standard deviation of unchanged cases between the runs, beyond what their launches explain."""
 
 
-def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[int], alike: bool) -> RunEffect:
+def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[float], alike: bool) -> RunEffect:
     """Return the effect of the runs, from one log ratio with its standard error for each case.
 
     The factor is the median of the cases, if three quarters of them agree with it. `alike`: nothing is known to
@@ -60,7 +60,7 @@ def estimated(log_ratios: Floats, errors: Floats, freedom: Sequence[int], alike:
     return RunEffect(shift, low, high, int(agreeing.sum()), spread)
 
 
-def _spread(differences: Floats, errors: Floats, freedom: Sequence[int]) -> float:
+def _spread(differences: Floats, errors: Floats, freedom: Sequence[float]) -> float:
     """Return the scatter at which three quarters of the cases stay below the quantile that they should.
 
     A quarter of the cases may have changed without being taken for scatter.

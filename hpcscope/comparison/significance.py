@@ -1,122 +1,135 @@
-"""Whether differences are more than chance: permutations of launches, pooled over the cases of a comparison."""
+"""Whether differences are more than chance: Welch's t of the logarithms of launch medians, in equal states."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from hpcscope.comparison.run_effect import RunEffect
-from hpcscope.samples.samples import Floats
-from hpcscope.statistics.distributions import student_quantile
+from hpcscope.samples.samples import Floats, Integers
+from hpcscope.statistics.dependence import variance_of_mean
+from hpcscope.statistics.distributions import student_cdf, student_quantile
 
-TEST = "pooled permutation of launch medians"
-
-_EXACT_SPLITS = 13_000
-"""All splits are enumerated up to 8 against 8 launches."""
-
-_POOLED_SPLITS = 1000
-"""Splits of one case that enter the pool."""
+TEST = "Welch's t of the logarithms of launch medians"
 
 _SMALLEST_ERROR = 1e-3
 """Smaller relative standard errors are rounded up to this: smaller differences are of no interest."""
 
 _POWER = 0.9
 
+_CHANCE = 3.0
+"""Standard errors by which a correlation may differ from none by chance."""
+
+_LARGEST_CORRELATION = 0.9
+
+
+@dataclass(frozen=True)
+class Launches:
+    """The medians of the launches of one side, positive, and the state of the machine in each."""
+
+    medians: Floats
+    states: Integers
+
+    def in_state(self, state: int) -> Floats:
+        """Return the logarithms of the medians in this state."""
+        logs: Floats = np.log(self.medians[self.states == state])
+        return logs
+
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two sides' mean logarithms, from launch medians."""
+    """The difference of two sides' mean logarithms."""
 
     log_ratio: float
     error: float
     """Its standard error from the scatter of the launches."""
-    freedom: int
+    freedom: float
     """Degrees of freedom of that error."""
 
     @classmethod
-    def of(cls, a: Floats, b: Floats) -> Difference:
-        """Return the difference of launch medians, at least two on each side and positive."""
-        row = np.log(np.concatenate([a, b]))
-        inside = np.arange(row.size)[None, :] < a.size
-        mean, error = _differences(row, inside)
-        return cls(float(mean[0]), float(error[0]), row.size - 2)
+    def of(cls, a: Launches, b: Launches, correlation: float = 0.0) -> Difference:
+        """Return the difference of launches, at least two on each side, that have a state in common.
+
+        `correlation`: of a launch with the one before; correlated launches say less than as many others.
+
+        Welch (1947, Biometrika 34, 28-35). Differences in equal states are averaged with the weights of least
+        squares; each side scatters by the same in all states.
+        """
+        common = sorted(set(a.states.tolist()) & set(b.states.tolist()))
+        of_a, of_b = ([side.in_state(state) for state in common] for side in (a, b))
+        weights = np.array([x.size * y.size / (x.size + y.size) for x, y in zip(of_a, of_b, strict=True)])
+        weights /= weights.sum()
+        means = np.array([y.mean() - x.mean() for x, y in zip(of_a, of_b, strict=True)])
+        parts = []
+        for side, groups in ((a, of_a), (b, of_b)):
+            scatter, freedom = _scatter(side, correlation)
+            parts.append((scatter * float((weights**2 / [group.size for group in groups]).sum()), freedom))
+        variance = sum(part for part, _ in parts)
+        below = sum(part**2 / freedom for part, freedom in parts)
+        found = float((weights * means).sum()), variance**0.5
+        return cls(*found, variance**2 / below if below else float(sum(freedom for _, freedom in parts)))
+
+    def beside(self, run: RunEffect) -> float:
+        """Return the standard error of the difference from what the runs do to all cases."""
+        return float(np.hypot(max(self.error, _SMALLEST_ERROR), run.spread))
+
+    def p(self, run: RunEffect) -> float:
+        """Return the two-sided p of a difference beside the effect that the runs have on all their cases."""
+        return 2 * student_cdf(-abs(self.log_ratio - run.shift) / self.beside(run), self.freedom)
+
+    def detectable(self, run: RunEffect, tests: int, level: float) -> float:
+        """Return the smallest relative change of one case of so many that nine of ten comparisons would find."""
+        seen = special.nctdtrinc(self.freedom, 1 - _POWER, -student_quantile(level / tests / 2, self.freedom))
+        return float(np.expm1(seen * self.beside(run)))
 
 
-def p_values(pairs: Sequence[tuple[Floats, Floats]], run: RunEffect) -> list[float]:
-    """Test launch medians, one pair for each case; shapes (launches of A,) and (launches of B,), positive.
+def levelled(a: Launches, b: Launches) -> tuple[Floats, Floats]:
+    """Return the medians of both sides as if all launches had been in the state of most of them.
 
-    The p of a case is the share of studentised differences at least as large among all relabellings of launches of
-    all cases with as many launches: the pooled permutation of Tusher, Tibshirani & Chu (2001, PNAS 98, 5116-5121)
-    and Storey & Tibshirani (2003, PNAS 100, 9440-9445). The effect that the runs have on all their cases is not a
-    difference of a case: its factor is taken out, and its scatter is added to the case's standard error.
+    What a state does to the case is the factor of least squares beside the difference of the sides.
     """
-    shapes: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for index, (a, b) in enumerate(pairs):
-        shapes[a.size, b.size].append(index)
-    answers: dict[int, float] = {}
-    for members in shapes.values():
-        found = _pooled([pairs[index] for index in members], run)
-        answers |= dict(zip(members, found, strict=True))
-    return [answers[index] for index in range(len(pairs))]
+    states = np.concatenate([a.states, b.states])
+    most = int(np.bincount(states).argmax())
+    other = 1 - most
+    weights, factors = [], []
+    for side in (a, b):
+        slow, fast = side.in_state(other), side.in_state(most)
+        if slow.size and fast.size:
+            weights.append(slow.size * fast.size / (slow.size + fast.size))
+            factors.append(float(slow.mean() - fast.mean()))
+    factor = np.exp(np.average(factors, weights=weights)) if weights else 1.0
+    found = [np.where(side.states == other, side.medians / factor, side.medians) for side in (a, b)]
+    return found[0], found[1]
 
 
-def detectable(found: Difference, run: RunEffect, tests: int, level: float) -> float:
-    """Return the smallest relative change of one case that nine of ten such comparisons would find."""
-    error = float(np.hypot(max(found.error, _SMALLEST_ERROR), run.spread))
-    return float(np.expm1(standard_errors_seen(found.freedom, level / tests) * error))
+def correlation(sides: Sequence[Floats]) -> float:
+    """Return the correlation of launches with the ones before, over all cases of both runs; 0 if it may be chance.
+
+    Without the bias of short series (Marriott & Pope 1954, Biometrika 41, 390-402).
+    """
+    found, weights = [], []
+    for side in sides:
+        logs = np.log(side) - np.log(side).mean()
+        if (squares := float(logs @ logs)) > 0:
+            found.append((float(logs[:-1] @ logs[1:]) / squares + 1 / logs.size) / (1 - 4 / max(logs.size, 6)))
+            weights.append(logs.size)
+    if not found:
+        return 0.0
+    typical = float(np.average(found, weights=weights))
+    return min(typical, _LARGEST_CORRELATION) if typical > _CHANCE * sum(weights) ** -0.5 else 0.0
 
 
-def standard_errors_seen(freedom: int, level: float) -> float:
-    """Return the difference that a t test at this level finds nine times in ten, in standard errors."""
-    return float(special.nctdtrinc(freedom, 1 - _POWER, -student_quantile(level / 2, freedom)))
+def _scatter(side: Launches, correlation: float) -> tuple[float, float]:
+    """Return the variance of the logarithms within the states, and its degrees of freedom, at least 1.
 
-
-def _pooled(pairs: Sequence[tuple[Floats, Floats]], run: RunEffect) -> list[float]:
-    """Compare each case's difference with those of all relabellings of all cases; all of one shape."""
-    n_a, n_b = pairs[0][0].size, pairs[0][1].size
-    values = np.log(np.array([np.concatenate(pair) for pair in pairs]))
-    values[:, n_a:] -= run.shift
-    first = _splits(n_a, n_b)
-    if len(first) > _POOLED_SPLITS:
-        chosen = np.random.default_rng(len(first)).choice(len(first), _POOLED_SPLITS, replace=False)
-        first = first[np.concatenate([[0], chosen[chosen != 0]])]
-    inside = np.zeros((len(first), n_a + n_b), dtype=np.bool_)
-    np.put_along_axis(inside, first, True, axis=1)
-    every = np.empty((len(values), len(first)))
-    for row, case in zip(every, values, strict=True):
-        difference, error = _differences(case, inside)
-        error = np.maximum(error, _SMALLEST_ERROR)
-        row[:] = np.abs(difference / error)
-        # The first split is the one that was made: the first n_a values are A's.
-        row[0] = abs(difference[0]) / np.hypot(error[0], run.spread)
-    pool = np.sort(every.ravel())
-    larger = pool.size - np.searchsorted(pool, every[:, 0] * (1 - 1e-12), side="left")
-    return [float(count / pool.size) for count in larger]
-
-
-def _differences(row: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the difference of means and its standard error for every split; each of shape (splits,)."""
-    n_a = int(inside[0].sum())
-    n_b = row.size - n_a
-    mean_a = np.where(inside, row, 0).sum(axis=1) / n_a
-    mean_b = np.where(inside, 0, row).sum(axis=1) / n_b
-    squares_a = np.where(inside, (row - mean_a[:, None]) ** 2, 0).sum(axis=1)
-    squares_b = np.where(inside, 0, (row - mean_b[:, None]) ** 2).sum(axis=1)
-    error = np.sqrt(squares_a / (n_a * (n_a - 1)) + squares_b / (n_b * (n_b - 1)))
-    return np.asarray(mean_b - mean_a), np.asarray(error)
-
-
-def _splits(n_a: int, n_b: int) -> NDArray[np.int64]:
-    """Return which values are A's in every way to label them, the given way first; shape (splits, n_a)."""
-    if comb(n_a + n_b, n_a) <= _EXACT_SPLITS:
-        return np.array(list(combinations(range(n_a + n_b), n_a)), dtype=np.int64)
-    random = np.random.default_rng(n_a * 1000 + n_b)
-    drawn = [random.permutation(n_a + n_b)[:n_a] for _ in range(_POOLED_SPLITS - 1)]
-    return np.array([np.arange(n_a), *drawn], dtype=np.int64)
+    The variance is what independent launches would have whose mean is as uncertain.
+    """
+    groups: Sequence[Floats] = [side.in_state(state) for state in np.unique(side.states).tolist()]
+    count, freedom = side.medians.size, max(side.medians.size - len(groups), 1)
+    of_mean = variance_of_mean(count, correlation)
+    scatter = float(sum(((group - group.mean()) ** 2).sum() for group in groups)) / freedom
+    alike = (1 - correlation**2) / (1 + correlation**2)
+    return scatter * of_mean * (count - 1) / (1 - of_mean), max(freedom * alike, 1.0)

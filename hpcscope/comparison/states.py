@@ -6,12 +6,10 @@ same work in both.
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
-from hpcscope import units
 from hpcscope.comparison.comparison import StateChange
+from hpcscope.samples.samples import Integers
 from hpcscope.statistics.course import Course, Measure, State
 from hpcscope.statistics.figures import STATES_DIFFER
 from hpcscope.statistics.summary import Summary
@@ -40,39 +38,35 @@ def _ratios(a: State, b: State) -> dict[Measure, float]:
     }
 
 
-def within_equal_states(a: Summary, b: Summary) -> list[float]:
-    """Return the ratios of B to A in equal states, the fastest first; empty where neither side mixes states.
+def of_launches(a: Summary, b: Summary) -> tuple[Integers, Integers]:
+    """Return the state of the machine in each launch of both sides; 0 in all where states do not matter to it.
 
-    A side that was measured in one state only is held against the state of the other side in which it is closest.
+    A side that was measured in one state only was in the one of the other side in which it is closest. Sides
+    without a common state are compared as they are.
     """
-    of_a, of_b = _medians(a), _medians(b)
-    if len(of_a) == len(of_b):
-        return [one / other for one, other in zip(of_b, of_a, strict=True)] if len(of_a) > 1 else []
-    ratios = [one / other for one, other in product(of_b, of_a)]
-    return [min(ratios, key=lambda ratio: abs(np.log(ratio)))]
+    mixed = [one.state_mixture and len(one.launch_states) == len(one.launch_medians) for one in (a, b)]
+    found = [
+        np.array(one.launch_states) if is_mixed else np.full(len(one.launch_medians), _closest(one, other))
+        for one, other, is_mixed in ((a, b, mixed[0]), (b, a, mixed[1]))
+    ]
+    if not any(mixed) or not set(found[0].tolist()) & set(found[1].tolist()):
+        found = [np.zeros_like(side) for side in found]
+    return found[0], found[1]
 
 
-def _medians(summary: Summary) -> list[float]:
-    """Return the median of each state where the figures mix states, else the median."""
-    if summary.state_mixture:
-        return [median for median in summary.state_medians if median]
-    return [summary.median] if summary.median else []
+def _closest(one: Summary, other: Summary) -> int:
+    """Return the state of the other side whose median is closest; 0 where it has none."""
+    apart = [
+        abs(np.log(one.median / median)) if median and one.median else np.inf for median in other.state_medians
+    ]
+    return int(np.argmin(apart)) if apart else 0
 
 
-def explains(states: StateChange | None, a: Summary, b: Summary, ratio: float, negligible: float) -> str:
-    """Say how the states explain that B takes `ratio` times A; empty where they do not.
-
-    `negligible`: the relative change that counts as none in equal states.
-    """
-    if states is None:
-        return ""
-    equal = within_equal_states(a, b)
-    if equal:
-        if max(abs(np.log(one)) for one in equal) > np.log1p(negligible):
-            return ""
-        return "in equal states " + " and ".join(units.change(one - 1) for one in equal)
-    slower = ratio if a.better == "lower" else 1 / ratio
-    for measure, factor in sorted(states.sentinel.items(), key=lambda each: -abs(np.log(each[1]))):
+def explains(states: StateChange | None, better: str, ratio: float) -> str:
+    """Say how a state of a whole run explains that B takes `ratio` times A; empty where it does not."""
+    slower = ratio if better == "lower" else 1 / ratio
+    sentinel = states.sentinel if states is not None else {}
+    for measure, factor in sorted(sentinel.items(), key=lambda each: -abs(np.log(each[1]))):
         if abs(np.log(factor)) > np.log(STATES_DIFFER) and 0 < np.log(slower) / np.log(factor) <= NO_MORE:
             return f"the sentinel's {measure} took {factor:.3g} times as long in B"
     return ""

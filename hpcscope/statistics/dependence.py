@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,15 @@ def _lagged_products(signs: Floats, lags: int) -> Floats:
     length = 1 << (signs.size + lags).bit_length()  # zeros enough that no lag wraps around
     spectrum = np.fft.rfft(signs, length)
     return np.rint(np.fft.irfft(spectrum * spectrum.conj(), length)[:lags])
+
+
+def variance_of_mean(count: Any, correlation: Any) -> Any:
+    """Return the variance of the mean of so many values of a first-order autoregression of variance 1.
+
+    Numbers or arrays; Box, Jenkins, Reinsel & Ljung 2015, Time Series Analysis, sec. 2.1.5 with 3.2.
+    """
+    sooner = 2 * correlation * (1 - correlation**count) / (count * (1 - correlation) ** 2)
+    return ((1 + correlation) / (1 - correlation) - sooner) / count
 
 
 def between_launch_share(launches: list[Floats]) -> float | None:

@@ -34,6 +34,7 @@ class Figures:
     launches: int = 0
     launch_medians: tuple[float, ...] = ()
     launch_numbers: tuple[int, ...] = ()
+    launch_states: tuple[int, ...] = ()
     mean: float | None = None
     coefficient_of_variation: float | None = None
     minimum: float | None = None
@@ -112,6 +113,7 @@ def describe(
         launches=len(launches),
         launch_medians=tuple(medians.tolist()),
         launch_numbers=tuple(numbers),
+        launch_states=tuple(in_state),
         mean=mean,
         coefficient_of_variation=_variation(values),
         minimum=float(values.min()),
@@ -144,6 +146,9 @@ def as_rate(time: Figures, work: float) -> Figures:
     def over(seconds: float | None) -> float | None:
         return work / seconds if seconds is not None and seconds > 0 else None
 
+    def above_zero(numbers: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(n for n, seconds in zip(numbers, time.launch_medians, strict=False) if seconds > 0)
+
     return replace(
         time,
         median=over(time.median),
@@ -151,11 +156,8 @@ def as_rate(time: Figures, work: float) -> Figures:
         ci_high=over(time.ci_low),
         state_medians=tuple(over(seconds) for seconds in time.state_medians),
         launch_medians=tuple(work / seconds for seconds in time.launch_medians if seconds > 0),
-        launch_numbers=tuple(
-            number
-            for number, seconds in zip(time.launch_numbers, time.launch_medians, strict=False)
-            if seconds > 0
-        ),
+        launch_numbers=above_zero(time.launch_numbers),
+        launch_states=above_zero(time.launch_states),
         mean=over(time.mean),
         minimum=over(time.maximum),
         p05=over(time.p95),

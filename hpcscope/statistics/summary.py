@@ -76,6 +76,8 @@ class Summary(Case):
     """Half a step of the clock over the median: no launch's median is known better."""
     between_modes: bool = False
     """Whether the median lies in a gap between two modes: a value that was hardly ever measured."""
+    launch_states: list[int] = []
+    """The state of the machine in each launch, as the course numbers them; empty where there is only one."""
     state_medians: list[float | None] = []
     """The median in each state of the machine; None where the case was not measured in it."""
     printed: str = ""

@@ -29,7 +29,8 @@ def compared(tmp_path: Path, a: tuple[Floats, Course | None], b: tuple[Floats, C
             slow = row > 1.3 * row.min()
             several = known is not None and len(known.states) > 1
             states = [float(np.median(row[~slow])), float(np.median(row[slow]))] if several and slow.any() else []
-            summaries.append(summary(number, row, state_medians=states))
+            told = slow.astype(int).tolist() if states else []
+            summaries.append(summary(number, row, state_medians=states, launch_states=told))
         folders.append(write(tmp_path / name, summaries, course=known))
     return compare(*folders)
 

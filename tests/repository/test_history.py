@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpcscope.archive.confirmation import FEWEST_CONTROLS, judged
+from hpcscope.archive import packing
+from hpcscope.archive.confirmation import FEWEST_CONTROLS, explained, judged
 from hpcscope.archive.entry import KeptFigure
 from hpcscope.archive.history import differences, history, steadiest
 from hpcscope.archive.index import FigureSeries
 from hpcscope.archive.repository import Repository
 from hpcscope.cli import answer
 from hpcscope.errors import UsageError
-from hpcscope.statistics.change_points import LEVEL, change_points, fewest_runs
+from hpcscope.statistics.change_points import FALSE_ALARMS, FEWEST_RUNS, change_points
+from hpcscope.statistics.summarise import read_statistics
 from tests.cli.scope_command import answered
+from tests.comparison.runs import course
 from tests.messages import mentions
 
 RUNS = 24
@@ -72,7 +75,7 @@ def test_a_change_is_found_with_what_changed_there(kept: Repository) -> None:
     assert len(event.changes) == 6
     assert event.differences == ["node1: kernel: 6.1.0 -> 6.1.90"]
     assert found.worst_regression() == pytest.approx(0.2, abs=0.05)
-    assert found.false_alarms == pytest.approx(10 * LEVEL)
+    assert found.false_alarms == pytest.approx(10 * FALSE_ALARMS)
 
 
 def test_a_choice_of_benchmarks_and_runs(kept: Repository) -> None:
@@ -95,15 +98,50 @@ def test_the_command_says_so_and_ends_with_1(kept: Repository, capsys: pytest.Ca
     told = [line for line in capsys.readouterr().out.splitlines() if line]
     assert len(told) == 3, "how many figures there are, that none changed, and the false alarms"
     assert answer(["history", "--most", "4", *place]) == 0
-    assert f"from {fewest_runs()} runs on" in capsys.readouterr().out
+    assert f"from {FEWEST_RUNS} runs on" in capsys.readouterr().out
     assert answer(["history", "--json", *place]) == 0
     assert json.loads(capsys.readouterr().out)["events"][0]["differences"] == ["node1: kernel: 6.1.0 -> 6.1.90"]
 
 
-def test_few_series_without_a_change_are_said_to_have_one() -> None:
-    series = 3000
-    alarms = sum(bool(change_points(noisy(1000 + number, 30).tolist())) for number in range(series))
-    assert alarms <= 10, "of 3 to expect; a Poisson variable exceeds 10 once in 3000 times"
+def autoregressive(random: np.random.Generator, nights: int, correlation: float) -> Any:
+    """Return nights that scatter by 2 % and resemble the ones before."""
+    values = random.normal(size=nights)
+    for night in range(1, nights):
+        values[night] = correlation * values[night - 1] + (1 - correlation**2) ** 0.5 * values[night]
+    return np.exp(0.02 * values)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_few_series_without_a_change_are_said_to_have_one(correlation: float) -> None:
+    """Every night of a year looks for a change."""
+    random = np.random.default_rng(1)
+    alarms = sum(bool(change_points(autoregressive(random, 365, correlation).tolist())) for _ in range(150))
+    assert alarms <= 6, "of at most 3 to expect"
+
+
+def test_a_step_of_ten_percent_is_found_in_the_fourth_bad_run_of_thirty() -> None:
+    random = np.random.default_rng(2)
+    found = [
+        change_points((autoregressive(random, 30, 0.0) * np.repeat([1.0, 1.1], [26, 4])).tolist())
+        for _ in range(100)
+    ]
+    assert sum(bool(one) for one in found) >= 90
+    steps = [point for one in found for point in one if point.kind == "step"]
+    assert len(steps) >= 80
+    assert all(abs(point.first_after - 26) <= 1 and point.factor > 1 for point in steps)
+
+
+@pytest.mark.parametrize("shape", [lambda t: t, lambda t: 1 - np.exp(-5 * t), lambda t: t**2])
+def test_a_slow_drift_is_called_one_and_a_step_in_it_a_step(shape: Callable[[Any], Any]) -> None:
+    random = np.random.default_rng(3)
+    time = np.linspace(0, 1, 365)
+    found = [
+        change_points((autoregressive(random, 365, 0.0) * np.exp(0.2 * shape(time))).tolist()) for _ in range(30)
+    ]
+    assert all(any(point.kind == "drift" and point.factor > 1.05 for point in one) for one in found)
+    assert sum(all(point.kind == "drift" for point in one) for one in found) >= 26
+    step = autoregressive(random, 365, 0.0) * np.exp(0.2 * time) * np.where(np.arange(365) < 200, 1.0, 1.15)
+    assert [199 <= one.first_after <= 201 for one in change_points(step.tolist()) if one.kind == "step"] == [True]
 
 
 @pytest.mark.parametrize("change", [lambda x: x**3, lambda x: 5 + 100 * x, lambda x: 1 / x])
@@ -122,8 +160,9 @@ def test_changes_of_less_than_2_percent_are_none() -> None:
 
 def test_constant_and_short_series_have_no_change() -> None:
     assert change_points([1.0] * 50) == []
-    assert change_points([1.0, 2.0] * (fewest_runs() // 2 - 1)) == []
+    assert change_points([1.0, 2.0] * (FEWEST_RUNS // 2 - 1)) == []
     assert change_points([]) == []
+    assert change_points([0.0] * 20 + [1.0] * 20) == [], "of a share that may be zero no factor is known"
 
 
 def test_differences_of_machines() -> None:
@@ -206,7 +245,7 @@ def confirmed(kept: Repository, latency: float, barrier: float) -> set[bool]:
     before = [(change.course, change.point.before, latency) for change in regressions]
     before += [(one, statistics.median(point.median for point in one.points), barrier) for one in controls]
     now = [figure(course, level, slower) for course, level, slower in before]
-    return {one.confirmed for one in judged(regressions, controls, now)}
+    return {one.confirmed for one in judged(regressions, controls, now, {})}
 
 
 def figure(course: FigureSeries, before: float, slower: float) -> KeptFigure:
@@ -232,6 +271,36 @@ def test_a_slow_machine_is_not_a_regression(
     kept: Repository, latency: float, barrier: float, expected: bool
 ) -> None:
     assert confirmed(kept, latency, barrier) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("sentinel_s", "latency", "explained_by"),
+    [(2.4e-3, 1.2, "arithmetic"), (2e-3, 1.2, ""), (2.4e-3, 1.6, ""), (2.4e-3, 0.9, "")],
+    ids=["as slow as the machine", "on the same machine", "slower than the machine", "faster"],
+)
+def test_a_state_of_the_machine_is_told_from_a_change(
+    sentinel_s: float, latency: float, explained_by: str, kept: Repository
+) -> None:
+    """The sentinel, the same work in all runs, took 2 ms before the change and takes longer now, or not."""
+    regression = history(kept, None, []).last_regressions()[0]
+    with packing.opened(kept.file(regression.last_before)) as folder:
+        kept_then = read_statistics(folder)
+    before = course(2e-3)
+    factor = latency if regression.course.better == "lower" else 1 / latency
+    slower = [
+        one.model_copy(update={"median": one.median and regression.point.before * factor})
+        for one in kept_then.summaries
+    ]
+    now = kept_then.model_copy(update={"course": course(sentinel_s), "summaries": slower})
+    assert (
+        (explained_by in explained(regression, before, now))
+        if explained_by
+        else not explained(regression, before, now)
+    )
+    state = {regression.course.key: "the sentinel"}
+    measured = [figure(regression.course, regression.point.before, 1.2)]
+    assert [one.confirmed for one in judged([regression], [], measured, {})] == [True]
+    assert [one.confirmed for one in judged([regression], [], measured, state)] == [False]
 
 
 def test_the_controls_never_changed_and_are_of_several_benchmarks(kept: Repository) -> None:

@@ -27,7 +27,7 @@ from hpcscope.report.data_sheet import software, system
 from hpcscope.report.figure import Plot
 from hpcscope.report.order import level, level_rank
 from hpcscope.rundirectory import RunDirectory, read_json, refuse_future, write_json
-from hpcscope.statistics.change_points import fewest_runs
+from hpcscope.statistics.change_points import FEWEST_RUNS
 from hpcscope.strict import Strict
 
 MARK = "site.json"
@@ -311,7 +311,7 @@ class Site:
     def _cluster(self, name: str, reports: set[str]) -> str:
         cluster, found = self.clusters[name], self._history(name)
         return self._pages.cluster(
-            cluster, _sheet(self._repository, cluster), _events(found), reports, fewest_runs()
+            cluster, _sheet(self._repository, cluster), _events(found), reports, FEWEST_RUNS
         )
 
     def _history(self, cluster: str) -> History:

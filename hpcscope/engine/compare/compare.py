@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from hpcscope.comparison import MEASURED, machines, paired
-from hpcscope.comparison.compare import LEVEL
+from hpcscope.comparison.compare import RESOLUTION
 from hpcscope.comparison.comparison import Comparison, Factor
 from hpcscope.comparison.confirm import confirmed, in_question
-from hpcscope.comparison.paired import LOOKS, PairedCase, PairedComparison
+from hpcscope.comparison.paired import LEVEL, MOST_ROUNDS, PairedCase, PairedComparison, fewest_rounds
 from hpcscope.engine import analysis
 from hpcscope.engine.compare.sides import MeasuredSide, SideCase, in_common, settled_side
 from hpcscope.engine.directories import new_directory
@@ -52,6 +52,16 @@ class Kept:
     """The folder; None: a new one below runs/."""
     command: Sequence[str] = ()
     """The command line, for the record."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long two sides are measured, and when a change is one."""
+
+    time_s: float = TIME_S
+    threshold: float = 0.02
+    level: float = LEVEL
+    """The share of verdicts that may be false."""
 
 
 @dataclass(frozen=True)
@@ -115,16 +125,17 @@ def compare(
     b: str,
     given: Mapping[str, Any],
     kept: Kept = Kept(),
-    time_s: float = TIME_S,
-    threshold: float = 0.02,
+    pace: Pace = Pace(),
     stage: Stage = ignore,
+    tell: Stage = ignore,
 ) -> Interleaved:
     """Measure two sides in turn and compare them round by round; `settled_side` says what names a side.
 
-    UsageError where a side cannot be measured, or the sides have no case in common.
+    `stage` is told what is being done, `tell` how long it takes, before it begins. UsageError where a side cannot
+    be measured, or the sides have no case in common.
     """
     sides = settled_side(a, given), settled_side(b, given)
-    return measure_sides(sides, in_common(*sides), kept, time_s, threshold, stage)
+    return measure_sides(sides, in_common(*sides), kept, pace, stage, tell)
 
 
 def confirm(
@@ -133,8 +144,11 @@ def confirm(
     kept: Kept = Kept(),
     time_s: float = TIME_S,
     stage: Stage = ignore,
+    tell: Stage = ignore,
 ) -> Comparison:
-    """Measure both runs of a comparison again, in turn, where one is worse; what is not worse again is none.
+    """Measure both runs of a comparison again, in turn, where one is or may be worse.
+
+    Only what is worse then is worse.
 
     UsageError where the native program of a run is gone.
     """
@@ -143,7 +157,8 @@ def confirm(
         return comparison
     sides = settled_side(comparison.a, given), settled_side(comparison.b, given)
     pairs = [pair for pair in in_common(*sides) if pair[0].key in wanted]
-    again = measure_sides(sides, pairs, kept, time_s, comparison.threshold, stage)
+    pace = Pace(time_s, comparison.threshold, comparison.level)
+    again = measure_sides(sides, pairs, kept, pace, stage, tell)
     return confirmed(comparison, again.comparison)
 
 
@@ -151,47 +166,55 @@ def measure_sides(
     sides: tuple[MeasuredSide, MeasuredSide],
     pairs: PairedCases,
     kept: Kept,
-    time_s: float,
-    threshold: float,
-    stage: Stage,
+    pace: Pace,
+    stage: Stage = ignore,
+    tell: Stage = ignore,
 ) -> Interleaved:
-    """Measure these pairs of cases in turn, at least once, until all are decided or the time is over."""
+    """Measure these pairs of cases in turn, at least once, until all are decided or the time is over.
+
+    A round that began in time is finished.
+    """
     began_s = time.monotonic()
     groups = _groups(pairs)
     path = new_directory(NAME, kept.output).path
     runs = [_begun(side, path / name, kept.command) for side, name in zip(sides, "ab", strict=True)]
     cases: list[PairedCase] = []
-    rounds = 0
-    slowest_s = 0.0
+    rounds, fewest = 0, fewest_rounds(pace.level)
     chance = random.Random(0)
-    while rounds == 0 or (rounds < LOOKS[-1] and time.monotonic() - began_s + slowest_s < time_s):
-        stage(f"round {rounds + 1} of at most {LOOKS[-1]}")
-        before_s = time.monotonic()
+    round_s = 2 * sum(
+        launch.expected_s for group in groups for launch in _launches(group, 1, random.Random(0))[:1]
+    )
+    tell(
+        f"{len(pairs)} cases: a round takes about {round_s:.0f} s; a verdict needs at least {fewest} rounds "
+        f"({fewest * round_s:.0f} s), {MOST_ROUNDS} are the most ({MOST_ROUNDS * round_s:.0f} s); "
+        f"after {pace.time_s:.0f} s no new round begins"
+    )
+    while rounds == 0 or (rounds < MOST_ROUNDS and time.monotonic() - began_s < pace.time_s):
+        stage(f"round {rounds + 1} of at most {MOST_ROUNDS}")
         for number, group in enumerate(groups):
             launches = _launches(group, rounds * len(groups) + number + 1, chance)
             order = (0, 1) if (rounds + number) % 2 == 0 else (1, 0)
             for side in order:
                 runs[side].measure(launches[side])
         rounds += 1
-        slowest_s = max(slowest_s, time.monotonic() - before_s)
-        if rounds in LOOKS:
-            cases = _judged(runs, pairs, len(groups), threshold)
+        if rounds >= fewest:
+            cases = _judged(runs, pairs, len(groups), pace)
             if all(case.verdict != "inconclusive" for case in cases):
                 break
-    if rounds not in LOOKS:
-        cases = _judged(runs, pairs, len(groups), threshold)
+    if rounds < fewest:
+        cases = _judged(runs, pairs, len(groups), pace)
     undecided = rounds < 2 or any(case.verdict == "inconclusive" for case in cases)
     comparison = PairedComparison(
         format=FORMAT,
         a=sides[0].name,
         b=sides[1].name,
-        level=LEVEL,
-        confidence=paired.confidence(),
-        threshold=threshold,
+        level=pace.level,
+        confidence=1 - pace.level,
+        threshold=pace.threshold,
         factors=_factors(*sides),
         rounds=rounds,
         elapsed_s=time.monotonic() - began_s,
-        out_of_time=rounds < LOOKS[-1] and undecided,
+        out_of_time=rounds < MOST_ROUNDS and undecided,
         cases=paired.worst_first(cases),
     )
     write_json(path / MEASURED, comparison)
@@ -231,11 +254,20 @@ def _begun(side: MeasuredSide, path: Path, command: Sequence[str]) -> _GrowingRu
     )
 
 
-def _judged(runs: Sequence[_GrowingRun], pairs: PairedCases, launches: int, threshold: float) -> list[PairedCase]:
+def _judged(runs: Sequence[_GrowingRun], pairs: PairedCases, launches: int, pace: Pace) -> list[PairedCase]:
     """Hold each metric of each pair of cases against each other."""
     of_a, of_b = (_measured(run, launches) for run in runs)
-    asked = [(a, b, metric) for a, b in pairs for metric in of_a.get(a.key, {})]
-    return [_case(of_a[a.key][name], of_b.get(b.key, {}).get(name), len(asked), threshold) for a, b, name in asked]
+    cases = [
+        _case(measured, of_b.get(b.key, {}).get(name))
+        for a, b in pairs
+        for name, measured in of_a.get(a.key, {}).items()
+    ]
+    compared = [case for case in cases if not case.reason]
+    matters = 1 + RESOLUTION * pace.threshold
+    found = [paired.together(case.rounds, len(compared), matters, pace.level) for case in compared]
+    verdicts = paired.judged(found, [case.better for case in compared], pace.threshold, pace.level)
+    decided = iter([_decided(*each) for each in zip(compared, found, verdicts, strict=True)])
+    return [case if case.reason else next(decided) for case in cases]
 
 
 def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]:
@@ -264,13 +296,17 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
     return found
 
 
-def _case(a: Measured, b: Measured | None, cases: int, threshold: float) -> PairedCase:
-    """Judge one metric of a pair of cases."""
+def _case(a: Measured, b: Measured | None) -> PairedCase:
+    """Return one metric of a pair of cases with its rounds and their level, or why they are incomparable."""
     one, other = a.summary, b.summary if b is not None else a.summary
     common = sorted(set(a.rounds) & set(b.rounds)) if b is not None else []
     ratios = {number: b.rounds[number] / a.rounds[number] for number in common} if b is not None else {}
     ratios = {number: ratio for number, ratio in ratios.items() if np.isfinite(ratio) and ratio > 0}
-    case = PairedCase(
+    reason = _why_incomparable(one, other, b is not None)
+    if not reason and len(ratios) < 2:
+        reason = "has no two rounds with results"
+    level = float(np.median([a.rounds[n] * ratio**0.5 for n, ratio in ratios.items()])) if ratios else None
+    return PairedCase(
         a=one.spelling,
         b=other.spelling,
         words=one.label if one.label == other.label else f"{one.label} | {other.label}",
@@ -280,9 +316,9 @@ def _case(a: Measured, b: Measured | None, cases: int, threshold: float) -> Pair
         better=one.better,
         definition=one.definition,
         verdict="incomparable",
-        reason=_why_incomparable(one, other, b is not None),
-        a_median=one.median,
-        b_median=other.median if b is not None else None,
+        reason=reason,
+        a_median=one.median if reason else level,
+        b_median=(other.median if b is not None else None) if reason else level,
         ratio=None,
         ratio_low=None,
         ratio_high=None,
@@ -290,14 +326,32 @@ def _case(a: Measured, b: Measured | None, cases: int, threshold: float) -> Pair
         p=None,
         detectable=None,
     )
-    if case.reason or len(ratios) < 2:
-        return case if case.reason else case.model_copy(update={"reason": "has no two rounds with results"})
-    found = paired.together(ratios, cases)
-    verdict, reason = paired.decide(found, len(ratios), one.better, cases, threshold)
-    judged = {"verdict": verdict, "reason": reason, "ratio": found.ratio, "p": found.p}
-    interval = {"ratio_low": found.low, "ratio_high": found.high}
-    seen = {"detectable": found.detectable if verdict == "inconclusive" else None}
-    return case.model_copy(update={**judged, **interval, **seen})
+
+
+def _decided(case: PairedCase, found: paired.Ratio, judgement: paired.Judgement) -> PairedCase:
+    """Return a case with its verdict.
+
+    A and B are those of a typical round, between which the ratio lies: the median of each side by itself may lie
+    the other way round where the machine changes between rounds.
+    """
+    assert case.a_median is not None
+    assert case.b_median is not None
+    verdict, reason = judgement
+    known = {name: value if np.isfinite(value) else None for name, value in vars(found).items()}
+    return case.model_copy(
+        update={
+            "verdict": verdict,
+            "reason": reason,
+            "ratio": found.ratio,
+            "a_median": case.a_median / found.ratio**0.5,
+            "b_median": case.b_median * found.ratio**0.5,
+            "ratio_low": known["low"] or None,
+            "ratio_high": known["high"],
+            "p": min(1.0, 1 / found.change),
+            "most": known["most"],
+            "detectable": None if verdict in ("worse", "better") else known["detectable"],
+        }
+    )
 
 
 def _why_incomparable(a: Summary, b: Summary, has_b: bool) -> str:

@@ -134,19 +134,31 @@ def _of_program(path: Path, given: Mapping[str, Any]) -> MeasuredSide:
 def in_common(a: MeasuredSide, b: MeasuredSide) -> list[tuple[SideCase, SideCase]]:
     """Return which case of A is held against which of B; UsageError where there is none.
 
-    Equal cases belong together. Of a benchmark whose cases differ between the sides, for example in a parameter or
-    in their placement, the first belongs to the first where both sides have as many.
+    A collective on one rank communicates nothing and is left out. Equal cases belong together. Of a benchmark
+    whose cases differ between the sides, for example in a parameter or in their placement, the first belongs to
+    the first where both sides have as many.
     """
-    of_b = {one.key: one for one in b.cases}
-    pairs = [(one, of_b[one.key]) for one in a.cases if one.key in of_b]
+    cases_a, cases_b = ([one for one in side.cases if not _is_idle_collective(one, side)] for side in (a, b))
+    of_b = {one.key: one for one in cases_b}
+    pairs = [(one, of_b[one.key]) for one in cases_a if one.key in of_b]
     paired = {one.key for one, _ in pairs}
-    for benchmark in dict.fromkeys(one.case.benchmark for one in a.cases):
+    for benchmark in dict.fromkeys(one.case.benchmark for one in cases_a):
         rest_a, rest_b = (
-            [one for one in side.cases if one.case.benchmark == benchmark and one.key not in paired]
-            for side in (a, b)
+            [one for one in cases if one.case.benchmark == benchmark and one.key not in paired]
+            for cases in (cases_a, cases_b)
         )
         if len(rest_a) == len(rest_b):
             pairs += zip(rest_a, rest_b, strict=True)
     if not pairs:
-        raise UsageError(f"{a.name}, {b.name}: have no case in common; both must run the same benchmarks")
+        raise UsageError(
+            f"{a.name}, {b.name}: have no case in common; both must run the same benchmarks, collectives on two "
+            "ranks or more"
+        )
     return pairs
+
+
+def _is_idle_collective(one: SideCase, side: MeasuredSide) -> bool:
+    """Return whether a case is a collective, whose time runs from the first rank to the last, on a single rank."""
+    ranks, _, _ = one.batch
+    metrics = side.catalog[one.case.benchmark].metrics
+    return ranks == 1 and any(metric.role == "result" and metric.definition == "global" for metric in metrics)

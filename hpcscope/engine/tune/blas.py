@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hpcscope.build import blas
 from hpcscope.comparison.kernels import FILE, KernelTuning, Rival
-from hpcscope.engine.compare.compare import Kept, Stage, measure_sides
+from hpcscope.engine.compare.compare import Kept, Pace, Stage, measure_sides
 from hpcscope.engine.compare.sides import MeasuredSide, in_common, planned
 from hpcscope.engine.directories import new_directory
 from hpcscope.engine.run.run import settle
@@ -68,7 +68,8 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
         other = _with(now, chosen, value)
         kept = Kept(path / chosen.core, command)
         sides = now, other
-        found = measure_sides(sides, in_common(*sides), kept, time_s / len(others), THRESHOLD, stage)
+        pace = Pace(time_s / len(others), THRESHOLD)
+        found = measure_sides(sides, in_common(*sides), kept, pace, stage)
         cases = sorted(found.comparison.cases, key=lambda case: "precision=single" in case.a)
         rival = Rival(kernels=chosen.core, setting=value, cases=cases)
         tuning = tuning.model_copy(update={"rivals": [*tuning.rivals, rival]})

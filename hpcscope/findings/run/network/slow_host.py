@@ -15,19 +15,24 @@ from hpcscope.samples.samples import CaseSamples, Floats, Integers, Times
 
 FEWEST_EQUALS = 4
 """Among fewer hosts an outlier cannot be identified."""
+FEWEST_LAUNCHES = 3
 SMALLEST_LOSS = 0.03
-THRESHOLD = 3.5
-"""Robust z score (Iglewicz & Hoaglin 1993, How to Detect and Handle Outliers, sec. 3)."""
-LAUNCH_THRESHOLD = 7.0
-"""The same of a host in one launch: of hundreds, some are far out by chance."""
+LEVEL = 0.01
+"""Share of healthy clusters of one kind of hosts in which any host is taken for slow."""
+THRESHOLD = 5.0
+"""Standard deviations between equal hosts that a slow one exceeds."""
+NATURAL = 1.5
+"""Hosts differ by nature if their means scatter so many times as the noise of their launches lets them."""
 LEAST_SPREAD = 0.01
 """Hosts that agree to this share are equal; a smaller spread is not used."""
 SMALLEST_GAP, WIDE = 0.05, 3.0
 """Two groups of hosts are so far apart, and so many times the width of either."""
 FEWEST_FAST = 1 / 3
 """Share of the hosts that must be as fast as one another to be the standard of the others."""
-FEWEST_SLOW_LAUNCHES = 2
-"""Launches in which a host is slow, where it is not in all; and at least a third of them."""
+CLEAR = 5.0
+"""Slow launches are counted if their excess is so many times the scatter of launches."""
+CELLS = 1024
+"""Of the grid on which sums of excesses are counted."""
 CAUSE = "hosts slower than their peers"
 
 
@@ -38,8 +43,8 @@ class HostComparison:
     host: str
     excess: float
     """Logarithm of its time over that of the typical host: the median over the launches in which it is slow."""
-    score: float
-    """Robust z score of the host; in some launches only, the least of those."""
+    chance: float
+    """Probability that any host of a healthy cluster has such a mean excess; at most 1."""
     slow_launches: int
     """0: it is not slow."""
     launches: int
@@ -64,30 +69,56 @@ def find(run: Run) -> list[Finding]:
 
 def compare(excesses: list[dict[str, float]], group: list[str]) -> list[HostComparison]:
     """Compare the hosts of a group, given for each launch each host's log excess over the typical host."""
-    if not excesses or len(group) < FEWEST_EQUALS:
+    if len(excesses) < FEWEST_LAUNCHES or len(group) < FEWEST_EQUALS:
         return []
     table = np.array([[launch[host] for host in group] for launch in excesses])
     standard = _standard(np.median(table, axis=0))
     table = table - np.median(table[:, standard], axis=1, keepdims=True)
-    typical = np.median(table, axis=0)
-    among_hosts = _spread(typical[standard])
-    among_launches = _spread((table - typical)[:, standard])
-    scores = table / np.hypot(among_hosts, among_launches)
-    slow = (scores > LAUNCH_THRESHOLD) & (table > SMALLEST_LOSS)
-    fewest = max(FEWEST_SLOW_LAUNCHES, len(excesses) / 3)
-    found = []
-    for i, host in enumerate(group):
-        steady = typical[i] / among_hosts > THRESHOLD and 1 - exp(-typical[i]) > SMALLEST_LOSS
-        if steady and np.count_nonzero(table[:, i] > 0) >= len(excesses) - len(excesses) // 6:
-            found.append((host, float(typical[i]), float(typical[i]) / among_hosts, len(excesses)))
-        elif np.count_nonzero(slow[:, i]) >= fewest:
-            launches = slow[:, i]
-            excess, score = np.median(table[launches, i]), scores[launches, i].min()
-            found.append((host, float(excess), float(score), int(np.count_nonzero(launches))))
-        else:
-            found.append((host, float(typical[i]), float(typical[i]) / among_hosts, 0))
-    peers = sum(not launches for *_, launches in found)
-    return [HostComparison(*one, launches=len(excesses), peers=peers) for one in found]
+    means = table.mean(axis=0)
+    typical = float(np.median(means[standard]))
+    # One slow launch is chance: what is left without it must be an excess, too.
+    lasting = (table.sum(axis=0) - table.max(axis=0)) / (len(table) - 1) - typical
+    found = {place: (float(means[place]) - typical, 1.0, 0) for place in range(len(group))}
+    # The slowest first: a host that is found slow does not hide the next one.
+    for place in np.argsort(-means).tolist():
+        if lasting[place] > -log(1 - SMALLEST_LOSS):
+            found[place] = _judged(table, place, standard[standard != place], float(lasting[place]))
+            standard = standard[(standard != place) | (found[place][2] == 0)]
+    peers = sum(not launches for *_, launches in found.values())
+    return [HostComparison(host, *found[i], launches=len(excesses), peers=peers) for i, host in enumerate(group)]
+
+
+def _judged(table: Floats, place: int, others: Integers, lasting: float) -> tuple[float, float, int]:
+    """Return the excess of a host, the chance of its mean excess, and in how many launches it is slow.
+
+    The chance is that of a permutation test (Edgington & Onghena 2007, Randomization Tests, ch. 3): in a launch
+    any of the equal hosts may be as slow as this one was. It holds for any scatter, also where all hosts are slow
+    now and then. Hosts that differ by nature are not exchangeable: the excess must be large beside that, too.
+    """
+    launches, hosts = table.shape
+    own, peers = table[:, place], table[:, others]
+    means = np.sort(peers.mean(axis=0))
+    excess = float(own.mean() - np.median(means))
+    noise = float(peers.var(axis=0, ddof=1).mean()) ** 0.5
+    # Without the slowest sixth of the peers, which may be slow, too.
+    nature = float(np.std(means[: means.size - means.size // 6], ddof=min(1, means.size - 1)))
+    if nature > NATURAL * noise / launches**0.5 and lasting < THRESHOLD * nature:
+        return excess, 1.0, 0
+    chance = min(hosts * _chance_of_sum(np.column_stack([own, peers])), 1.0)
+    if chance > LEVEL:
+        return excess, chance, 0
+    highest = float(np.sort(own)[-(launches // 3) :].mean())
+    slow = own > highest / 2 if highest > CLEAR * noise else np.ones(launches, dtype=np.bool_)
+    return float(np.median(own[slow])), chance, int(np.count_nonzero(slow))
+
+
+def _chance_of_sum(table: Floats) -> float:
+    """Return the probability that one value drawn from each row adds up to the sum of the first column or more."""
+    step = max(float(np.ptp(table)), LEAST_SPREAD) / CELLS
+    cells = np.round((table - table.min()) / step).astype(np.int64)
+    length = 1 << (len(table) * (CELLS + 1)).bit_length()
+    each = [np.fft.rfft(np.bincount(row) / row.size, length) for row in cells]
+    return max(float(np.fft.irfft(np.prod(each, axis=0), length)[cells[:, 0].sum() :].sum()), 0.0)
 
 
 def _standard(typical: Floats) -> Integers:
@@ -102,11 +133,6 @@ def _standard(typical: Floats) -> Integers:
     widest = max(float(np.ptp(fast)), float(np.ptp(slow)), LEAST_SPREAD)
     apart = slow[0] - fast[-1] > max(SMALLEST_GAP, WIDE * widest)
     return order[:split] if apart and split >= max(2, FEWEST_FAST * typical.size) else order
-
-
-def _spread(values: Floats) -> float:
-    """Return the robust standard deviation (MAD) about the median."""
-    return max(1.4826 * float(np.median(np.abs(values - np.median(values)))), LEAST_SPREAD)
 
 
 def _equals(run: Run) -> list[list[str]]:
@@ -183,7 +209,9 @@ def _finding(run: Run, comparison: HostComparison) -> Finding:
         where={"host": comparison.host, "layer": "node"},
         evidence=[
             Evidence(what=f"{comparison.host}: excess over the typical host, median over launches", value=slower),
-            Evidence(what=f"{comparison.host}: robust z score among its peers", value=comparison.score),
+            Evidence(
+                what=f"{comparison.host}: chance of such an excess among equal hosts", value=comparison.chance
+            ),
             Evidence(what=f"{comparison.host}: slow launches", value=often),
             *(
                 [
