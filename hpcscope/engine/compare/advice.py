@@ -9,7 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from hpcscope.comparison.paired import PairedComparison
-from hpcscope.engine.compare.compare import Kept, Stage, measure_sides
+from hpcscope.engine.compare.compare import Kept, Pace, Stage, measure_sides
 from hpcscope.engine.compare.sides import MeasuredSide, SideCase, settled_side
 from hpcscope.engine.progress import ignore
 from hpcscope.findings.finding import Finding, Trial
@@ -73,7 +73,7 @@ def _tried(
             stage(f"{changed.name}: {what}")
 
         return measure_sides(
-            (side, changed), [(case, case)], Kept(folder / name), limit_s, THRESHOLD, told
+            (side, changed), [(case, case)], Kept(folder / name), Pace(limit_s, THRESHOLD), told
         ).comparison
 
     best = finding.trials[0]
