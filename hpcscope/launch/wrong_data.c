@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Get_library_version(library, &length);
-  if (rank == 0) printf("%.*s\n", (int)strcspn(library, ",\n"), library);
+  if (rank == 0) printf("library %.*s\n", (int)strcspn(library, ",\n"), library);
   for (int i = 1; i < argc; ++i) {
     int all = 0, own = wrong_of(atoi(argv[i]), rank, ranks);
     MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

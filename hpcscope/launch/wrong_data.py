@@ -133,10 +133,11 @@ def read(text: str) -> Shown | None:
     """Return what the program printed; None where it did not come to its end."""
     verdicts = re.findall(r"^(\d+) B: (right|WRONG)$", text, re.M)
     seen = re.findall(r"^\d+ B, time (\d+), rank \d+: wrong from byte \d+: ((\w+).*)$", text, re.M)
-    if not verdicts:
+    library = re.search(r"^library (.+)$", text, re.M)  # the lines of several ranks come in any order
+    if not verdicts or library is None:
         return None
     return Shown(
-        library=text.splitlines()[0],
+        library=library[1].strip(),
         right=[int(size) for size, said in verdicts if said == "right"],
         wrong=[int(size) for size, said in verdicts if said == "WRONG"],
         first_time=min((int(time) for time, _, _ in seen), default=0),

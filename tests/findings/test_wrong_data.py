@@ -27,8 +27,10 @@ from tests.messages import mentions
 
 BUFFERED = {"mode": "buffered", "send": "persistent"}
 LIBRARY = "Some MPI v1"
-RIGHT = f"{LIBRARY}\n1024 B: right\n4096 B: right\n"
-OLD = f"{LIBRARY}\n1024 B: right\n4096 B, time 2, rank 1: wrong from byte 0: old, of time 0\n4096 B: WRONG\n"
+RIGHT = f"library {LIBRARY}\n1024 B: right\n4096 B: right\n"
+OLD = "4096 B, time 2, rank 1: wrong from byte 0: old, of time 0\n" + RIGHT.replace(
+    "4096 B: right", "4096 B: WRONG"
+)
 
 
 def case(benchmark: str, ranks: int, **chosen: Value) -> Case:

@@ -62,7 +62,7 @@ def _advice(run: Run, found: RungLoss) -> Advised:
         return Advised(_below_the_library(found), [])
     if "memory" in found.ladder.path:
         how = advised(run, "memory copies", case_of(run, found.rung))
-        return how._replace(words=f"The library's copies in shared memory cost this: {how.words}.")
+        return how._replace(words=f"Likely cause: how the library copies in shared memory; {how.words}.")
     how = selecting_the_network(run, found)
     buffers = "larger socket buffers and " if _over_tcp(found) else ""
     return how._replace(words=f"Compare {buffers}another MPI (`scope run --mpi NAME`){how.words}.")
