@@ -14,9 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from hpcscope.comparison.table import change
-from hpcscope.engine.compare.compare import Kept, measure_sides
+from hpcscope.engine.compare.compare import Kept, Pace, measure_sides
 from hpcscope.engine.compare.sides import in_common, settled_side
-from hpcscope.engine.progress import ignore
 from hpcscope.findings.settings import MCA, Change, advised, algorithms, spelt
 
 TOPICS: dict[str, str] = {
@@ -76,9 +75,7 @@ def main() -> None:
                 side = sides.setdefault(case, settled_side(name, given))
                 changed = replace(side, name=spelt(setting), environment=setting)
                 kept = Kept(Path(folder) / str(number))
-                found = measure_sides(
-                    (side, changed), in_common(side, changed), kept, asked.time, 0.02, ignore
-                ).comparison
+                found = measure_sides((side, changed), in_common(side, changed), kept, Pace(asked.time)).comparison
                 for one in found.cases:
                     values = f"{one.shown(one.a_median)} | {one.shown(one.b_median)}"
                     ratio = ", ".join(f"{each:.2f}" for each in one.rounds.values())
