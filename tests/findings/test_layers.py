@@ -39,8 +39,8 @@ def test_a_switch_is_named_after_the_library_s_own_setting(healthy_run: Run) -> 
     (switch,) = run_kinds()["protocol_switch"](run)
     assert [e.value for e in switch.evidence if "btl_sm_eager_limit" in e.what] == [4096]
     assert "--mca btl_sm_eager_limit" in switch.advice
-    assert "65536" in switch.advice, "four times the first size behind the switch"
-    assert [one.environment for one in switch.trials] == [{"OMPI_MCA_btl_sm_eager_limit": "65536"}]
+    assert "20480" in switch.advice, "four times the first size behind the switch"
+    assert [one.environment for one in switch.trials] == [{"OMPI_MCA_btl_sm_eager_limit": "20480"}]
     assert "tcp" not in switch.advice
 
 

@@ -85,6 +85,11 @@ def shown(address: str) -> str:
     return done.stdout
 
 
+def with_script(html: str, script: str) -> str:
+    """Return a page with one more script at its end, and without the policy that would refuse it."""
+    return html.replace("http-equiv", "data-was", 1).replace("</body>", f"<script>{script}</script></body>")
+
+
 def printed(page: Path, target: Path) -> bytes:
     """Let the browser print the page."""
     with tempfile.TemporaryDirectory() as profile:

@@ -33,7 +33,7 @@ NEEDS_A_BROWSER_AND_AXE = [
 ]
 pytestmark = NEEDS_A_BROWSER_AND_AXE
 
-AUDIT = """<script>
+AUDIT = """;
 const settled = () => new Promise((drawn) => {
   const wait = () => (document.documentElement.dataset.drawn ? setTimeout(drawn, 300) : setTimeout(wait, 50));
   wait();
@@ -58,7 +58,7 @@ addEventListener("load", async () => {
   } else await audit("dark", { runOnly: ["scrollable-region-focusable", "target-size", "meta-viewport"] });
   parent.postMessage(JSON.stringify([`${NAME}, ${innerWidth} px`, found]), "*");
 });
-</script></body>"""
+"""
 """Opens a page, waits until it is drawn, and sends what violates a rule to the page around it.
 
 Of many rows and folds of one kind a few are looked at. Colors do not depend on the width.
@@ -96,8 +96,7 @@ def audited(pages: Mapping[str, str], folder: Path) -> dict[str, list[str]]:
     frames = []
     for name, text in pages.items():
         page = folder / f"{name}.html"
-        script = f"<script>{AXE.read_text()}</script>" + AUDIT.replace("${NAME}", name)
-        page.write_text(text.replace("</body>", script))
+        page.write_text(browser.with_script(text, AXE.read_text() + AUDIT.replace("${NAME}", name)))
         frames += [f'<iframe width="{width}" height="900" src="{page.as_uri()}"></iframe>' for width in WIDTHS]
     together = folder / "all.html"
     together.write_text(LISTEN + "".join(frames) + "</body></html>")
@@ -122,7 +121,7 @@ def test_no_rule_is_violated(kind: str, width: int, audits: dict[str, list[str]]
 def test_a_violation_is_noticed(tmp_path: Path) -> None:
     bad = """<!DOCTYPE html><html lang="en" data-drawn="1"><title>Pale</title><body><main>
         <h1>Pale</h1><p style="color:#ddd">pale</p></main></body>"""
-    script = f"<script>{AXE.read_text()}</script>" + AUDIT.replace("${NAME}", "bad").replace("parent.", "window.")
-    (tmp_path / "bad.html").write_text(LISTEN.replace("<!DOCTYPE html>", "") + bad.replace("</body>", script))
+    script = AXE.read_text() + AUDIT.replace("${NAME}", "bad").replace("parent.", "window.")
+    (tmp_path / "bad.html").write_text(LISTEN.replace("<!DOCTYPE html>", "") + browser.with_script(bad, script))
     seen = browser.opened(tmp_path / "bad.html", "--window-size=1400,900", "--virtual-time-budget=20000")
     assert "light: color-contrast: p" in html.unescape(seen.dom)

@@ -36,8 +36,8 @@ def test_every_open_figure_is_drawn(drawn):
 
 def test_every_folded_figure_is_drawn_when_it_is_opened(golden_run, tmp_path):
     """All kinds of figures: curves, cells, bars, distributions, surfaces."""
-    turning = "<script>document.querySelectorAll('button.surface').forEach((one) => one.click())</script></body>"
-    text = page.render(Run(golden_run)).replace("<details", "<details open").replace("</body>", turning)
+    turning = "document.querySelectorAll('button.surface').forEach((one) => one.click())"
+    text = browser.with_script(page.render(Run(golden_run)).replace("<details", "<details open"), turning)
     written = tmp_path / "report.html"
     written.write_text(text)
     seen = browser.opened(written)
@@ -102,7 +102,7 @@ def test_data_cannot_run_or_change_the_page(golden_copy, tmp_path):
 def test_printing_opens_every_curve(golden_run, tmp_path):
     written = tmp_path / "report.html"
     text = page.render(Run(golden_run))
-    written.write_text(text.replace("</body>", "<script>dispatchEvent(new Event('beforeprint'))</script></body>"))
+    written.write_text(browser.with_script(text, "dispatchEvent(new Event('beforeprint'))"))
     seen = browser.opened(written)
     assert seen.attribute("data-errors") is None
     assert seen.attribute("data-theme") == "light"

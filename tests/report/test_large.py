@@ -142,11 +142,11 @@ def test_benchmarks_are_folded(golden_run):
 def test_what_is_folded_is_drawn_when_it_is_opened(golden_run, tmp_path):
     written = page.write(Run(golden_run), tmp_path / "report.html")
     opened_at_first = int(browser.opened(written).attribute("data-drawn") or 0)
-    opener = "<script>document.querySelectorAll('[data-open]').forEach((one) => one.click());"
+    opener = "document.querySelectorAll('[data-open]').forEach((one) => one.click());"
     opener += "document.getElementById('search').value = 'barrier streaming';"
     opener += "document.getElementById('every').checked = true;"
-    opener += "document.getElementById('search').dispatchEvent(new Event('input'))</script></body>"
-    written.write_text(written.read_text().replace("</body>", opener))
+    opener += "document.getElementById('search').dispatchEvent(new Event('input'))"
+    written.write_text(browser.with_script(written.read_text(), opener))
     opened = browser.opened(written)
     assert opened.attribute("data-errors") is None
     assert opened.dom.count('data-drawn="yes"') > opened_at_first
