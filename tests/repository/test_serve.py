@@ -168,9 +168,10 @@ class Relay(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.end_headers()
-        for line in lines:
-            self.wfile.write(line)
-            self.wfile.flush()
+        with suppress(BrokenPipeError):  # the browser has seen enough
+            for line in lines:
+                self.wfile.write(line)
+                self.wfile.flush()
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
