@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-HIDDEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+HIDDEN = re.compile(
+    "\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
+)
 """Control characters except tabs and ends of lines; those without width, or that turn the direction of a line."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Beginnings of cells that spreadsheets calculate."""

@@ -14,7 +14,7 @@ import pytest
 from hpcscope.visible import HIDDEN, cell, visible
 from tests.cli.scope_command import scope
 
-ATTACK = "=HYPERLINK(0)\x1b[2J\x9b31m\u202etxt\u200b"
+ATTACK = "=HYPERLINK(0)\x1b[2J\r\x9b31m\u202etxt\u200b"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def _attacked(value: Any, keys: tuple[str, ...], key: str = "") -> Any:
     "command",
     [
         *("show {}", "show {} --json", "report {}", "compare {} {}", "pack {}", "runs list --in {}/.."),
-        *("repository add {}", "anonymize {} copy", "export data-sheet {}"),
+        *("repository add {}", "anonymize {} copy --yes", "export data-sheet {}"),
         *(f"export {name} {{}}" for name in ("csv", "markdown", "latex", "openmetrics", "jsonl", "junit")),
     ],
 )
@@ -79,6 +79,6 @@ def test_harmless_cells_stay(value: object) -> None:
     assert cell(value) == value
 
 
-@pytest.mark.parametrize("text", ["tab\t, line\nend", "narrow\u202fspace", "日本"])
+@pytest.mark.parametrize("text", ["tab\t, line\nend", "rows\r\nof a table", "narrow\u202fspace", "日本"])
 def test_harmless_texts_stay(text: str) -> None:
     assert visible(text) == text

@@ -251,7 +251,8 @@ def signalled(slurm: SlurmCluster, folder: Path, words: list[str], number: str) 
         slurm.command(folder, *command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
-        until(lambda: bool(records(folder / "run", "launch")), "ranks run")
+        until(lambda: running.poll() is not None or bool(records(folder / "run", "launch")), "ranks run")
+        assert running.poll() is None, running.communicate()[1]
         waiting = slurm.slurm("pgrep", "--oldest", "--full", "--", "scope run --submit").strip()
         slurm.slurm("kill", f"-{number}", waiting)
         _, errors = running.communicate(timeout=PATIENCE_S)

@@ -12,6 +12,7 @@ from hpcscope.engine.directories import new_directory
 from hpcscope.engine.reproduce.own_command import EndedCommand, run_scope
 from hpcscope.engine.reproduce.reproduce import ReproduceOptions
 from hpcscope.errors import InterruptedRunError, UsageError
+from hpcscope.locks import LOCK
 from hpcscope.models.published import reference
 from hpcscope.models.published.overview import ComparedValue, Overview, RepeatedExperiment
 from hpcscope.rundirectory import read_json, write_json, write_text
@@ -59,7 +60,7 @@ def _one(name: str, folder: Path, options: ReproduceOptions, limit_s: float) -> 
     if limit_s <= 0:
         return outcome.model_copy(update={"reason": "the time limit was reached before it began"})
     own = folder / name
-    begun = own.is_dir() and any(own.iterdir())
+    begun = own.is_dir() and any(path.name != LOCK for path in own.iterdir())
     words = ["reproduce", name, "--json", "--resume" if begun else "--output", str(own)]
     if mpi := options.given.get("mpi"):
         words += ["--mpi", mpi]

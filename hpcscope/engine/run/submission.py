@@ -26,6 +26,7 @@ from hpcscope.launch.jobs.batch_job import JobFiles
 from hpcscope.launch.scheduler import JobState, Queue
 from hpcscope.launch.supervision.journal import Journal
 from hpcscope.launch.supervision.supervisor import Listener, unfinished
+from hpcscope.locks import release
 from hpcscope.plan import plan as planning
 from hpcscope.plan.plan import Plan
 from hpcscope.rundirectory import RunDirectory, write_text
@@ -65,6 +66,7 @@ def submit(experiment: Experiment, output: Path | None, progress: RunProgress = 
     queue_of(experiment)
     native_program(installations.find(experiment.mpi))  # compute nodes rarely have a compiler
     directory = new_directory(experiment.title, output)
+    release(directory.path)  # the job holds it
     try:
         well = _submit(directory, experiment, progress)
     except UsageError:
