@@ -354,7 +354,7 @@ OWN_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 def opened(path: Path) -> BufferedReader:
     """Open a file for reading, or a pipe of this process, such as /dev/stdin; OSError.
 
-    UsageError for what else is no file: a pipe in a folder may wait for ever, a device may never end.
+    UsageError for anything else: a pipe in a folder may block forever, a device may never end.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     kind = os.fstat(handle).st_mode

@@ -1,7 +1,7 @@
 """A copy of a run that keeps what is known to be harmless, with stand-ins for every other word.
 
 Harmless are figures, facts of hardware and software by their fields, and words of Scope itself. What is derived
-from a run is derived anew from the copy; what launches and batch systems printed is left out. Equal words become
+from a run is derived again from the copy; what launches and batch systems printed is left out. Equal words become
 equal stand-ins: the third host is `host3` everywhere.
 """
 

@@ -52,7 +52,7 @@ ONLY_OURS = (
     *(f"--include=/{name}" for name in (MARK, ARRIVED, f"{RUNS}/", f"{RUNS}/{_DIGITS}{SUFFIX}")),
     *(f"--include=/{RUNS}/{_DIGITS}.json", "--exclude=*"),
 )
-"""Files that another repository gets; links and what is no file never travel."""
+"""Files that another repository gets; links, pipes and devices never travel."""
 MOST_RUN = "--max-size=1g"
 MOST_NOTES = "--max-size=1m"
 PARTLY_DONE = 23
@@ -396,11 +396,11 @@ def _notes_of(remote: str) -> Iterator[Folder]:
 
 
 def _refuse_other(target: str) -> None:
-    """Raise UsageError for a remote folder that has files and is no repository."""
+    """Raise UsageError for a remote folder with files that is not a repository."""
     listed = _started(["--list-only", "--", f"{target}/"])
     names = {line.split(None, 4)[4] for line in listed.stdout.splitlines() if len(line.split(None, 4)) == 5}
     if listed.returncode == 0 and MARK not in names and names - {"."}:
-        raise UsageError(f"{target}: has files and is no repository; must be one, or new, or empty")
+        raise UsageError(f"{target}: has files and is not a repository; must be one, or new, or empty")
 
 
 def _rsync(source: str, target: str, *options: str, files: str = "") -> int:

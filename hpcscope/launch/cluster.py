@@ -130,8 +130,8 @@ def start_once_per_host(
     start = start_command(program, once)
     try:
         with suppress(_SilentError):
-            return _ended(start, FIRST_SHARE * timeout_s)
-        return _ended(start, timeout_s)
+            return run_to_end(start, FIRST_SHARE * timeout_s)
+        return run_to_end(start, timeout_s)
     except subprocess.TimeoutExpired as error:
         raise ScopeError(f"{start.arguments[0]}: the hosts did not answer within {timeout_s:g} s") from error
     except OSError as error:
@@ -142,7 +142,7 @@ class _SilentError(subprocess.TimeoutExpired):
     """A launcher said nothing until it was ended."""
 
 
-def _ended(start: Command, timeout_s: float) -> subprocess.CompletedProcess[str]:
+def run_to_end(start: Command, timeout_s: float) -> subprocess.CompletedProcess[str]:
     """Run a launcher to its end, again when it dies of a closed pipe."""
     with launch_environment(start.environment) as variables:
         for _ in range(TRIES):

@@ -146,7 +146,7 @@ def application(repository: Repository, runs: Path, token: str, uploads: Path | 
         try:
             text = site.text(name)
         except KeyError:
-            return PlainTextResponse("There is no such page.\n", 404)
+            return PlainTextResponse("This page does not exist.\n", 404)
         except ScopeError as error:
             return PlainTextResponse(f"{error}\n", 500)
         media = "text/javascript" if name.endswith(".js") else "text/html"

@@ -11,8 +11,7 @@ from hpcscope.errors import ScopeError
 from hpcscope.findings.results import Run
 from hpcscope.findings.run.mpi.wrong_data import by_routine
 from hpcscope.launch import wrong_data
-from hpcscope.launch.cluster import Cluster
-from hpcscope.launch.launch_environment import launch_environment
+from hpcscope.launch.cluster import Cluster, run_to_end
 from hpcscope.launch.launcher import MpiProgram
 from hpcscope.plan.case import Case
 from hpcscope.rundirectory import RunDirectory, write_text
@@ -43,16 +42,7 @@ def said(source: Path, case: Case, sizes: list[int], cluster: Cluster) -> str:
         words = tuple(map(str, sizes))
         again = MpiProgram(str(program), words, case.ranks, case.transport, oversubscribed=crowded)
         start = cluster.start(again, case.placement)
-        with launch_environment(start.environment) as variables:
-            ended = subprocess.run(
-                start.arguments,
-                env=variables,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                stdin=subprocess.DEVNULL,
-                timeout=PATIENCE_S,
-            )
+        ended = run_to_end(start, PATIENCE_S)
     except (ScopeError, OSError, subprocess.TimeoutExpired) as error:
         return f"{error}\n"
     return ended.stdout + ended.stderr
