@@ -126,7 +126,7 @@ def _read(file: Path, format_: str | None) -> Output:
         for one in formats:
             try:
                 if one.claims(all_lines) or format_:
-                    found.append(one.read(all_lines))
+                    found.append(imports.read(one, all_lines))
             except UsageError as refusal:
                 refusals.append(refusal)
     except (ValueError, ArithmeticError) as error:  # a number of thousands of digits
@@ -140,6 +140,8 @@ def _read(file: Path, format_: str | None) -> Output:
         known = ", ".join(names())
         raise UsageError(f"{file}: is in no format that is known; must be of one of {known}")
     if not result.figures:
+        if refused := [what for one in found for what in one.refused]:
+            raise UsageError(f"{file}: {refused[0]}")
         programs = " or ".join(one.program for one in found)
         said = next((line for line in all_lines if any(map(str.isalnum, line.text))), all_lines[0])
         raise UsageError(
@@ -235,7 +237,9 @@ def _write(
             imported=Imported(
                 files=[_file(one) for one in outputs],
                 missing=_missing(readings, records),
-                differences=list(dict.fromkeys(what for one in readings for what in one.differences)),
+                differences=list(
+                    dict.fromkeys(what for one in readings for what in [*one.refused, *one.differences])
+                ),
                 unread=unread[:KEPT_LINES],
                 unread_lines=len(unread),
             ),

@@ -41,7 +41,7 @@ def read(format_: str, text: str) -> Read:
     chosen = imports.format_of(format_)
     claiming = [name for name in imports.names() if imports.format_of(name).claims(all_lines)]
     assert claiming == [format_]
-    reading = chosen.read(all_lines)
+    reading = imports.read(chosen, all_lines)
     catalog = Catalog([*declared(), *reading.benchmarks])
     for one in reading.figures:
         assert one.metric in catalog[one.benchmark].metric

@@ -16,7 +16,7 @@ FILES = sorted(path.name for path in DATA.iterdir() if path.is_file())
 
 def figures(name: str, text: str) -> Counter[tuple[str, str, tuple[float, ...]]]:
     """Return the figures of an output in a format."""
-    found = imports.format_of(name).read(lines(text)).figures
+    found = imports.read(imports.format_of(name), lines(text)).figures
     return Counter((one.benchmark, one.metric, one.values) for one in found)
 
 

@@ -39,7 +39,7 @@ def _without_lines(figures: list[PrintedFigure]) -> list[PrintedFigure]:
 
 
 def _says(file: str, output: str) -> list[PrintedFigure]:
-    found = imports.format_of(_format(file)).read(lines(output))
+    found = imports.read(imports.format_of(_format(file)), lines(output))
     return _without_lines(found.figures)
 
 
@@ -137,7 +137,7 @@ def test_a_cut_output_has_no_figure_that_the_whole_one_has_not(file: str) -> Non
                 continue
         except UsageError:
             continue  # JSON without its end
-        for one in format_.read(found).figures:
+        for one in imports.read(format_, found).figures:
             like = (each for each in whole if replace(one, line=1, values=()) == replace(each, values=()))
             assert one.failure or any(one.values == each.values[: len(one.values)] for each in like), end
 

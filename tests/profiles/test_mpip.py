@@ -111,6 +111,20 @@ def test_a_report_without_call_sites_has_the_processes(report: Path) -> None:
     assert mentions(found.warnings[0], f"{report}: ... call sites")
 
 
+def test_calls_below_the_threshold_are_named(report: Path) -> None:
+    """With `-t`, mpiP prints of such a call site the sum over all ranks alone."""
+    report.write_text(
+        "".join(
+            line
+            for line in REPORT.splitlines(True)
+            if not line.startswith(("Send                 2    0     80 ", "Send                 2    1     80 "))
+        )
+    )
+    found = mpip.read(report)
+    assert [one.routine for one in found.calls] == ["MPI_Allreduce"]
+    assert mentions(found.warnings[0], "160 calls of MPI_Send at site 2 are left out")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

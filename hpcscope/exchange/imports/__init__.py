@@ -3,20 +3,24 @@
 Each module has
 
 TITLE   the name of the program: `OSU Micro-Benchmarks`
+BEGINS  the lines that a run begins with, in their order; each may be missing
+ENDS    where it has one, the line that a run ends with
 claims  whether an output holds lines of this program, by its content
-read    the figures of an output, and the numbers of all lines that were understood
+read    the figures of one run, and the numbers of all lines that were understood
 
 An output is a file's lines without escape sequences of terminals and prefixes of launchers (`lines.py`). It may be
-cut, hold the noise of a batch system between the program's lines, and hold several runs of the program.
+cut, hold the noise of a batch system between the program's lines, and hold several runs of the program: each is
+read by itself, so that no run takes what another one said.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import JsonValue
 
@@ -79,18 +83,28 @@ class Reading:
     """Names of the hosts, where they are printed."""
     started_unix_s: float | None = None
     """When the program began, where that is printed."""
+    refused: list[str] = field(default_factory=list)
+    """Which lines are left out because they cannot be told apart, and why."""
+
+
+class MixedRunsError(Exception):
+    """Lines of several runs stand between one another: what belongs to which is not known."""
 
 
 class Format(Protocol):
     """A module of this package."""
 
     TITLE: str
+    BEGINS: Sequence[re.Pattern[str]]
 
     def claims(self, lines: Sequence[Line]) -> bool:
         """Return whether an output holds lines of this program; UsageError where it is another file of its."""
 
     def read(self, lines: Sequence[Line]) -> Reading:
-        """Return the figures of an output; a line that is not understood is left out of `understood`."""
+        """Return the figures of a run; a line that is not understood is left out of `understood`.
+
+        Raises MixedRunsError where the run says a thing in two ways.
+        """
 
 
 def names() -> list[str]:
@@ -102,6 +116,64 @@ def format_of(name: str) -> Format:
     """Return a format by its name."""
     found: Format = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     return found
+
+
+def read(format_: Format, lines: Sequence[Line]) -> Reading:
+    """Return what an output says; each of its runs is read by itself."""
+    readings = [_read_run(format_, run) for run in _runs(format_.BEGINS, lines)] or [format_.read(lines)]
+    versions = dict.fromkeys(one.program.removeprefix(format_.TITLE).strip(" ,") for one in readings)
+    moments = [one.started_unix_s for one in readings if one.started_unix_s is not None]
+
+    def each(name: str) -> dict[Any, None]:
+        return dict.fromkeys(what for one in readings for what in getattr(one, name))
+
+    return Reading(
+        program=f"{format_.TITLE} {', '.join(filter(None, versions))}".strip(),
+        figures=[figure for one in readings for figure in one.figures],
+        understood=set(each("understood")),
+        missing=list(each("missing")),
+        differences=list(each("differences")),
+        benchmarks=merged(declaration for one in readings for declaration in one.benchmarks),
+        hosts=list(each("hosts")),
+        started_unix_s=min(moments, default=None),
+        refused=list(each("refused")),
+    )
+
+
+def once(facts: dict[Any, Any], key: object, value: object) -> None:
+    """Note what a run says; raise MixedRunsError where it has said otherwise."""
+    if facts.setdefault(key, value) != value:
+        raise MixedRunsError(str(key))
+
+
+def _runs(begins: Sequence[re.Pattern[str]], lines: Sequence[Line]) -> list[list[Line]]:
+    """Return the lines of each run: one ends where a line comes that stands before what it has already had."""
+    found: list[list[Line]] = [[]]
+    last = -1
+    for line in lines:
+        place = next((place for place, begin in enumerate(begins) if begin.match(line.text)), None)
+        if place is not None:
+            if place <= last or last < 0:
+                found.append([])
+            last = place
+        found[-1].append(line)
+    return [run for run in found if run]
+
+
+def _read_run(format_: Format, run: Sequence[Line]) -> Reading:
+    end: re.Pattern[str] | None = getattr(format_, "ENDS", None)
+    ends = [line.number for line in run if end is not None and end.match(line.text)]
+    try:
+        reading = format_.read(run)
+        if len(ends) > 1 or (ends and any(one.line > ends[0] for one in reading.figures)):
+            raise MixedRunsError("their last line")
+        return reading
+    except MixedRunsError as error:
+        where = f"lines {run[0].number} to {run[-1].number}"
+        refusal = (
+            f"{where} are not read: runs of {format_.TITLE} stand between one another, they say {error} twice"
+        )
+        return Reading(format_.TITLE, [], set(), refused=[refusal])
 
 
 def declared(

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.samples.records import Beside
 
@@ -30,9 +30,10 @@ _HEAD = re.compile(r"Function\s+(Mi?)Bytes/sec")
 _CSV_HEAD = re.compile(
     r"function,num_times,n_elements,sizeof,max_(m|mi)bytes_per_sec,min_runtime,max_runtime,avg_runtime"
 )
+BEGINS = (re.compile(r"phase,n_elements"), re.compile(f"{_TITLE.pattern}|{_CSV_HEAD.pattern}"))
 _ROW = re.compile(rf"({'|'.join(KERNELS)})(\s+\d+[.,]\d{{3}}(?:\s+\d+[.,]\d{{5}}){{3}})\s*$")
 _CSV_NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d\d)?)"
-_CSV_ROW = re.compile(rf"({'|'.join(KERNELS)}),(\d+),(\d+),(4|8)" + f",{_CSV_NUMBER}" * 4 + "$")
+_CSV_ROW = re.compile(rf"({'|'.join(KERNELS)}),(\d+),(\d+),(4|8)" + f",{_CSV_NUMBER}" * 4 + ",?$")
 _WRONG = re.compile(r"(Validation failed on .*)")
 _SAID = re.compile(
     r"Implementation: |Total size: |Number of elements: |Init: |Read: |Sum was |Using \w+ device|Driver: "
@@ -49,7 +50,8 @@ class _Run:
     repetitions: int | None = None
     unit: float | None = None
     wrong: str = ""
-    figures: list[PrintedFigure] = field(default_factory=list)
+    figures: dict[str, list[PrintedFigure]] = field(default_factory=dict)
+    """By kernel."""
 
 
 def claims(lines: Sequence[Line]) -> bool:
@@ -58,23 +60,21 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all runs."""
-    runs = [_Run()]
-    versions: dict[str, None] = {}
+    """Return the figures of a run."""
+    run = _Run()
+    version = ""
     understood: set[int] = set()
     for line in lines:
-        if _TITLE.match(line.text):
-            runs.append(_Run())
-        elif version := _VERSION.match(line.text):
-            versions[version[1]] = None
-        elif found := list(_row(runs[-1], line)):
-            runs[-1].figures += found
-        elif not _state(runs[-1], line.text):
+        if found := _VERSION.match(line.text):
+            version = found[1]
+        elif figures := list(_row(run, line)):
+            once(run.figures, str(figures[0].parameters["kernel"]), figures)
+        elif not (_TITLE.match(line.text) or _state(run, line.text)):
             continue
         understood.add(line.number)
     return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=[replace(one, failure=run.wrong) for run in runs for one in run.figures],
+        program=f"{TITLE} {version}".strip(),
+        figures=[replace(one, failure=run.wrong) for each in run.figures.values() for one in each],
         understood=understood,
         missing=["the number of threads"],
         benchmarks=[_benchmark()],

@@ -17,6 +17,7 @@ from hpcscope.exchange.imports.lines import Line
 from hpcscope.plan.placement import Placement
 
 TITLE = "Scope"
+BEGINS = ()
 _FACTS = ("run", "hosts", "origin", "benchmark", "label", "ranks", "transport", "placement")
 _FIRST, _LAST = "metric", "samples"
 """Columns that stand on both sides of the figures; parameters stand before."""

@@ -19,6 +19,7 @@ from hpcscope.exchange.imports.reader import LineReader
 TITLE = "Darshan"
 _NAME = "storage.darshan"
 _LOG = re.compile(r"# darshan log version: ")
+BEGINS = (_LOG,)
 _LIBRARY = re.compile(r"# metadata: lib_ver = (\S+)")
 _FACT = re.compile(r"# (start_time|nprocs|run time|exe): (.*?)\s*$")
 _MODULE = re.compile(r"# (\S+) module data\s*$")
@@ -82,7 +83,6 @@ class _DarshanReader(LineReader):
         """Read a line; return whether it was understood."""
         text = line.text
         if _LOG.match(text):
-            self.close()
             self._logged = True
         elif library := _LIBRARY.match(text):
             self.versions[library[1]] = None
@@ -105,7 +105,6 @@ class _DarshanReader(LineReader):
         """End a log."""
         for (module, counter), (value, line) in (self._sums | self._totals).items():
             self._add(module, *_SUMS[counter], "lower", round(value, 6), line)
-        self._sums, self._totals = {}, {}
 
     def _fact(self, key: str, value: str, line: int) -> None:
         with suppress(ValueError):

@@ -23,6 +23,7 @@ from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.samples.records import Beside
 
 TITLE = "fio"
+BEGINS = ()
 DIRECTIONS = ("read", "write", "trim")
 SHORTEST_MS = 100
 """Run times have whole milliseconds: shorter ones are known to less than 1 %."""

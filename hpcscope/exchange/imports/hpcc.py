@@ -25,6 +25,7 @@ _ROUNDED = 1e-2
 """Times have two digits behind the point."""
 
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (\S+)")
+BEGINS = (_TITLE,)
 _ENTRY = re.compile(
     r"((?:Version|LANG|Success|sizeof_|CommWorldProcs|MPI_Wtick|HPL|dweps|sweps|DGEMM|Star|Single|PTRANS|STREAM"
     r"|FFT|MPIRandomAccess|MPIFFT|RandomAccess|(?:Max|Min|Avg)PingPong|(?:Randomly|Naturally)Ordered|M_OPENMP"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
 
 TITLE = "HPCG"
@@ -23,6 +23,7 @@ LONGEST = 500
 _GIGA = 9
 
 _TITLE = re.compile(r"HPCG-Benchmark(?: version: (\S+))?\s*$")
+BEGINS = (_TITLE,)
 _VERSION = re.compile(r"(?:version=)?(\d+\.\d+)$")
 _KEYED = re.compile(r"(?P<section>[^=:]+|[^=]+?)(?:::(?P<path>[^=]+))?=(?P<value>.*)$")
 _INDENTED = re.compile(r"(?P<indent> *)(?P<name>\S.*?): (?P<value>.*)$")
@@ -65,8 +66,8 @@ class _Run:
     """What one result file says."""
 
     numbers: dict[str, int] = field(default_factory=dict)
-    printed: list[tuple[str, float, int]] = field(default_factory=list)
-    """Metric, value and line."""
+    printed: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """Value and line by metric."""
     failure: str = "the output ends before its final summary"
 
     def figures(self) -> Iterator[PrintedFigure]:
@@ -75,7 +76,7 @@ class _Run:
             return
         sets = self.numbers.get("iterations", 0) // (self.numbers.get("per_set") or 1)
         names = ("nx", "ny", "nz", "threads")
-        for metric_, value, line in self.printed:
+        for metric_, (value, line) in self.printed.items():
             yield PrintedFigure(
                 benchmark=BENCHMARK,
                 parameters={name: self.numbers[name] for name in names if name in self.numbers},
@@ -95,36 +96,29 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all result files."""
-    runs: list[_Run] = []
-    versions: dict[str, None] = {}
+    """Return the figures of a result file."""
+    run = _Run()
+    version = section = ""
     understood: set[int] = set()
-    section = ""
     for line in lines:
         if title := _TITLE.match(line.text):
-            runs.append(_Run())
-            section = ""
-            versions |= {title[1]: None} if title[1] else {}
-        elif runs and not section and (version := _VERSION.match(line.text)):
-            versions[version[1]] = None
-        elif runs and line.ended and (found := _entry(line.text, section)):
-            section, name, value = found
-            _note(runs[-1], section, name, value, line.number)
+            version = title[1] or ""
+        elif not section and (found := _VERSION.match(line.text)):
+            version = found[1]
+        elif line.ended and (entry := _entry(line.text, section)):
+            section, name, value = entry
+            _note(run, section, name, value, line.number)
         else:
             continue
         understood.add(line.number)
+    is_short = "time_s" in run.printed and run.printed["time_s"][0] < OFFICIAL_S
     return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=[one for run in runs for one in run.figures()],
+        program=f"{TITLE} {version}".strip(),
+        figures=list(run.figures()),
         understood=understood,
-        missing=[f"{OFFICIAL_S:,} s of iterations, which an official result has"] if _is_short(runs) else [],
+        missing=[f"{OFFICIAL_S:,} s of iterations, which an official result has"] if is_short else [],
         benchmarks=[_benchmark()],
     )
-
-
-def _is_short(runs: Sequence[_Run]) -> bool:
-    times = [value for run in runs for name, value, _ in run.printed if name == "time_s"]
-    return any(time_s < OFFICIAL_S for time_s in times)
 
 
 def _entry(text: str, section: str) -> tuple[str, str, str] | None:
@@ -150,13 +144,13 @@ def _note(run: _Run, section: str, name: str, value: str, line: int) -> None:
     if name in _NUMBERS and value.isdigit():
         run.numbers.setdefault(_NUMBERS[name], int(value))
     elif _VALID.match(name) and _NUMBER.match(value):
-        run.printed.append(("flops_per_s", number(value, _GIGA), line))
+        once(run.printed, "flops_per_s", (number(value, _GIGA), line))
         run.failure = ""
     elif name.startswith("HPCG result is"):
         run.failure = f"{name} {value}"
     elif (section, name) in _FIGURES and _NUMBER.match(value):
         metric_, exponent = _FIGURES[section, name]
-        run.printed.append((metric_, number(value, exponent), line))
+        once(run.printed, metric_, (number(value, exponent), line))
 
 
 def _benchmark() -> Benchmark:

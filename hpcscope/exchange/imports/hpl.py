@@ -29,6 +29,8 @@ ORDERS = {"R": "rows", "C": "columns", "": "columns"}
 
 _INPUT = "HPLinpack benchmark input file"
 _TITLE = re.compile(r"HPLinpack (\S+)\s+--")
+BEGINS = (_TITLE,)
+ENDS = re.compile(r"End of Tests")
 _RESULT = r"\s+(\d+[.,]\d\d)\s+(\d+[.,]\d+e[+-]\d\d)(?:\s+\(.*\))?\s*$"
 _ROW = re.compile(r"(W\w+)" + r"\s+(\d+)" * 4 + _RESULT)
 _VARIANT = re.compile(r"W([RC]?)(\d+)([0-5])[LCR]\d+[LCR]\d+$")
@@ -151,9 +153,13 @@ def benchmark() -> Benchmark:
 
 
 def _own(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines outside HPCC's output, whose summary says the same with more digits."""
+    """Yield the lines outside HPCC's output, whose summary says the same with more digits.
+
+    A run begins within that output: what follows up to the end of HPL's section belongs to it.
+    """
     summarised = any(_SUMMARY.match(line.text) for line in lines)
-    inside = False
+    edge = next((one for line in lines for one in (_BEGIN, _END) if one.match(line.text)), _BEGIN)
+    inside = summarised and edge is _END
     for line in lines:
         inside = summarised and (inside or _BEGIN.match(line.text) is not None) and not _END.match(line.text)
         if not inside:

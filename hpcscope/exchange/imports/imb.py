@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 
@@ -23,6 +23,8 @@ _TITLE = re.compile(
     r"#\s+(?:Intel|Pallas) ?(?:\(R\) )?MPI Benchmark(?:s| Suite) V?(\d[\w. ]*?), (.+?) part(?:n#-+)?\s*$"
 )
 """IMB-IO 2021 prints an `n` for the end of the line."""
+BEGINS = (_TITLE,)
+ENDS = re.compile(r"# All processes entering MPI_Finalize")
 _SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)(?: \((\d+(?: x \d+)*)\))?\s*$")
 _PROCESSES = re.compile(r"# #processes = (\d+)(?:; rank order .*)?\s*$")
 _ANY_SECTION = re.compile(r"# Benchmarking |# !! Benchmark ")
@@ -96,6 +98,8 @@ class Section:
     columns: list[str] = field(default_factory=list)
     meanings: dict[str, Meaning] = field(default_factory=dict)
     """Of the columns."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """Line by what a row is of."""
 
     @property
     def since_2017(self) -> bool:
@@ -152,7 +156,7 @@ class _ImbReader(LineReader):
         elif self._section is not None and (mode := _MODE.match(text)):
             self._section.mode = mode[1].lower()
         elif self._section is not None and _HEAD.match(text):
-            self._section.columns, self._section.meanings = text.lower().split(), {}
+            self._section.columns, self._section.meanings, self._section.rows = text.lower().split(), {}, {}
         elif self._section is not None and self._section.columns and text.split()[0].isdigit():
             return self._row(self._section, line)
         elif summed := _SUMMED.match(text):
@@ -172,6 +176,11 @@ class _ImbReader(LineReader):
         row = dict(zip(section.columns, cells, strict=True))
         if not all(cell.isdigit() if one in _WHOLE else _DECIMAL.match(cell) for one, cell in row.items()):
             return False
+        once(
+            section.rows,
+            " ".join(["size", section.mode, row.get("group", ""), row.get("#bytes", "")]),
+            line.number,
+        )
         # The bandwidth is the size over the time, with fewer digits.
         timed = any(one.startswith("t") for one in row)
         columns = [one for one in row if one in _COLUMNS and not (timed and one in ("mbytes/sec", "msg/sec"))]

@@ -16,7 +16,7 @@ from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.errors import UsageError
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.objects import Printed, mapping, objects
 from hpcscope.samples.records import Beside
@@ -31,6 +31,8 @@ _VALUED = set("abtsioNdGXQO")
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 _TITLE = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
+BEGINS = (re.compile(r"WARNING: fsync\(\)"), _TITLE)
+_END = re.compile(r"(?:Run )?[Ff]inished\s*: ")
 _COMMAND = re.compile(r"Command line(?: used)?\s*: (.*)$")
 _JSON_TEST = re.compile(r'\s*"Command line"\s*: ".*ior\b')
 _BEGIN = re.compile(r"(?:Options|Summary):\s*$")
@@ -41,16 +43,17 @@ _OPTION = re.compile(
     r"|GPUDirect"
     r"|Lustre stripe size|stripe count|dryRun)\s*[:=]\s*(.*?)\s*$"
 )
-_SIZE = re.compile(r"(\d+) (bytes|KiB|MiB|GiB|TiB)$")
+_SIZE = re.compile(r"(\d+)([.,]\d+)? (bytes|KiB|MiB|GiB|TiB)$")
 _CLIENTS = re.compile(r"(\d+) \((\d+) per node\)")
 _NUMBER = r"\d+(?:[.,]\d+)?"
 _ROW = re.compile(rf"(write|read)\s+({_NUMBER})((?:\s+(?:{_NUMBER}|NA)){{6,8}})\s+(\d+)\s*$")
+_ROW_SIZES = {"block(KiB)": "blksiz", "xfer(KiB)": "xsize"}
 _HEAD = re.compile(r"Operation\s+Max ?\(MiB\)")
 _SUMMED = re.compile(r"(write|read)\s+(\d+[.,]\d\d)\s+(\d+[.,]\d\d)\s+(\d+[.,]\d\d)\s+(\d+[.,]\d\d)\s+(.*\D.*)$")
 _NO_SYNC = re.compile(r"(?:ior )?WARNING: fsync\(\) (?:only available|not supported)")
 _WRONG = re.compile(r"(?:ior )?(?:WARNING: )?([Ii]ncorrect data on .*)")
 _SAID = re.compile(
-    r"(?:Run )?(?:Began|began|Finished|finished)\s*: |Machine\s*: |Test(?:ID| \d+ started)\s*: |StartTime\s*: "
+    r"(?:Run )?(?:Began|began)\s*: |Machine\s*: |Test(?:ID| \d+ started)\s*: |StartTime\s*: "
     r"|Path\s*: |FS\s*: |Results:|access\s+bw\(MiB/s\)|remove\s+-|Max (?:Write|Read): |Summary of all tests:"
     r"|Participating tasks|Start time skew|Using reorderTasks|Commencing |Verifying contents|Re-reading the file"
     r"|\w{3} \w{3}\s+\d+ \d\d:\d\d:\d\d \d{4}\s*$|Using Time Stamp|Nodemap|write\s+-|read\s+-"
@@ -66,6 +69,8 @@ class _Test:
     rates: dict[str, list[float]] = field(default_factory=dict)
     times_s: dict[str, list[float]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """Line by access and repetition."""
     summed: dict[str, PrintedFigure] = field(default_factory=dict)
     """Of each access mean and extremes, where single repetitions are not printed."""
     exact: dict[str, int] = field(default_factory=dict)
@@ -177,11 +182,12 @@ class _Test:
         return int(text) if text.isdigit() else None
 
     def _size(self, name: str) -> int | None:
-        exact = {"xfersize": "xsize", "blocksize": "blksiz"}.get(name, "")
-        if exact in self.exact:
-            return self.exact[exact]
         found = _SIZE.match(self.options.get(name, ""))
-        return int(found[1]) * _UNITS[found[2]] if found else None
+        exact = {"xfersize": "xsize", "blocksize": "blksiz"}.get(name, name)
+        # A size with a fraction is rounded: what it is the rows say.
+        if found and not found[2]:
+            once(self.exact, exact, int(found[1]) * _UNITS[found[3]])
+        return self.exact.get(exact)
 
 
 def claims(lines: Sequence[Line]) -> bool:
@@ -194,7 +200,7 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tests."""
+    """Return the figures of a run, which may have several tests."""
     versions: dict[str, None] = {}
     understood: set[int] = set()
     tests: list[_Test] = []
@@ -217,12 +223,12 @@ def read(lines: Sequence[Line]) -> Reading:
 def _text(lines: Sequence[Line], versions: dict[str, None], understood: set[int]) -> list[_Test]:
     """Return the tests in text; note versions and the lines that say something."""
     tests: list[_Test] = []
-    command, heads, sync = "", list[str](), True
+    ends: dict[str, int] = {}
+    command, heads, columns, sync = "", list[str](), list[str](), True
     for line in lines:
         text = line.text
         if title := _TITLE.match(text):
             versions[title[1]] = None
-            command = ""
         elif _NO_SYNC.match(text):
             sync = False
         elif found := _COMMAND.match(text):
@@ -231,13 +237,17 @@ def _text(lines: Sequence[Line], versions: dict[str, None], understood: set[int]
             tests.append(_Test(command, sync=sync))
             sync = True
         elif tests and (option := _OPTION.match(text)):
-            tests[-1].options[option[1]] = option[2]
+            once(tests[-1].options, option[1], option[2])
         elif _HEAD.match(text):
             heads = text.replace(" (", "(").replace("Std Dev", "StdDev").replace("Op grep", "").split()
+        elif text.startswith("access "):
+            columns = text.split()
         elif tests and line.ended and (row := _ROW.match(text)):
-            _row(tests[-1], row, line.number)
+            _row(tests[-1], row, columns, line.number)
         elif tests and line.ended and (summed := _SUMMED.match(text)):
             _sum(tests, summed, heads, line.number)
+        elif _END.match(text):
+            once(ends, "their last line", line.number)
         elif tests and (wrong := _WRONG.match(text)):
             tests[-1].failure = wrong[1]
         elif not _SAID.match(text):
@@ -246,9 +256,13 @@ def _text(lines: Sequence[Line], versions: dict[str, None], understood: set[int]
     return tests
 
 
-def _row(test: _Test, row: re.Match[str], line: int) -> None:
-    """Keep a repetition: its rate, and its time, which is the last column but the repetition's number."""
-    access, rate, others, _ = row.groups()
+def _row(test: _Test, row: re.Match[str], columns: Sequence[str], line: int) -> None:
+    """Keep a repetition: sizes, its rate, and its time, which is the last column but the repetition's number."""
+    access, rate, others, repetition = row.groups()
+    once(test.rows, f"repetition {repetition} of {access}", line)
+    for column, cell in zip(columns, row[0].split(), strict=False):
+        if column in _ROW_SIZES and "," not in cell and float(cell) * 1024 % 1 == 0:
+            once(test.exact, _ROW_SIZES[column], int(float(cell) * 1024))
     test.rates.setdefault(access, []).append(number(rate) * MIB)
     test.times_s.setdefault(access, []).append(number(others.split()[-1]))
     test.lines.setdefault(access, line)
@@ -260,7 +274,9 @@ def _sum(tests: Sequence[_Test], summed: re.Match[str], heads: Sequence[str], li
     place = columns.get("Test#", "")
     test = tests[int(place)] if place.isdigit() and int(place) < len(tests) else tests[-1]
     numbers = {name: columns.get(name, "") for name in ("segcnt", "blksiz", "xsize")}
-    test.exact |= {name: int(text) for name, text in numbers.items() if text.isdigit()}
+    for name, text in numbers.items():
+        if text.isdigit():
+            once(test.exact, name, int(text))
     most, least, mean = (number(summed[place]) * MIB for place in (2, 3, 4))
     beside: dict[Beside, float] = {"mean": mean, "minimum": least, "maximum": most}
     figure = PrintedFigure("", {}, None, "bandwidth_bytes_per_s", (mean,), "mean", line, beside=beside)

@@ -23,6 +23,7 @@ TITLE = "IPM"
 _NAME = "application.ipm"
 _NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
 _BANNER = re.compile(r"##IPMv(\S+?)#+\s*$")
+BEGINS = (re.compile(r"##IPMv|\s*<\?xml\b"), re.compile(r"\s*<ipm_job_profile\b"))
 _TASKS = re.compile(rf"# mpi_tasks : (\d+) on \d+ nodes\s+%comm\s+: ({_NUMBER})\s*$")
 _STOP = re.compile(rf"# stop\s+: .*?\s+wallclock : ({_NUMBER})\s*$")
 _START = re.compile(r"# start\s+: (\w{3} \w{3} +\d+ [\d:]+ \d{4})\s+host\s+: (\S+)\s*$")

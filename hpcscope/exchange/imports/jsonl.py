@@ -11,6 +11,7 @@ from hpcscope.exchange.imports.exported import figure, undeclared
 from hpcscope.exchange.imports.lines import Line
 
 TITLE = "Scope"
+BEGINS = ()
 
 
 def claims(lines: Sequence[Line]) -> bool:

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 
 TITLE = "likwid-bench"
 _NAME = "node.likwid_bench"
 _TEST = re.compile(r"Test: (\S+)\s*$")
+BEGINS = (_TEST,)
 _VALUE = re.compile(r"(?P<key>[A-Z][\w ()./]+):\t+(?P<value>\d+(?:[.,]\d+)?(?:e[+-]\d+)?)(?: sec)?\s*$")
 _THREADS = re.compile(r"Using (\d+) threads\s*$")
 _SAID = re.compile(
@@ -50,7 +51,7 @@ _FACTS = {
 class Test:
     """What is printed of a test."""
 
-    name: str
+    name: str = ""
     threads: int = 1
     values: dict[str, tuple[str, int]] = field(default_factory=dict)
     """By their keys, with the numbers of their lines."""
@@ -66,29 +67,29 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all tests."""
-    tests: list[Test] = []
+    """Return the figures of a test."""
+    test = Test()
     understood: set[int] = set()
     for line in lines:
-        if test := _TEST.match(line.text):
-            tests.append(Test(test[1]))
-        elif tests and (using := _THREADS.match(line.text)):
-            tests[-1].threads = int(using[1])
-        elif tests and (value := _VALUE.match(line.text)):
+        if named := _TEST.match(line.text):
+            test.name = named[1]
+        elif using := _THREADS.match(line.text):
+            test.threads = int(using[1])
+        elif test.name and (value := _VALUE.match(line.text)):
             whole = value["key"] in ("Size (Byte)", "Iterations")
             if value["key"] not in (*_METRICS, *_FACTS) or (whole and not value["value"].isdigit()):
                 continue
-            tests[-1].values[value["key"]] = (value["value"], line.number)
+            once(test.values, value["key"], (value["value"], line.number))
         elif not _SAID.match(line.text):
             continue
         understood.add(line.number)
-    read_ = [(one, key) for one in tests for key in one.values if key in _METRICS]
+    measured = [key for key in test.values if key in _METRICS]
     return Reading(
         program=TITLE,
-        figures=[_figure(one, key) for one, key in read_],
+        figures=[_figure(test, key) for key in measured],
         understood=understood,
         missing=["the version"],
-        benchmarks=merged(_benchmark(one, key) for one, key in read_),
+        benchmarks=[_benchmark(test, key) for key in measured],
     )
 
 

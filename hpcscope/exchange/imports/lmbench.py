@@ -49,6 +49,7 @@ _OWN = re.compile(
     r"|(TCP|UDP|RPC/\w+) latency using |TCP/IP connection cost to |Pagefaults on |Protection fault: "
     r"|STREAM2? \w+ (latency|bandwidth): |(integer|int64|float|double) \w+( parallelism)?: "
 )
+BEGINS = (re.compile(r"\[lmbench\d"),)
 _TABLE = re.compile(r"\s*L M B E N C H\s+\d")
 _LIMIT = 2**40
 

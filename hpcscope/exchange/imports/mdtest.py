@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
 
 TITLE = "mdtest"
@@ -37,6 +37,8 @@ _SHOWN = re.compile(r"-[vF]+|-u|--?(?:dir|n|i|d|w|e|N)")
 """Options that leave it a case of Scope's."""
 
 _TITLE = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) nodes?")
+BEGINS = (_TITLE,)
+ENDS = re.compile(r"-- finished at ")
 _COMMAND = re.compile(r"Command line used: (.*)$")
 _SUMMARY = re.compile(r"SUMMARY( rate| time)?(?: \(in [^)]*\))?: \(of (\d+) iterations?\)")
 _NUMBER = r"\d+[.,]\d{3}"
@@ -53,17 +55,17 @@ _SAID = re.compile(
 class _Run:
     """What one run of the program has printed so far."""
 
-    ranks: int
-    nodes: int
-    command: str = ""
+    ranks: int = 0
+    nodes: int = 0
+    command: dict[str, str] = field(default_factory=dict)
     iterations: int = 0
-    rows: list[tuple[str, tuple[float, float, float], int]] = field(default_factory=list)
-    """Operation; highest, lowest and mean rate; line."""
+    rows: dict[str, tuple[tuple[float, float, float], int]] = field(default_factory=dict)
+    """By operation: highest, lowest and mean rate; line."""
 
     def figures(self) -> Iterator[PrintedFigure]:
         """Yield the rates of the operations that were done."""
-        options = _options(self.command)
-        for operation, (most, least, mean), line in self.rows:
+        options = _options(self.command.get("command line", ""))
+        for operation, ((most, least, mean), line) in self.rows.items():
             if mean <= 0:
                 continue
             own = self._own(options, operation)
@@ -108,30 +110,29 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all runs."""
-    runs: list[_Run] = []
-    versions: dict[str, None] = {}
+    """Return the figures of a run."""
+    run = _Run()
+    version = ""
     understood: set[int] = set()
     rates = False
     for line in lines:
         if title := _TITLE.match(line.text):
-            versions[title[1]] = None
-            runs.append(_Run(int(title[2]), int(title[3])))
-        elif runs and (command := _COMMAND.match(line.text)):
-            runs[-1].command = command[1]
-        elif runs and (summary := _SUMMARY.match(line.text)):
+            version, run.ranks, run.nodes = title[1], int(title[2]), int(title[3])
+        elif command := _COMMAND.match(line.text):
+            once(run.command, "command line", command[1])
+        elif summary := _SUMMARY.match(line.text):
             rates = summary[1] != " time"
-            runs[-1].iterations = int(summary[2])
-        elif runs and (row := _ROW.match(line.text)):
+            run.iterations = int(summary[2])
+        elif run.ranks and (row := _ROW.match(line.text)):
             if rates:
                 most, least, mean = (number(row[place]) for place in (2, 3, 4))
-                runs[-1].rows.append((row[1], (most, least, mean), line.number))
+                once(run.rows, row[1], ((most, least, mean), line.number))
         elif not _SAID.match(line.text):
             continue
         understood.add(line.number)
-    figures = [one for run in runs for one in run.figures()]
+    figures = list(run.figures())
     return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
+        program=f"{TITLE} {version}".strip(),
         figures=figures,
         understood=understood,
         benchmarks=_benchmarks(figures),

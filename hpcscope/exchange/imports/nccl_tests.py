@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -24,7 +24,13 @@ TITLE = "nccl-tests"
 _VERSION = re.compile(r"# nccl-tests version (\S+)")
 _TEST = re.compile(r"# Collective test (starting|concluded): (\S+)")
 _SETTINGS = re.compile(r"# nThreads? \d+ nGpus \d+ minBytes .* warmup iters: \d+ iters: (\d+) ")
-_RANK = re.compile(r"#\s+Rank +\d+ (?:Group +\d+ )?Pid +\d+ on +(\S+) device ")
+BEGINS = (
+    re.compile(r"# nccl-tests version"),
+    re.compile(r"# Collective test starting"),
+    re.compile(rf'{_SETTINGS.pattern}|\{{"version"'),
+)
+ENDS = re.compile(r"# Avg bus bandwidth")
+_RANK = re.compile(r"#\s+Rank +(?P<rank>\d+) (?:Group +\d+ )?Pid +\d+ on +(?P<host>\S+) device ")
 _HEAD = re.compile(r"# +size +count +type\b")
 _SAID = re.compile(
     r"#\s*($|Using devices|\(B\)|out-of-place|Out of bounds values|Avg bus bandwidth|Blocking |Parallel Init"
@@ -47,12 +53,12 @@ def claims(lines: Sequence[Line]) -> bool:
     """Return whether the head of the table, or a document as `-J` writes it, is among the lines."""
     if any(_HEAD.match(line.text) for line in lines) and any("busbw" in line.text for line in lines):
         return True
-    return bool(lines) and lines[0].text.startswith("{") and '"nccl_version"' in lines[0].text
+    return any(map(_is_document, lines))
 
 
 def read(lines: Sequence[Line]) -> Reading:
     """Return the figures of a table, or of a document."""
-    if lines and lines[0].text.startswith("{"):
+    if lines and _is_document(lines[0]):
         return _document(lines)
     return _NcclReader().read(lines)
 
@@ -64,7 +70,7 @@ class _NcclReader(LineReader):
     def __init__(self) -> None:
         super().__init__(TITLE)
         self.test = _UNKNOWN
-        self._ranks = 0
+        self._ranks: dict[str, Line] = {}
         self._iterations: int | None = None
         self._columns: list[str] = []
 
@@ -81,10 +87,10 @@ class _NcclReader(LineReader):
         elif test := _TEST.match(text):
             self.test = test[2].removesuffix("_perf")
         elif settings := _SETTINGS.match(text):
-            self._ranks, self._iterations = 0, int(settings[1])
+            self._iterations = int(settings[1])
         elif rank := _RANK.match(text):
-            self._ranks += 1
-            self.hosts[rank[1]] = None
+            once(self._ranks, f"rank {rank['rank']}", line)
+            self.hosts[rank["host"]] = None
         elif _HEAD.match(text):
             columns = text.lstrip("# ").split()
             heads = [one for one in columns if one in _MEASURES]
@@ -101,9 +107,12 @@ class _NcclReader(LineReader):
         """Return whether the cells of a row are what the heads say: a line that was cut has fewer."""
         cells = line.text.split()
         timed = self._columns[-1] == "timestamp"
-        if len(cells) != len(self._columns) + timed:
-            return False
         named = [one for one in self._columns if one not in (*_MEASURES, "timestamp")]
+        # Of operations without a reduction, versions before 2.10 have the head but not the cell.
+        if "redop" in named and len(cells) == len(self._columns) + timed - 1:
+            named.remove("redop")
+        elif len(cells) != len(self._columns) + timed:
+            return False
         of = dict(zip(named, cells, strict=False))
         heads = [one for one in self._columns if one in _MEASURES]
         half = len(heads) // 2
@@ -124,7 +133,7 @@ class _NcclReader(LineReader):
                 self.test,
                 {**{key: of[key] for key in ("type", "redop", "root") if key in of}, "buffers": side},
                 int(of["size"]),
-                self._ranks or None,
+                len(self._ranks) or None,
                 {key: (value,) for key, value in values.items()},
                 line.number,
                 self._iterations,
@@ -172,6 +181,10 @@ def _figures(
     return figures, [benchmark]
 
 
+def _is_document(line: Line) -> bool:
+    return line.text.startswith("{") and '"nccl_version"' in line.text
+
+
 def _document(lines: Sequence[Line]) -> Reading:
     """Return the figures of a document of `-J`; none where it was cut."""
     figures: list[PrintedFigure] = []
@@ -179,12 +192,13 @@ def _document(lines: Sequence[Line]) -> Reading:
     hosts: list[str] = []
     understood: set[int] = set()
     try:
-        whole = json.loads("\n".join(line.text for line in lines))
+        text = "\n".join(line.text for line in lines)
+        whole, end = json.JSONDecoder().raw_decode(text)
         made = list(_rows(whole, lines[0].number))
         figures = [one for each, _ in made for one in each]
         benchmarks = [one for _, each in made for one in each]
         hosts = list(dict.fromkeys(str(one["hostname"]) for one in whole["config"]["devices"]))
-        understood = {line.number for line in lines}
+        understood = {line.number for line in lines[: text.count("\n", 0, end) + 1]}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     return Reading(
@@ -192,7 +206,7 @@ def _document(lines: Sequence[Line]) -> Reading:
         figures=figures,
         understood=understood,
         missing=["the version"],
-        benchmarks=merged(benchmarks),
+        benchmarks=benchmarks,
         hosts=hosts,
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
@@ -20,6 +20,7 @@ from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.samples.records import Statistic
 
 TITLE = "NetPIPE"
+BEGINS = ()
 _SIZE = "message_bytes"
 _NUMBER = r"\d+[.,]\d+"
 _PRINTED_3 = re.compile(
@@ -65,7 +66,8 @@ class Preamble:
     said: bool = False
     mode: str = "ping_pong"
     transport: str = "unknown"
-    differences: dict[str, None] = field(default_factory=dict)
+    rows: bool = False
+    """Whether the figures have begun."""
 
 
 def claims(lines: Sequence[Line]) -> bool:
@@ -83,15 +85,23 @@ def read(lines: Sequence[Line]) -> Reading:
     benchmarks: list[Benchmark] = []
     versions: dict[str, None] = {}
     hosts: dict[str, None] = {}
-    settings = Preamble()
+    differences: dict[str, None] = {}
+    settings, unknown = Preamble(), False
     for line in lines:
         if found := _row(line.text):
             version, row = found
             versions[version] = None
-            one, benchmark = _figure(settings, version, row, line.number)
+            settings.rows = True
+            # Rows of `np.out` say nothing of their program, whatever stands before them.
+            of = settings if "n" in row.groupdict() else Preamble()
+            one, benchmark = _figure(of, version, row, line.number, differences)
             figures += one
             benchmarks += benchmark
-        elif mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):
+            unknown = unknown or not of.said
+            understood.add(line.number)
+            continue
+        was, settings = settings, Preamble() if settings.rows else settings
+        if mode := next((mode for words, mode in _MODES.items() if line.text.startswith(words)), ""):
             settings.mode, settings.said = mode, True
         elif transport := next((one for words, one in _TRANSPORTS.items() if line.text.startswith(words)), ""):
             settings.transport, settings.said = transport, True
@@ -101,14 +111,15 @@ def read(lines: Sequence[Line]) -> Reading:
         elif _SAID.match(line.text):
             settings.said = True
         else:
+            settings = was
             continue
         understood.add(line.number)
     return Reading(
         program=" ".join([TITLE, *versions]),
         figures=figures,
         understood=understood,
-        missing=[] if settings.said else ["the transport and the mode: np.out has none"],
-        differences=list(settings.differences),
+        missing=["the transport and the mode: np.out has none"] if unknown else [],
+        differences=list(differences),
         benchmarks=merged(benchmarks),
         hosts=list(hosts),
     )
@@ -141,14 +152,14 @@ def _agree(row: re.Match[str], unit: float, rate_step: float, second: float, tim
 
 
 def _figure(
-    settings: Preamble, version: str, row: re.Match[str], line: int
+    settings: Preamble, version: str, row: re.Match[str], line: int, differences: dict[str, None]
 ) -> tuple[list[PrintedFigure], list[Benchmark]]:
     """Return the time and the rate of a row."""
     cells = row.groupdict()
     if version == "5" and "prefix" in cells:
         size = round(number(cells["size"], _PREFIXES[cells["prefix"]]))
         if cells["prefix"] in ("M", "G"):
-            settings.differences[f"{TITLE} 5: sizes from 1 MB on are printed with three decimals"] = None
+            differences[f"{TITLE} 5: sizes from 1 MB on are printed with three decimals"] = None
         seconds = number(cells["time"], _SECONDS[cells["second"]])
         rate = number(cells["rate"], _PREFIXES[cells["unit"]]) / 8
     elif version == "5":
@@ -160,7 +171,7 @@ def _figure(
     best = version == "3"
     name, parameters, benchmarks = _named(settings)
     if best:
-        settings.differences[f"{TITLE} 3: the time is that of the best trial"] = None
+        differences[f"{TITLE} 3: the time is that of the best trial"] = None
     of_time = "time_s" if benchmarks else "latency_s"
     values: dict[str, tuple[float, Statistic]] = {
         of_time: (seconds, "minimum" if best else "mean"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.declared import declared as of_scope
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
 
 TITLE = "NAS Parallel Benchmarks"
@@ -24,6 +24,7 @@ CLASSES = ("S", "W", "A", "B", "C", "D", "E", "F", "U")
 
 _BANNER = re.compile(r"\s*(?:Java )?NAS Parallel Benchmarks? ?\(?(?:NPB)?\s*(\d[\w.]*)?")
 _TITLE = re.compile(r"\s*(\w[\w.-]*) Benchmark Completed\.?\s*$")
+BEGINS = (_BANNER, _TITLE)
 _FACT = re.compile(r"\s?([A-Z][a-z][\w /]*\w|class_npb)\s*=\s+(\S.*)$")
 _ALIASES = {"class_npb": "Class", "Active processes": "Active procs"}
 """Of NPB-CPP, and of 3.4.2."""
@@ -129,26 +130,25 @@ def claims(lines: Sequence[Line]) -> bool:
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all completed kernels."""
-    results: list[_Result] = []
+    """Return the figures of a completed kernel."""
+    result: _Result | None = None
     understood: set[int] = set()
     for line in lines:
         if title := _TITLE.match(line.text):
-            results.append(_Result(title[1].lower().partition(".")[0]))
-        elif results and (fact := _FACT.match(line.text)) and fact[1] in _FACTS:
-            results[-1].facts.setdefault(_ALIASES.get(fact[1], fact[1]), (fact[2].rstrip(), line.number))
+            result = _Result(title[1].lower().partition(".")[0])
+        elif result and (fact := _FACT.match(line.text)) and fact[1] in _FACTS:
+            once(result.facts, _ALIASES.get(fact[1], fact[1]), (fact[2].rstrip(), line.number))
         elif not (_BANNER.match(line.text) or _OPTION.match(line.text) or _SAID.match(line.text)):
             continue
         understood.add(line.number)
-    versions = dict.fromkeys(one.facts["Version"][0] for one in results if "Version" in one.facts)
-    names = dict.fromkeys(one.benchmark for one in results)
-    short = any(one.is_short for one in results)
+    if result is None:
+        return Reading(TITLE, [], understood)
     return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=[one for each in results for one in each.figures()],
+        program=f"{TITLE} {result.facts.get('Version', ('', 0))[0]}".strip(),
+        figures=list(result.figures()),
         understood=understood,
-        missing=["times of less than 1 s with enough digits"] if short else [],
-        benchmarks=[_benchmark(name) for name in names if name.startswith("application.nas_")],
+        missing=["times of less than 1 s with enough digits"] if result.is_short else [],
+        benchmarks=[_benchmark(result.benchmark)] if result.benchmark.startswith("application.nas_") else [],
     )
 
 

@@ -14,13 +14,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark, Definition, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports import (
+    MixedRunsError,
+    PrintedFigure,
+    Reading,
+    declared,
+    metric,
+    once,
+    parameter,
+    setting,
+)
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
 TITLE = "OSU Micro-Benchmarks"
 _TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$")
+BEGINS = (
+    re.compile(r"# Number of (?:Sender|forked processes in sender)"),
+    re.compile(r"# Number of (?:Receiver|forked processes in receiver)"),
+    _TITLE,
+)
 _HEAD = re.compile(r"# *Size|#? *(?:Overall|Avg Latency) *\(")
 _PROFILE = re.compile(r"# (Uni-directional Bandwidth \(MB/sec\)|Message Rate Profile)\s*$")
 _WINDOWS = re.compile(r"#((?: +\d+)+)\s*$")
@@ -38,13 +52,15 @@ _SAID = re.compile(
     r"# (Overall = Coll\. Init|Pairs: )"
     r"|This is a test with \d+ processes|Dimensions size = |Time took to create topology graph"
 )
-_ON_DEVICE = re.compile(r"# Send Buffer on (?!HOST \(H\) and Receive Buffer on HOST)")
+_BUFFERS = re.compile(r"# Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)\s*$")
+_DEVICES = ("-CUDA", "-ROCM", "-OPENACC", "-SYCL")
 
 _TWO_RANKS = re.compile(
     r"(latency|bandwidth|bi-directional bandwidth|multi-(threaded|process) latency)( persistent)?$"
     r"|(put|get|accumulate|get_accumulate|compare_and_swap|fetch_and_op) (?!multi)"
 )
 _US, _MB = -6, 6
+_DEFAULTS = {"sender": "host", "receiver": "host", "datatype": "contiguous"}
 _COLLECTIVES = {
     "broadcast": "mpi.broadcast",
     "allgather": "mpi.allgather",
@@ -125,14 +141,17 @@ class Table:
     pairs: int | None = None
     window: int | None = None
     settings: dict[str, str] = field(default_factory=dict)
-    on_device: bool = False
     columns: list[str] = field(default_factory=list)
     windows: list[int] = field(default_factory=list)
     """One for each column after the size, where the window varies."""
     profile: str = ""
     """What the columns of a table over window sizes hold."""
+    profiles: dict[str, int] = field(default_factory=dict)
+    """Line of each of these tables."""
     meanings: dict[str, Meaning] = field(default_factory=dict)
     """Of the columns."""
+    last: int = -1
+    """The size of the row before: each is larger."""
 
     @property
     def operation(self) -> str:
@@ -145,9 +164,13 @@ class Table:
     @property
     def plain(self) -> bool:
         """Whether messages are contiguous and in the memory of the host."""
-        return not (
-            self.on_device or "-CUDA" in self.title or "-ROCM" in self.title or "-OPENACC" in self.title
-        ) and ("transmit size" not in self.columns)
+        buffers = {self.settings.get("sender", "host"), self.settings.get("receiver", "host")}
+        return not self.of_device and buffers == {"host"} and "transmit size" not in self.columns
+
+    @property
+    def of_device(self) -> bool:
+        """Whether the program can use the memory of a device, which is then its default."""
+        return any(one in self.title for one in _DEVICES)
 
 
 def claims(lines: Sequence[Line]) -> bool:
@@ -171,10 +194,7 @@ class _OsuReader(LineReader):
         """Read a line; return whether it was understood."""
         text = line.text
         if title := _TITLE.match(text):
-            again = self._table is not None and (title[1], title[2]) == (self._table.title, self._table.version)
-            if not again or self._table is None or self._table.columns:
-                self._table = Table(title[1], title[2], settings=self._workers)
-                self._workers = {}
+            self._table = Table(title[1], title[2], settings=self._workers)
             self.versions[title[2]] = None
             return True
         if startup := _INIT.match(text):
@@ -184,7 +204,7 @@ class _OsuReader(LineReader):
             side = (workers[1] or workers[4]).lower()
             self._workers[f"{side}_{workers[2] or workers[3]}"] = workers[5]
             return True
-        if _SAID.match(text) or text.startswith("# Send Buffer on HOST"):
+        if _SAID.match(text):
             return True
         if self._table is None:
             return False
@@ -192,6 +212,7 @@ class _OsuReader(LineReader):
             self._table.pairs = int(pairs[1])
             self._table.window = int(pairs[2]) if pairs[2].isdigit() else None
         elif profile := _PROFILE.match(text):
+            once(self._table.profiles, profile[1], line.number)
             self._table.profile = "messages/s" if profile[1].startswith("Message") else "mb/s"
             self._table.columns, self._table.windows = [], []
         elif self._table.profile and (windows := _WINDOWS.match(text)):
@@ -199,9 +220,12 @@ class _OsuReader(LineReader):
         elif setting := _SETTING.match(text):
             self._table.settings[setting[1].partition(" ")[0].lower()] = setting[2]
         elif _HEAD.match(text):
-            self._table.columns, self._table.meanings = _columns(text), {}
-        elif _ON_DEVICE.match(text):
-            self._table.on_device = True
+            columns = _columns(text)
+            if self._table.last >= 0 or self._table.columns not in ([], columns):
+                raise MixedRunsError("the heads of their columns")
+            self._table.columns = columns
+        elif buffers := _BUFFERS.match(text):
+            self._table.settings |= {"sender": buffers[1].lower(), "receiver": buffers[2].lower()}
         elif _FAILED.match(text):
             self._fail(text.strip())
         elif _ROW.match(text) and self._table.columns:
@@ -232,10 +256,14 @@ class _OsuReader(LineReader):
             return False
         if row.get("validation", "Pass") not in ("Pass", "Fail"):
             return False
+        size = int(row.get("size", "0"))
+        if size <= table.last:
+            raise MixedRunsError(f"size {size}")
+        table.last = size
         beside: dict[Beside, float] = {}
         for column in [one for one in measured if _PERCENTILE.match(one)]:
             self._percentile(column, measured.pop(column), table, beside)
-        size: dict[str, Value] = {_SIZE: int(row["size"])} if "size" in row else {}
+        where: dict[str, Value] = {_SIZE: size} if "size" in row else {}
         repetitions = int(row["iterations"]) if "iterations" in row else None
         if repetitions is None:
             self.missing["the number of repetitions"] = None
@@ -248,7 +276,7 @@ class _OsuReader(LineReader):
             self.figures.append(
                 PrintedFigure(
                     benchmark=meaning.benchmark,
-                    parameters={**meaning.parameters, **size},
+                    parameters={**meaning.parameters, **where},
                     ranks=meaning.ranks,
                     metric=meaning.metric,
                     values=(number(cell, _COLUMNS[column].exponent),),
@@ -322,12 +350,12 @@ def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
     settings = {key: value for key, value in table.settings.items() if key != "datatype"}
     if table.window is not None:
         settings["window"] = str(table.window)
-    if not table.plain:
-        settings["buffers"] = "device" if "transmit size" not in table.columns else "derived_datatype"
+    if table.of_device and "sender" not in settings:
+        settings |= {"sender": "device", "receiver": "device"}
+    if "transmit size" in table.columns:
+        settings["datatype"] = "derived"
     of = _COLUMNS[column]
-    parameters = [
-        setting(key, value, "host" if key == "buffers" else "unknown") for key, value in settings.items()
-    ]
+    parameters = [setting(key, value, _DEFAULTS.get(key, "unknown")) for key, value in settings.items()]
     if "size" in table.columns:
         parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))
     title = f"OSU {table.title}"

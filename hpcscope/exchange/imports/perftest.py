@@ -22,6 +22,7 @@ _NAME = "network.perftest"
 _TEST = re.compile(
     r"\s*(?:\"test\": \")?((?:RDMA_|Atomic|Send|Raw|WriteImm|Write)[\w -]*?)[ _](BW|Latency)[ _]Test(?:\",)?\s*$"
 )
+BEGINS = (_TEST,)
 _SETTING = re.compile(r"\s*([A-Z][\w .*-]*?)\s*: (\S+)")
 _JSON = re.compile(r'\s*"([\w%.]+(?: [\w ]+)?)": "?([^",]*)"?,?\s*$')
 _SAID = re.compile(
@@ -84,9 +85,7 @@ class _PerftestReader(LineReader):
         """Read a line; return whether it was understood."""
         text = line.text
         if test := _TEST.match(text):
-            self.close()
             self._settings = {"test": f"{test[1].replace('_', ' ')} {test[2]}"}
-            self._columns = []
         elif _HEAD.match(text):
             columns = [one.partition("[")[0] for one in _COLUMNS.findall(text)]
             self._columns = columns if {"#bytes", "#iterations"} <= set(columns) else []

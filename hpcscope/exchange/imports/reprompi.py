@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hpcscope.catalog.benchmark import Definition, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter, setting
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
@@ -24,6 +24,7 @@ TITLE = "ReproMPI"
 _SETTING = re.compile(r"#@(\w+)=(.*?)\s*$")
 _NUMBERS = ("nprocs", "datatype_size_bytes")
 _COMMAND = re.compile(r"# ?Command-Line Arguments:")
+BEGINS = (_COMMAND,)
 _HEAD = re.compile(r"\s*(process\s+)?test\s+(nrep\s+)?(count|msize)\s")
 _BEGAN = re.compile(r"# Benchmark started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
 _REVISION = re.compile(r"reproMPIcommitSHA1")
@@ -90,16 +91,13 @@ class _ReprompiReader(LineReader):
     def takes(self, line: Line) -> bool:
         """Read a line; return whether it was understood."""
         text = line.text
-        if _COMMAND.match(text):
-            self.close()
-            self._settings, self._columns = {}, []
-        elif one := _SETTING.match(text):
+        if one := _SETTING.match(text):
             if one[1] in _NUMBERS and not one[2].isdigit():
                 return False
-            self._settings[one[1]] = one[2]
+            once(self._settings, one[1], one[2])
             if _REVISION.match(one[1]) and one[2] != "unknown":
                 self.versions[one[2][:12]] = None
-        elif _SAID.match(text):
+        elif _SAID.match(text) or _COMMAND.match(text):
             pass
         elif _HEAD.match(text):
             columns = text.split()

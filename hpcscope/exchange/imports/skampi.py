@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from hpcscope.catalog.benchmark import Benchmark, Value
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, merged, metric, parameter, setting
+from hpcscope.exchange.imports import MixedRunsError, PrintedFigure, Reading, declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.exchange.imports.reader import ZONE
 
 TITLE = "SKaMPI"
 _TITLE = re.compile(r"# SKaMPI Version (\d[\w.]*)")
+BEGINS = (_TITLE,)
 _BEGIN = re.compile(r'# begin result "(.*)"\s*$')
 _END = re.compile(r"# end result ")
 _STARTED = re.compile(r"# Started at (\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\s*$")
@@ -52,6 +53,8 @@ def read(lines: Sequence[Line]) -> Reading:
         if title := _TITLE.match(line.text):
             versions[title[1]] = None
         elif begin := _BEGIN.match(line.text):
+            if result:
+                raise MixedRunsError(f"the beginning of {result}")
             result = begin[1]
         elif _END.match(line.text):
             result = ""
@@ -75,7 +78,7 @@ def read(lines: Sequence[Line]) -> Reading:
         understood=understood,
         missing=[ZONE] if started_unix_s is not None else [],
         differences=differences if figures else [],
-        benchmarks=merged(benchmarks),
+        benchmarks=benchmarks,
         started_unix_s=started_unix_s,
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpcscope.catalog.benchmark import Benchmark
-from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, parameter
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
 from hpcscope.samples.records import Beside
 
@@ -23,13 +23,24 @@ SINGLE = "node.stream_single"
 """In 4-byte words, which Scope does not measure."""
 
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
-_WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
-_SIZE = re.compile(r"\s*(?:Total Aggregate )?Array size =\s*(\d+)")
-_PROCESSES = re.compile(r"Data is distributed across (\d+) MPI ranks")
-_REPETITIONS = re.compile(
-    r"(?:Each kernel will be executed|Each test is run|\s*You are running each test)\s+(\d+) times"
+BEGINS = (
+    re.compile(r"\s*Double precision appears to have"),
+    _TITLE,
+    re.compile(r"This system uses \d+ bytes per"),
 )
-_THREADS = re.compile(r"\s*Number of Threads (?:counted|requested)?(?: for (?:each MPI rank|rank 0))?\s*=\s*(\d+)")
+_WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
+_FACTS = {
+    "bytes of a word": _WORD,
+    "array size": re.compile(r"\s*(?:Total Aggregate )?Array size =\s*(\d+)"),
+    "processes": re.compile(r"Data is distributed across (\d+) MPI ranks"),
+    "repetitions": re.compile(
+        r"(?:Each kernel will be executed|Each test is run|\s*You are running each test)\s+(\d+) times"
+    ),
+    "threads": re.compile(
+        r"\s*Number of Threads (?:counted|requested)?(?: for (?:each MPI rank|rank 0))?\s*=\s*(\d+)"
+    ),
+}
+_HEAD = re.compile(r"Function\s+(?:Best )?Rate \(?MB/s\)?")
 _ROW = re.compile(r"(Copy|Scale|Add|Triad):((?:\s+\d+[.,]\d+){4})\s*$")
 _RIGHT = re.compile(r"\s*Solution Validates")
 _WRONG = re.compile(r"\s*(Failed Validation on .*)")
@@ -50,31 +61,29 @@ _SAID = re.compile(
 class _Run:
     """What one run of the program has printed so far."""
 
-    word_bytes: int | None
-    elements: int | None = None
-    repetitions: int | None = None
-    processes: int = 1
-    threads: int = 1
-    """Of a process."""
+    facts: dict[str, int] = field(default_factory=dict)
+    """Numbers that are printed before the rates; threads are those of a process."""
     right: bool = False
     wrong: str = ""
-    rows: list[tuple[Line, str, list[float]]] = field(default_factory=list)
+    rows: dict[str, tuple[Line, list[float]]] = field(default_factory=dict)
+    """By kernel."""
 
     def figures(self) -> Iterator[PrintedFigure]:
         """Yield the rates and the times, once all is known that they depend on."""
-        if self.elements is None or self.word_bytes is None:
+        elements, word_bytes = self.facts.get("array size"), self.facts.get("bytes of a word")
+        if elements is None or word_bytes is None:
             return
-        ranks = self.processes * self.threads
-        for line, kernel, (rate, mean_s, least_s, most_s) in self.rows:
+        ranks = self.facts.get("processes", 1) * self.facts.get("threads", 1)
+        for kernel, (line, (rate, mean_s, least_s, most_s)) in self.rows.items():
             figure = PrintedFigure(
-                benchmark=BENCHMARK if self.word_bytes == 8 else SINGLE,
-                parameters={"kernel": kernel, "array_bytes": self.elements * self.word_bytes // ranks},
+                benchmark=BENCHMARK if word_bytes == 8 else SINGLE,
+                parameters={"kernel": KERNELS[kernel], "array_bytes": elements * word_bytes // ranks},
                 ranks=ranks,
                 metric="bandwidth_bytes_per_s",
                 values=(rate,),
                 statistic="maximum",
                 line=line.number,
-                repetitions=self.repetitions,
+                repetitions=self.facts.get("repetitions", 1) - 1 or None,
                 failure=self.wrong or ("" if self.right else "the output ends before its validation"),
             )
             yield figure
@@ -84,36 +93,27 @@ class _Run:
 
 
 def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title is among the lines."""
-    return any(_TITLE.match(line.text) for line in lines)
+    """Return whether the program's title, which some builds lack, or the head of its rates is among the lines."""
+    return any(_TITLE.match(line.text) or _HEAD.match(line.text) for line in lines)
 
 
 def read(lines: Sequence[Line]) -> Reading:
-    """Return the figures of all runs."""
-    runs: list[_Run] = []
-    versions: dict[str, None] = {}
-    word_bytes = None
+    """Return the figures of a run."""
+    run = _Run()
+    version = ""
     understood: set[int] = set()
     for line in lines:
-        run = runs[-1] if runs else _Run(None)
         if title := _TITLE.match(line.text):
-            versions[title[1]] = None
-            runs.append(_Run(word_bytes))
-            word_bytes = None
-        elif word := _WORD.match(line.text):
-            if runs and not run.rows:
-                run.word_bytes = int(word[1])
-            else:
-                word_bytes = int(word[1])  # stream.f prints it before its title
-        elif runs and (row := _ROW.match(line.text)):
-            run.rows.append((line, KERNELS[row[1]], _numbers(row[2])))
+            version = title[1]
+        elif row := _ROW.match(line.text):
+            once(run.rows, row[1], (line, _numbers(row[2])))
             continue
         elif not _state(run, line.text):
             continue
         understood.add(line.number)
     return Reading(
-        program=f"{TITLE} {', '.join(versions)}".strip(),
-        figures=[one for run in runs for one in run.figures()],
+        program=f"{TITLE} {version}".strip(),
+        figures=list(run.figures()),
         understood=understood,
         benchmarks=[_single()],
     )
@@ -126,15 +126,11 @@ def said(text: str) -> bool:
 
 def _state(run: _Run, text: str) -> bool:
     """Note what a line says of its run; return whether it says anything."""
-    if size := _SIZE.match(text):
-        run.elements = int(size[1])
-    elif repetitions := _REPETITIONS.match(text):
-        run.repetitions = int(repetitions[1]) - 1 or None
-    elif processes := _PROCESSES.match(text):
-        run.processes = max(1, int(processes[1]))
-    elif threads := _THREADS.match(text):
-        run.threads = max(1, int(threads[1]))
-    elif wrong := _WRONG.match(text):
+    for name, fact in _FACTS.items():
+        if found := fact.match(text):
+            once(run.facts, name, max(1, int(found[1])))
+            return True
+    if wrong := _WRONG.match(text):
         run.wrong = run.wrong or wrong[1]
     elif _RIGHT.match(text):
         run.right = True

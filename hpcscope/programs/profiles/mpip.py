@@ -61,6 +61,8 @@ class Report:
     rows: list[SiteRow]
     bytes: dict[tuple[str, int, int], float]
     """Sent by routine, site and rank."""
+    sums: list[str]
+    """Calls of which a report with a threshold (`-t`) has the sum over all ranks alone."""
 
 
 def found(folder: Path) -> Path | None:
@@ -91,9 +93,9 @@ def read(path: Path) -> Merged:
     numbers = {site: place for place, site in enumerate(report.sites)}
     processes = [_process(report, rank, hosts.get(str(rank), "unknown")) for rank in ranks]
     words = _words(report)
-    warnings = (
-        [] if report.rows else [f"{path}: has no times of call sites by process; it was written without (-d, -c)"]
-    )
+    warnings = [f"{path}: {one} are left out: only their sum over all ranks is printed" for one in report.sums]
+    if not report.rows:
+        warnings.append(f"{path}: has no times of call sites by process; it was written without (-d, -c)")
     return Merged(
         format=FORMAT,
         source=f"mpiP {report.facts.get('Version', [''])[0]}".strip(),
@@ -140,6 +142,13 @@ def _parse(path: Path) -> Report:
     try:
         times = {int(row[0]): (float(row[1]), float(row[2])) for row in sections["MPI Time"][1:] if row[0] != _ALL}
         rows = list(_rows(sections["Callsite Time statistics"][1:]))
+        known = {(row.name, row.site) for row in rows}
+        summed = [row for row in sections["Callsite Time statistics"][1:] if row[2] == _ALL]
+        sums = [
+            f"{row[3]} calls of MPI_{row[0]} at site {row[1]}"
+            for row in summed
+            if (row[0], int(row[1])) not in known
+        ]
         sent = {
             (row[0], int(row[1]), int(row[2])): float(row[7])
             for name in ("Callsite Message Sent statistics", "Callsite I/O statistics")
@@ -151,7 +160,7 @@ def _parse(path: Path) -> Report:
         raise ScopeError(f"{path}: cannot be understood: {error}") from error
     if not times:
         raise ScopeError(f"{path}: has no table of times (`@--- MPI Time`); the report is cut")
-    return Report(facts, times, sites, rows, sent)
+    return Report(facts, times, sites, rows, sent, sums)
 
 
 def _rows(lines: Sequence[Sequence[str]]) -> Iterator[SiteRow]:
