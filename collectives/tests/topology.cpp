@@ -100,12 +100,13 @@ void ways() {
   const Branch& tree = network.tree();
   expect(tree.parts.size() == 2 && tree.ranks == std::vector<int>({0, 5, 1, 2, 3, 4}), "tree");
   expect(tree.parts[0].cluster && tree.parts[0].parts[0].host, "levels");
-  try {
-    Network(topology, {"a", "elsewhere"});
-    expect(false, "an unknown host was accepted");
-  } catch (const TopologyError& error) {
-    expect(std::string(error.what()).find("a topology file for other hosts") != std::string::npos, error.what());
-  }
+  for (const std::vector<std::string>& foreign : {std::vector<std::string>{"a", "elsewhere"}, {"a.x", "a.y"}})
+    try {
+      Network(topology, foreign);
+      expect(false, "hosts that the file does not tell apart were accepted");
+    } catch (const TopologyError& error) {
+      expect(std::string(error.what()).find("a topology file for other hosts") != std::string::npos, error.what());
+    }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from hpcscope.errors import UsageError
 from hpcscope.findings.finding import Evidence, Finding, Findings
 from hpcscope.launch.supervision.journal import Journal
 from hpcscope.machine.machine import Host, Machine
-from hpcscope.models.measurements import Measurements, hosts_by_name, short_name, usable
+from hpcscope.models.measurements import Measurements, finder, usable
 from hpcscope.plan.case import Case
 from hpcscope.plan.plan import Plan
 from hpcscope.plan.plan import read as read_plan
@@ -163,12 +163,12 @@ class Run:
         return self.machine.build.mpi.name if self.machine.build else ""
 
     def host(self, name: str) -> Host | None:
-        """Return the facts of a host, by its name or the part before its first dot."""
-        return self._hosts.get(short_name(name))
+        """Return the facts of a host, by its name with or without its domain."""
+        return self._finder(name)
 
     @cached_property
-    def _hosts(self) -> dict[str, Host]:
-        return hosts_by_name(self.machine)
+    def _finder(self) -> Callable[[str], Host | None]:
+        return finder(self.machine)
 
     def usable(self, host: str) -> int | None:
         """Return how many processors the run may use on a host, by its name; None where that is not known."""

@@ -18,6 +18,7 @@ from hpcscope.launch.preload import preloaded
 from hpcscope.launch.reachable import refuse_unknown
 from hpcscope.launch.site import start_command
 from hpcscope.machine.discover import every_host, this_host
+from hpcscope.machine.host_names import HostNames
 from hpcscope.machine.machine import Host
 from hpcscope.machine.node_types import node_types
 from hpcscope.plan.place import Place
@@ -175,9 +176,10 @@ def with_slots(site: Site, hosts: list[Host]) -> Site:
 
 
 def _facts_of(name: str, hosts: list[Host]) -> Host | None:
-    """Return the host that a list calls by its name, the first part of its name, or one of its addresses."""
+    """Return the host that a list calls by its name, with or without its domain, or by one of its addresses."""
+    called = HostNames(host.name for host in hosts).find(name)
     for host in hosts:
         addresses = [address.partition("/")[0] for link in host.links for address in link.addresses]
-        if name in addresses or name.split(".")[0] == host.name.split(".")[0]:
+        if host.name == called or name in addresses:
             return host
     return None

@@ -163,9 +163,10 @@ def rejection(command: str, reason: str, keys: Iterable[tuple[str, str]], reques
 def counted(names: Iterable[str]) -> dict[str, int | None]:
     """Return the slots of each host by how often it is named.
 
-    A host that is named once may have been granted whole; its usable cores count.
+    Hosts of which each is named once may have been granted whole; their usable cores count.
     """
-    return {name: count if count > 1 else None for name, count in Counter(names).items()}
+    found = Counter(names)
+    return dict(found) if max(found.values(), default=1) > 1 else dict.fromkeys(found)
 
 
 def end_of_job(environment: Mapping[str, str]) -> float | None:

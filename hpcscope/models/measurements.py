@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Catalog, Settings, Standing
+from hpcscope.machine.host_names import HostNames
 from hpcscope.machine.machine import Host, Machine
 from hpcscope.plan.case import Batch, Case
 from hpcscope.samples.records import LaunchRecord
@@ -112,23 +113,26 @@ class On:
 
 def oversubscribed(machine: Machine, launches: Iterable[LaunchRecord]) -> frozenset[Batch]:
     """Return the batches of the launches with more processes than processors on some host."""
-    known = hosts_by_name(machine)
+    host_called = finder(machine)
     return frozenset(
         launch.batch
         for launch in launches
         for host, processes in Counter(p.host for p in launch.processes).items()
-        if (room := usable(known.get(short_name(host)))) is not None and processes > room
+        if (room := usable(host_called(host))) is not None and processes > room
     )
 
 
-def short_name(host: str) -> str:
-    """Return the part of a host's name before its first dot, by which it is known in all records."""
-    return host.partition(".")[0]
+def finder(machine: Machine) -> Callable[[str], Host | None]:
+    """Return what finds a host of a machine by a name that a record has for it; of equal ones the first."""
+    names = HostNames(one.name for one in machine.hosts)
+    hosts = {one.name: one for one in reversed(machine.hosts)}
+    return lambda name: hosts.get(names.find(name) or "")
 
 
-def hosts_by_name(machine: Machine) -> dict[str, Host]:
-    """Return the hosts of a machine by their short names; of equal ones the first."""
-    return {short_name(one.name): one for one in reversed(machine.hosts)}
+def short_names(machine: Machine) -> Callable[[str], str]:
+    """Return what shortens a name that a record has for a host of a machine, as far as it remains unique."""
+    names = HostNames(one.name for one in machine.hosts)
+    return lambda name: names.short(names.find(name) or name)
 
 
 def shared_processors(machine: Machine) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from hpcscope.names import NAME
-from hpcscope.settings.hosts import Hostfile, Hosts, HostSlots
+from hpcscope.settings.hosts import Hostfile, Hosts, HostSlots, Nodes
 from hpcscope.settings.kinds import DAY_S, HOUR_S, Choice, Duration, Flag, Kind, Several, Share, Text, Whole
 from hpcscope.settings.selection import Case, Selection
 from hpcscope.settings.table import Table, setting
@@ -21,7 +21,6 @@ MPI_AND_HOSTS = "MPI and hosts"
 BATCH = "Batch system"
 
 _word = Text(r"[\w.@:+-]+", "must be letters, digits and . _ @ : + -", metavar="NAME")
-_nodes = Text(r"[\w.,\[\]-]+", "must be names of nodes, such as node[1-3,7]")
 _line = Text(r"[^\n\r\x00]+", "must be one line")
 
 
@@ -70,7 +69,7 @@ class LauncherSettings(Table):
         (), Hosts(), "Hosts and their slots, such as a:2,b:2 or n[1-4]; default: of the job, else this host."
     )
     hostfile: tuple[HostSlots, ...] = setting(
-        (), Hostfile(), "File with one host per line: name, name:N or name slots=N.", MPI_AND_HOSTS
+        (), Hostfile(), "File with one host per line, or per slot: name, name:N or name slots=N.", MPI_AND_HOSTS
     )
     ranks_per_host: int | None = setting(None, Whole(1, 4096), "Ranks on each host (mpiexec -ppn).", MPI_AND_HOSTS)
     binding: Binding = setting("core", Choice(*get_args(Binding)), "What each rank is bound to.", MPI_AND_HOSTS)
@@ -120,7 +119,7 @@ class LauncherSettings(Table):
         None, Whole(1, 100_000), "Number of nodes of the job; default: those named, else 1.", BATCH
     )
     nodelist: tuple[str, ...] = setting(
-        (), Several(_nodes, metavar="NODE[1-4]"), "Nodes of the job, as Slurm spells them.", BATCH
+        (), Several(Nodes(), metavar="NODE[1-4]"), "Nodes of the job, as Slurm spells them.", BATCH
     )
     exclusive: bool = setting(True, Flag(), "Whether the job has its nodes to itself; default: yes.", BATCH)
     time_limit_s: float | None = setting(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv6Address
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,11 @@ from typing import Any
 from hpcscope.settings.kinds import Kind, Several, parts
 
 ALLOWED = "must be a host's name, or name:slots with at least one slot"
+NODES = "must be names of nodes, such as node[1-3,7]"
 MOST_HOSTS = 10**6
+_ASCII = re.ASCII | re.IGNORECASE
+_KEYS = ("slots", "max_slots", "max-slots")
+"""Of Open MPI's host files; the most slots matter to a launcher that oversubscribes."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +28,9 @@ class HostSlots:
     slots: int | None = None
 
     def __str__(self) -> str:
-        """Return it as it is typed: `name` or `name:slots`."""
-        return self.name if self.slots is None else f"{self.name}:{self.slots}"
+        """Return it as it is typed, and as launchers take it: `name`, `name:slots`, or `[address]:slots`."""
+        name = f"[{self.name}]" if ":" in self.name else self.name
+        return name if self.slots is None else f"{name}:{self.slots}"
 
 
 class _Host(Kind):
@@ -34,14 +40,35 @@ class _Host(Kind):
         """Return the hosts."""
         if isinstance(value, HostSlots):
             return [value]
-        match = re.fullmatch(r"([A-Za-z0-9](?:[\w.-]|\[[\d,-]+\])*)(?::(\d{1,9}))?", super().read(value), re.ASCII)
-        if match is None or match[2] == "0":
+        text = super().read(value)
+        if text.count(":") > 1 and not text.startswith("["):
+            text = f"[{text}]"
+        match = re.fullmatch(r"(?:\[([^\]]*:.*)\]|([a-z0-9](?:[\w.-]|\[[\d,-]+\])*))(?::(\d{1,9}))?", text, _ASCII)
+        if match is None or match[3] == "0":
             raise ValueError(ALLOWED)
-        return [HostSlots(name, int(match[2]) if match[2] else None) for name in _expanded(match[1])]
+        try:
+            names = [str(IPv6Address(match[1]))] if match[1] else _expanded(match[2])
+        except AddressValueError as error:
+            raise ValueError(f"{ALLOWED}: {error}") from error
+        return [HostSlots(name, int(match[3]) if match[3] else None) for name in names]
+
+
+class Nodes(Kind):
+    """Names of nodes as Slurm spells them."""
+
+    def read(self, value: Any) -> str:
+        """Return them as they are."""
+        names = hostnames(text := super().read(value))
+        if not all(re.fullmatch(r"[\w.-]+", name, _ASCII) for name in names):
+            raise ValueError(NODES)
+        return str(text)
 
 
 class Hosts(Several):
-    """Hosts: `a:2,b:2`, `node[1-3]:2`; one that is named several times has the slots of all."""
+    """Hosts: `a:2,b:2`, `node[1-3]:2`; one that is named several times has the slots of all.
+
+    Where a host is named again, names are given once for each slot, as batch systems write them.
+    """
 
     def __init__(self, metavar: str = "A:2,B:2") -> None:
         super().__init__(_Host(), metavar=metavar)
@@ -60,7 +87,7 @@ class Hosts(Several):
 
 
 class Hostfile(Hosts):
-    """The hosts of a file with one per line: `name`, `name:slots` or `name slots=N`."""
+    """The hosts of a file with one per line: `name`, `name:slots` or `name slots=N max_slots=M`."""
 
     def __init__(self) -> None:
         super().__init__("FILE")
@@ -69,15 +96,21 @@ class Hostfile(Hosts):
         """Return the hosts of the file that was named."""
         from hpcscope.rundirectory import read_text
 
-        lines = [line.partition("#")[0].strip() for line in read_text(Path(text)).splitlines()]
+        lines = [
+            line.partition("#")[0].strip() for line in read_text(Path(text)).removeprefix("\ufeff").splitlines()
+        ]
         hosts = [self._of_line(f"{text}:{number}: {line}", line) for number, line in enumerate(lines, 1) if line]
         if not hosts:
             raise ValueError(f"{text} names no host; must have lines such as 'name:2' or 'name slots=2'")
         return _together(hosts)
 
     def _of_line(self, where: str, line: str) -> list[HostSlots]:
+        name, *words = re.sub(r"\s*=\s*", "=", line).split()
         try:
-            return list(self.of.read(re.sub(r"\s+slots\s*=\s*", ":", line)))
+            asked = [word.partition("=") for word in words]
+            if unknown := [key for key, _, value in asked if key not in _KEYS or not value]:
+                raise ValueError(f"{unknown[0]}: must be slots=N or max_slots=N")
+            return list(self.of.read(":".join([name, *(value for key, _, value in asked if key == "slots")])))
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from error
 
@@ -92,9 +125,9 @@ def _together(hosts: Iterable[Iterable[HostSlots]]) -> tuple[HostSlots, ...]:
     found: dict[str, list[int | None]] = {}
     for host in chain.from_iterable(hosts):
         found.setdefault(host.name, []).append(host.slots)
+    again = any(len(slots) > 1 for slots in found.values())
     return tuple(
-        HostSlots(name, slots[0] if len(slots) == 1 else sum(count or 1 for count in slots))
-        for name, slots in found.items()
+        HostSlots(name, sum(count or 1 for count in slots) if again else slots[0]) for name, slots in found.items()
     )
 
 

@@ -15,7 +15,7 @@ from hpcscope import units
 from hpcscope.catalog.benchmark import Layer
 from hpcscope.models.fitting.fit import Fit, Segment
 from hpcscope.models.ladder.paths import paths
-from hpcscope.models.measurements import Measurements, short_name
+from hpcscope.models.measurements import Measurements, short_names
 from hpcscope.simulation.description import FACTORS, LEAST
 from hpcscope.simulation.platform import LIBRARY, Exchange, Platform
 from hpcscope.statistics.estimate import in_unit
@@ -108,7 +108,7 @@ def _plain(fit: Fit, measurements: Measurements, layer: Layer) -> bool:
 def _route(platform: Platform, measurements: Measurements, lines: Fit, inside: bool) -> Route | None:
     if inside or platform.topology is None:
         return _as_route(platform.inside)
-    hosts = [short_name(name) for name in measurements.hosts(lines.subject)]
+    hosts = list(map(short_names(measurements.machine), measurements.hosts(lines.subject)))
     if len(hosts) < 2 or any(name not in platform.topology.group_of for name in hosts):
         return None
     join = platform.topology.join(hosts[0], hosts[1])

@@ -16,7 +16,7 @@ from hpcscope.machine.machine import Host
 from hpcscope.machine.node_types import node_types
 from hpcscope.models.computation.linpack_rates import used_cores
 from hpcscope.models.ladder.paths import paths
-from hpcscope.models.measurements import Measurements, On, short_name
+from hpcscope.models.measurements import Measurements, On, short_names
 from hpcscope.statistics.estimate import Estimate
 from hpcscope.statistics.summary import Summary
 from hpcscope.topology.topology import Group, Origin, Topology
@@ -128,6 +128,7 @@ def platform(
 
 def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
     hosts = measurements.machine.hosts
+    short = short_names(measurements.machine)
     speeds = dict(_speeds(measurements, hosts))
     if not speeds and nominal_speed and len(node_types(hosts)) == 1:
         speeds = {0: NOMINAL_SPEED}
@@ -140,18 +141,19 @@ def _nodes(measurements: Measurements, nominal_speed: bool) -> Iterator[Node]:
             raise UsageError(f"the run has no rate of arithmetic on one rank of {name} or a host like it")
         for position in members:
             host = hosts[position]
-            yield Node(short_name(host.name), max(used_cores(host), 1), speed)
+            yield Node(short(host.name), max(used_cores(host), 1), speed)
 
 
 def _speeds(measurements: Measurements, hosts: Sequence[Host]) -> Iterator[tuple[int, PlatformFigure]]:
     """Yield the best rate of each type of node on one rank, by the first layer that has any."""
+    short = short_names(measurements.machine)
     for number, members in enumerate(node_types(hosts)):
-        names = {short_name(hosts[position].name) for position in members}
+        names = {short(hosts[position].name) for position in members}
         for layer in ARITHMETIC:
             on_one = [
                 on.summary
                 for on in measurements.standing("arithmetic", layer, "flop/s")
-                if _in_double_precision(on) and {*map(short_name, measurements.hosts(on.summary))} & names
+                if _in_double_precision(on) and {*map(short, measurements.hosts(on.summary))} & names
             ]
             if on_one:
                 yield number, _figure(max(_largest(measurements, on_one), key=lambda one: one.median or 0.0))

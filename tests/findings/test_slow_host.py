@@ -23,13 +23,14 @@ def cluster(
     seed: int,
     spread: float = 0.005,
     launches_slow: int | None = None,
+    called: str = "node{}",
 ) -> Run:
     """Spread the 16 ranks of node.stream over hosts, a little unequal by nature, some slower by `factors`.
 
     `launches_slow`: only in so many launches.
     """
     random = np.random.default_rng(seed)
-    names = [f"node{i + 1}" for i in range(hosts)]
+    names = [called.format(i + 1) for i in range(hosts)]
     nature = np.exp(random.normal(0, spread, hosts))
     host_of = np.arange(16) * hosts // 16
     own = np.array([nature[h] * factors.get(h, 1.0) for h in host_of])
@@ -65,6 +66,11 @@ def test_a_slow_host_is_named(healthy_run: Run, hosts: int, slower: float) -> No
         found = find(cluster(healthy_run, hosts, {2: slower}, seed))
         assert [finding.where["host"] for finding in found] == ["node3"]
         assert found[0].lost == pytest.approx(1 - 1 / slower, abs=0.02)
+
+
+def test_hosts_with_one_first_label_are_told_apart(healthy_run: Run) -> None:
+    found = find(cluster(healthy_run, 8, {2: 1.3}, 0, called="node.rack{}.x"))
+    assert [finding.where["host"] for finding in found] == ["node.rack3.x"]
 
 
 def test_two_slow_hosts_of_eight_are_both_named(healthy_run: Run) -> None:

@@ -42,6 +42,16 @@ def mixed() -> Cluster:
     return Cluster(site, hosts)
 
 
+def test_hosts_of_two_domains_with_one_label_are_two() -> None:
+    hosts = [host("n1.a.x", HERE), host("n1.b.x", OTHER)]
+    listed = (HostSlots("n1.b.x", 2), HostSlots("n1.a.x", 2))
+    cluster = Cluster(Site(mpi=MPI, mpiexec="/x/mpiexec", hosts=listed), hosts)
+    assert cluster.architectures == {OTHER: listed[0], HERE: listed[1]}
+    short = Site(mpi=MPI, mpiexec="/x/mpiexec", hosts=(HostSlots("n1", 2),))
+    assert Cluster(short, hosts[:1]).architectures == {HERE: short.hosts[0]}
+    assert Cluster(short, hosts).architectures == {}
+
+
 def test_the_first_host_of_another_architecture_builds(mixed: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, list[str]]] = []
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hpcscope.models.communication.localisation import chance_of_pair, chance_of_path, localise
-from hpcscope.models.communication.random_pairs import partners
+from hpcscope.models.communication.random_pairs import _attributes, partners
+from hpcscope.topology.topology import Group, Topology
 
 power = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "pair_sample_power.py"))
 Faults, generated, named = power["Faults"], power["generated"], power["named"]
@@ -48,6 +49,19 @@ def test_equals_are_not_accused(tails: float) -> None:
     random = np.random.default_rng(4)
     for _ in range(5):
         assert named(localise(*generated(random, HOSTS, ROUNDS, Faults(), tails))) == set()
+
+
+def test_hosts_of_two_domains_are_in_their_own_groups() -> None:
+    groups = [
+        Group(
+            name=name, hosts=[f"n1.{name}", f"n2.{name}"], parent="top", latency_s=1e-6, bandwidth_bytes_per_s=1e9
+        )
+        for name in ("x", "y")
+    ]
+    top = Group(level="wan", name="top", hosts=[], latency_s=1e-6, bandwidth_bytes_per_s=1e9)
+    topology = Topology(origin="measured", group=[*groups, top])
+    (switches,) = _attributes(["n1.y", "n1.x", "n2.x", "n2.y"], 4, topology)
+    assert switches.of == [1, 0, 0, 1]
 
 
 def test_one_slow_pair_is_told_as_a_pair() -> None:

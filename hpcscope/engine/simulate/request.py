@@ -11,7 +11,7 @@ from hpcscope.catalog.catalog import Catalog, Settings
 from hpcscope.findings.results import Run
 from hpcscope.launch.supervision.supervisor import Limits
 from hpcscope.machine.machine import Machine, NativeBuild
-from hpcscope.models.measurements import short_name
+from hpcscope.models.measurements import short_names
 from hpcscope.plan.case import Batch
 from hpcscope.plan.plan import Launch, Plan
 from hpcscope.settings.simulation import SimulationSettings
@@ -83,7 +83,8 @@ class Request:
     def machine(self) -> Machine:
         """The machine of the simulated hosts: each like the one whose speed it has."""
         known = self.known.machine
-        hosts = {short_name(one.name): one for one in known.hosts}
+        short = short_names(known)
+        hosts = {short(one.name): one for one in known.hosts}
         nodes = self.calibration.platform.nodes
         named = [hosts.get(one.name, known.hosts[0]).model_copy(update={"name": one.name}) for one in nodes]
         return known.model_copy(update={"hosts": named, "build": self.build, "lab": None, "environment": {}})

@@ -29,7 +29,7 @@ from hpcscope.findings.results import Run
 from hpcscope.launch import preload
 from hpcscope.machine.discover import this_host
 from hpcscope.machine.machine import NativeBuild
-from hpcscope.models.measurements import short_name
+from hpcscope.models.measurements import short_names
 from hpcscope.plan.case import Batch
 from hpcscope.plan.experiment import resolve
 from hpcscope.plan.plan import Launch, Plan, PlannedCase
@@ -417,7 +417,8 @@ def _synchronization(known: Run) -> str | None:
 
 def _hosts_of(known: Run, measured: Iterable[Summary]) -> dict[Batch, Sequence[str]]:
     """Return the host of each rank of the batches as they were measured."""
-    return {one.batch: [short_name(name) for name in known.measurements.hosts(one)] for one in measured}
+    short = short_names(known.machine)
+    return {one.batch: list(map(short, known.measurements.hosts(one))) for one in measured}
 
 
 def _begin(directory: RunDirectory, request: Request) -> None:

@@ -19,7 +19,7 @@ class Mpich:
         """Return the command line."""
         per_host = program.ranks_per_host or site.ranks_per_host
         binding = "none" if program.oversubscribed or site.shared_kernel else program.binding
-        names = [f"{host.name}:{host.slots}" if host.slots else host.name for host in site.hosts]
+        names = list(map(str, site.hosts))
         arguments = [
             *(site.mpiexec, "-n", str(program.ranks)),
             *(["-hosts", ",".join(names)] if names else []),

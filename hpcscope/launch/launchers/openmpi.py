@@ -40,8 +40,7 @@ class OpenMpi:
 def _hosts(site: Site) -> list[str]:
     if not site.hosts:
         return []
-    names = [f"{host.name}:{host.slots}" if host.slots else host.name for host in site.hosts]
-    return ["--host", ",".join(names)]
+    return ["--host", ",".join(map(str, site.hosts))]
 
 
 def _mapping(program: MpiProgram, site: Site, prrte: bool) -> list[str]:

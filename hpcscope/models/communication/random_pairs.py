@@ -8,6 +8,7 @@ import numpy as np
 
 from hpcscope.catalog.benchmark import Pattern
 from hpcscope.catalog.catalog import Catalog
+from hpcscope.machine.host_names import HostNames
 from hpcscope.models.communication.decomposition import FEWEST, FEWEST_LAUNCHES
 from hpcscope.models.communication.localisation import (
     Found,
@@ -228,9 +229,10 @@ def _attributes(hosts: list[str], ranks: int, topology: Topology | None) -> list
         return []
     labels: list[tuple[str, list[str]]] = []
     if topology is not None:
-        short = {host.split(".")[0]: group for host, group in topology.group_of.items()}
+        known = HostNames(topology.group_of)
         ways = [
-            list(topology.way_up(group))[:-1] if (group := short.get(host.split(".")[0])) else [] for host in hosts
+            list(topology.way_up(topology.group_of[called]))[:-1] if (called := known.find(host)) else []
+            for host in hosts
         ]
         for level in range(max(map(len, ways), default=0)):
             name = "switch" if level == 0 else "group of switches" + (f", level {level}" if level > 1 else "")

@@ -147,9 +147,11 @@ def _equals(run: Run) -> list[list[str]]:
 
 def _excesses(run: Run, group: list[str]) -> list[dict[str, float]]:
     """Return for each launch on all hosts of the group the log excess of each, the median over its cases."""
-    short = {host.split(".")[0]: host for host in group}
     places = {
-        (launch.launch, launch.attempt): {p.rank: short.get(p.host.split(".")[0], "") for p in launch.processes}
+        (launch.launch, launch.attempt): {
+            p.rank: facts.name if (facts := run.host(p.host)) and facts.name in group else ""
+            for p in launch.processes
+        }
         for launch in run.raw_samples.launches
     }
     launches: dict[tuple[int, int], list[dict[str, float]]] = defaultdict(list)

@@ -1,0 +1,37 @@
+"""Hosts by the names that records have for them: whole, or without their domain or a part of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+
+class HostNames:
+    """Names of different hosts; two with equal first labels remain two."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = set(names)
+        self._with: dict[str, set[str]] = defaultdict(set)
+        """By each beginning of a name, the names that begin so."""
+        for name in self._names:
+            for beginning in _beginnings(name):
+                self._with[beginning].add(name)
+
+    def find(self, name: str) -> str | None:
+        """Return the host that a record calls by a name; None where none fits, or several do."""
+        if name in self._names:
+            return name
+        found = self._with.get(name, set()) | (self._names & set(_beginnings(name)))
+        return next(iter(found)) if len(found) == 1 else None
+
+    def short(self, name: str) -> str:
+        """Return the first label of a host's name, for people; the whole name where another host has it."""
+        label = next(reversed(list(_beginnings(name))), name)
+        return label if label not in self._names and self._with.get(label, set()) <= {name} else name
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    """Yield a name without the last part of its domain, without the last two, and so on; an address has none."""
+    while "." in name and not name.replace(".", "").isdigit():
+        name = name.rpartition(".")[0]
+        yield name
