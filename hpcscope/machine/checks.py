@@ -59,7 +59,7 @@ def _processors(host: Host) -> Iterator[Check]:
         yield Check("processor quota", False, f"{processor.quota_processors:g} processors", advice)
     if processor.threads > processor.cores:
         advice = "bind ranks to cores (--binding core), so that no two share one"
-        yield Check("hardware threads", True, f"{processor.threads // processor.cores} per core", advice)
+        yield Check("hardware threads", True, f"{processor.threads_per_core} per core", advice)
 
 
 def _minimum_configuration(host: Host) -> Check:

@@ -46,11 +46,18 @@ class Processor(Strict):
     """Hardware threads."""
     usable: list[int]
     """Numbers of the hardware threads that this process may use (its affinity)."""
+    reached_cores: int | None = None
+    """Physical cores that these threads are of; None in records that do not say it."""
     quota_processors: float | None
     """Processor time that control groups grant, in processors; None without a limit."""
     base_frequency_hz: float | None
     flags: list[str]
     """Vector and timer features that matter: avx2, avx512f, constant_tsc, nonstop_tsc, ..."""
+
+    @property
+    def threads_per_core(self) -> int:
+        """The most hardware threads of a core: cores of a hybrid processor differ."""
+        return max(-(-self.threads // max(self.cores, 1)), 1)
 
     @property
     def usable_processors(self) -> int:
@@ -60,8 +67,8 @@ class Processor(Strict):
     @property
     def usable_cores(self) -> int:
         """Ranks that can have a physical core each, within affinity and control groups."""
-        cores = len(self.usable) * self.cores // max(self.threads, 1)
-        return processors.limited(cores, self.quota_processors)
+        unknown = len(self.usable) * self.cores // max(self.threads, 1)
+        return processors.limited(self.reached_cores or unknown, self.quota_processors)
 
 
 class IdleState(Strict):

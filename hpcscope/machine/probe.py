@@ -38,7 +38,7 @@ def probe(root: Path = Path("/")) -> dict[str, Any]:
         "processor": processor(root),
         "caches": caches(root),
         "memory_bytes": memory_bytes(root),
-        "numa_nodes": max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
+        "numa_nodes": numa_nodes(root),
         "links": links.links() + links.infiniband(root),
         "kernel": text_of(root / "proc/sys/kernel/osrelease"),
         "operating_system": operating_system(root),
@@ -78,16 +78,19 @@ def processor(root: Path) -> dict[str, Any]:
     information = _cpuinfo(root)
     usable = sorted(os.sched_getaffinity(0))
     cpus = [cpu for cpu in (root / "sys/devices/system/cpu").glob("cpu[0-9]*") if (cpu / "topology").is_dir()]
-    places = {cpu.name: _place(cpu) for cpu in cpus}
-    threads = len(places) or text_of(root / "proc/cpuinfo").count("processor\t") or len(usable)
+    online = {int(cpu.name[3:]) for cpu in cpus}
+    packages = {text_of(cpu / "topology/physical_package_id") for cpu in cpus}
+    core_of = {number: _siblings(root, number) & online for number in online}
+    threads = len(online) or text_of(root / "proc/cpuinfo").count("processor\t") or len(usable)
     flags = set((information.get("flags") or information.get("Features", "")).split())
     return {
         "model": _model(information, root),
         "architecture": os.uname().machine,
-        "sockets": len({socket for socket, _ in places.values()}) or 1,
-        "cores": len(set(places.values())) or threads,
+        "sockets": len(packages) or 1,
+        "cores": len(set(core_of.values())) or threads,
         "threads": threads,
         "usable": usable,
+        "reached_cores": len({core_of.get(number, frozenset({number})) for number in usable}),
         "quota_processors": processors.quota(root),
         "base_frequency_hz": _base_frequency_hz(root, information),
         "flags": sorted(flags & NOTEWORTHY_FLAGS),
@@ -102,7 +105,7 @@ def caches(root: Path) -> list[dict[str, Any]]:
         if not size:
             continue
         shared = _members(text_of(index / "shared_cpu_list"))
-        cores = {_place(root / f"sys/devices/system/cpu/cpu{cpu}") for cpu in shared}
+        cores = {_siblings(root, number) for number in shared}
         found.append(
             {
                 "level": number_of(index / "level"),
@@ -113,6 +116,12 @@ def caches(root: Path) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def numa_nodes(root: Path) -> int:
+    """Return how many NUMA nodes have memory; one where the kernel does not say."""
+    said = [text_of(node / "meminfo") for node in (root / "sys/devices/system/node").glob("node[0-9]*")]
+    return max(1, sum(re.search(r"MemTotal:\s+[1-9]", text) is not None for text in said))
 
 
 def memory_bytes(root: Path) -> int:
@@ -226,9 +235,21 @@ def _base_frequency_hz(root: Path, information: dict[str, str]) -> float | None:
     return float(named[1]) * 1e9 if named else None
 
 
-def _place(cpu: Path) -> tuple[str, str]:
-    topology = cpu / "topology"
-    return text_of(topology / "physical_package_id"), text_of(topology / "core_id")
+def _siblings(root: Path, number: int) -> frozenset[int]:
+    """Return the processors that are threads of the same core, the processor itself among them.
+
+    Numbers of cores repeat, in the packages and in the dies of a package; the kernel's lists are right. Only on
+    AMD's family 15h they hold two cores, which share parts of a module and have numbers of their own. The second
+    name and the masks are those of older kernels (Documentation/ABI/stable/sysfs-devices-system-cpu).
+    """
+    cpu = root / "sys/devices/system/cpu"
+    topology = cpu / f"cpu{number}/topology"
+    listed = text_of(topology / "core_cpus_list") or text_of(topology / "thread_siblings_list")
+    words = re.findall(r"[\da-f]+", "" if listed else text_of(topology / "thread_siblings"))
+    mask = int("".join(words) or "0", 16)
+    found = {number, *_members(listed), *(bit for bit in range(mask.bit_length()) if mask >> bit & 1)}
+    core = text_of(topology / "core_id")
+    return frozenset(one for one in found if text_of(cpu / f"cpu{one}/topology/core_id") in (core, ""))
 
 
 def _first_cpu(root: Path) -> Path:
@@ -237,11 +258,8 @@ def _first_cpu(root: Path) -> Path:
 
 def _members(cpu_list: str) -> list[int]:
     """`0-2,5` as [0, 1, 2, 5]."""
-    members: list[int] = []
-    for part in filter(None, cpu_list.split(",")):
-        first, _, last = part.partition("-")
-        members += range(int(first), int(last or first) + 1)
-    return members
+    ranges = re.findall(r"(\d+)(?:-(\d+))?", cpu_list)
+    return [member for first, last in ranges for member in range(int(first), int(last or first) + 1)]
 
 
 if __name__ == "__main__":

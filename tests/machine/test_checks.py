@@ -38,7 +38,7 @@ def test_a_healthy_host_has_no_trouble(tmp_path: Path) -> None:
         (changed(governor="powersave"), "frequency governor"),
         (changed(run_queue=3.5), "run queue"),
         (changed({"flags": []}), "clock"),
-        (changed({"usable": [2]}), "cores"),
+        (changed({"usable": [2], "reached_cores": 1}), "cores"),
         (changed({"quota_processors": 2.5}), "processor quota"),
     ],
 )

@@ -40,6 +40,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             **{
                 f"{cpu}/cpu{number}/topology/physical_package_id": str(number % 4 // 2),
                 f"{cpu}/cpu{number}/topology/core_id": str(number % 2),
+                f"{cpu}/cpu{number}/topology/thread_siblings_list": f"{number % 4},{number % 4 + 4}\n",
             },
         )
     write(
@@ -77,8 +78,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"{cpu}/cpu1/thermal_throttle/package_throttle_count": "5\n",
             f"{cpu}/vulnerabilities/meltdown": "Mitigation: PTI\n",
             f"{cpu}/vulnerabilities/l1tf": "Not affected\n",
-            "sys/devices/system/node/node0/meminfo": "",
-            "sys/devices/system/node/node1/meminfo": "",
+            "sys/devices/system/node/node0/meminfo": "Node 0 MemTotal:   900 kB\n",
+            "sys/devices/system/node/node1/meminfo": "Node 1 MemTotal:   100 kB\n",
+            "sys/devices/system/node/node2/meminfo": "Node 2 MemTotal:     0 kB\n",
             "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
             "sys/class/infiniband/mlx5_0/ports/1/rate": "200 Gb/sec (4X HDR)\n",
             "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE\n",

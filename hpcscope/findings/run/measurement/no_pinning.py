@@ -36,7 +36,7 @@ def find(run: Run) -> list[Finding]:
 def _threads_of_a_core(run: Run, host: str) -> int:
     """Return the hardware threads per core: a process bound to a core may use all of them."""
     facts = run.host(host)
-    return max(facts.processor.threads // max(facts.processor.cores, 1), 1) if facts else 1
+    return facts.processor.threads_per_core if facts else 1
 
 
 def _loose(run: Run, launch: LaunchRecord) -> bool:
