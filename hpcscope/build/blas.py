@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from hpcscope.build import libraries
 from hpcscope.machine.machine import Blas
+from hpcscope.own_python import own_python
 
 NEEDED = ("sgemm", "dgemm", "dgetrf", "dpotrf", "dgeqrf", "dsyevd", "dgesdd", "dgesv")
 """The routines that the benchmarks call."""
@@ -101,7 +101,7 @@ def _identify(origin: str, path: str, prefix: str, variables: Mapping[str, str] 
     """Load the library in a process of its own and ask it; None where it does not load or lacks a routine."""
     if not Path(path).is_file():
         return None
-    answer = libraries.ask([sys.executable, "-c", _INTERROGATION, path, prefix, *NEEDED], variables)
+    answer = libraries.ask(own_python("-c", _INTERROGATION, path, prefix, *NEEDED), variables)
     try:
         said: dict[str, str] = json.loads(answer)
     except ValueError:

@@ -36,6 +36,7 @@ def command(
       netpipe        NetPIPE
       perftest       perftest (ib_write_bw, ...)
       nccl-tests     NCCL and RCCL tests
+      gpcnet         GPCNeT
 
     \b
     Nodes:
@@ -55,6 +56,7 @@ def command(
     Files:
       ior            IOR
       mdtest         mdtest
+      io500          IO500
       fio            fio
 
     \b

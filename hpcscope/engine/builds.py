@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from hpcscope.errors import ScopeError
 from hpcscope.launch import active_messages
 from hpcscope.launch.cluster import Cluster, run_once_per_host
 from hpcscope.machine.machine import MpiInstallation, NativeBuild
+from hpcscope.own_python import own_python
 from hpcscope.settings.hosts import HostSlots
 
 COMPILE_S = 900
@@ -52,7 +52,7 @@ def with_architectures(cluster: Cluster, build: NativeBuild) -> tuple[Cluster, l
 def _built_on(host: HostSlots, architecture: str, cluster: Cluster, mpi: MpiInstallation) -> NativeBuild:
     logger.info("building the native program for %s on %s ...", architecture, host.name)
     site = replace(cluster.site, hosts=(host,))
-    words = [sys.executable, "-m", "hpcscope", "build", "--mpi", mpi.compiler, "--json"]
+    words = own_python("-m", "hpcscope", "build", "--mpi", mpi.compiler, "--json")
     said = run_once_per_host(site, words, COMPILE_S)
     begin, end = said.find("{"), said.rfind("}")
     try:

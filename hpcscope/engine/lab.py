@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from hpcscope.errors import UsageError
 from hpcscope.lab import description, emulation, faults, fidelity, storage
 from hpcscope.lab.entry import Emulation, signal_command
 from hpcscope.launch import active_messages
+from hpcscope.own_python import own_python
 from hpcscope.programs.profiles.program import recognise
 from hpcscope.rundirectory import write_text
 from hpcscope.settings.fault import Disturbance
@@ -122,7 +122,7 @@ def run_scope(name: str, words: Sequence[str], progress: LinkProgress, told: Cal
     with present(name, progress) as emulated:
         told(emulated)
         first = next(host.name for host in emulated.state.hosts if host.slots)
-        return run_on_host(emulated, first, [sys.executable, "-m", "hpcscope", *words])
+        return run_on_host(emulated, first, own_python("-m", "hpcscope", *words))
 
 
 def over_transport(

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import re
-import sys
 import zlib
 from collections.abc import Callable, Sequence
 
@@ -17,6 +16,7 @@ from pydantic import ValidationError
 from hpcscope.errors import ScopeError
 from hpcscope.machine import probe
 from hpcscope.machine.machine import EmulatedCluster, Host, Machine, NativeBuild
+from hpcscope.own_python import own_python
 from hpcscope.rundirectory import FORMAT
 from hpcscope.version import VERSION
 
@@ -44,7 +44,7 @@ def every_host(run: RunOnEveryHost) -> list[Host]:
         ScopeError: a host answered with something that is no probe's answer, or none answered.
 
     """
-    output = run([sys.executable, "-m", "hpcscope.machine.probe", "--parts"])
+    output = run(own_python("-m", "hpcscope.machine.probe", "--parts"))
     hosts = {host.name: host for host in _join_parts(output)}
     if not hosts:
         raise ScopeError(f"no host answered the probe; the launcher printed: {output.strip()[-200:] or 'nothing'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.scope_command import start
+from tests.cli.scope_command import SCOPE, start
 from tests.patience import PATIENCE_S
 
 INTERRUPTED = {130, -signal.SIGINT}
@@ -59,7 +60,11 @@ sys.addaudithook(lambda event, _: event == os.environ["INTERRUPT_AT"] and interr
 )
 def test_an_early_interrupt_leaves_no_trace(moment: str, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTING)
-    process = start(tmp_path, *MEASURED, PYTHONPATH=str(tmp_path), INTERRUPT_AT=moment)
+    # A Python that reads variables all the same, beside the script.
+    (tmp_path / "python").write_text(f'#!/bin/sh\ntest "$1" = -I && shift\nexec {sys.executable} "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    script = Path(shutil.copy2(SCOPE, tmp_path))
+    process = start(tmp_path, *MEASURED, program=(str(script),), PYTHONPATH=str(tmp_path), INTERRUPT_AT=moment)
     expect_no_trace(process)
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hpcscope.engine import signals
+from hpcscope.own_python import own_python
 
 PATIENCE_S = 60.0
 """Until a command that was asked to stop is killed: it ends its ranks, and derives what it can."""
@@ -44,7 +45,7 @@ def run_scope(words: Sequence[str], lab: str | None = None, limit_s: float | Non
 
     It is interrupted when its time is over, or with this program, and then leaves what can be resumed.
     """
-    command = [sys.executable, "-m", "hpcscope", *(["--lab", lab] if lab else []), *words]
+    command = own_python("-m", "hpcscope", *(["--lab", lab] if lab else []), *words)
     over = threading.Event()
     # Ctrl-C that comes while the command starts would leave it behind.
     with (

@@ -19,6 +19,7 @@ from hpcscope.machine import processors
 from hpcscope.machine.machine import MpiInstallation
 from hpcscope.models.published.observed import ObservedPlace
 from hpcscope.models.published.reference import PublishedStudy, StudyNetwork, StudyScale, beside
+from hpcscope.own_python import own_python
 from hpcscope.programs.campaign import programs, published
 from hpcscope.programs.profiles.program import Program, recognise
 from hpcscope.rundirectory import write_text
@@ -55,7 +56,7 @@ def run(
             words = _words(study, scale, networks, chosen, folder, repetitions)
         lab = (full and networks[0].full_lab) or networks[0].lab
         inside = ["--lab", lab] if lab else []
-        code = subprocess.run([sys.executable, "-m", "hpcscope", *inside, *words], stdout=sys.stderr).returncode
+        code = subprocess.run(own_python("-m", "hpcscope", *inside, *words), stdout=sys.stderr).returncode
         if code not in (0, 1):
             raise ScopeError(f"{folder / _place(networks[0])}: scope {words[0]} ended with {code}; see above")
     return folder

@@ -21,7 +21,8 @@ BENCHMARK = "node.babelstream"
 KERNELS = {"Copy": "copy", "Mul": "scale", "Add": "add", "Triad": "triad", "Dot": "dot", "Nstream": "nstream"}
 _UNITS = {"M": 1e6, "Mi": 2.0**20}
 
-_TITLE = re.compile(r"BabelStream\s*$")
+_TITLE = re.compile(r"(?:BabelStream|GPU-STREAM)\s*$")
+"""The second one: before 3.0."""
 _VERSION = re.compile(r"Version: (\S+)")
 _REPETITIONS = re.compile(r"Running (?:kernels|triad|nstream) (\d+) times")
 _PRECISION = re.compile(r"Precision: (float|double)")

@@ -1,4 +1,4 @@
-"""Intel MPI Benchmarks, all programs but IMB-MT, versions 3 to 2021.
+"""Intel MPI Benchmarks, all programs, versions 3 to 2021.
 
 A section begins with `# Benchmarking PingPong` and `# #processes = 2`; a head of columns and a line for each size
 follow. Times are microseconds: PingPong's is half a round trip, those of others are the minimum, the maximum and
@@ -26,7 +26,7 @@ _TITLE = re.compile(
 BEGINS = (_TITLE,)
 ENDS = re.compile(r"# All processes entering MPI_Finalize")
 _SECTION = re.compile(r"# Benchmarking (Multi-)?(\w+)(?: \((\d+(?: x \d+)*)\))?\s*$")
-_PROCESSES = re.compile(r"# #processes = (\d+)(?:; rank order .*)?\s*$")
+_PROCESSES = re.compile(r"# #processes = (\d+)(?:; rank order .*| \(threads: (?P<threads>\d+)\))?\s*$")
 _ANY_SECTION = re.compile(r"# Benchmarking |# !! Benchmark ")
 _GROUPS = re.compile(r"# \( (\d+) groups of (\d+) processes each running simultaneous \)\s*$")
 _MODE = re.compile(r"#\s+MODE: ((?:NON-)?AGGREGATE)\s*$")
@@ -93,6 +93,8 @@ class Section:
     groups: int = 1
     ranks: int | None = None
     mode: str = ""
+    threads: str = ""
+    """Of each process, with which IMB-MT communicates."""
     grid: str = ""
     """Of the processes of a stencil: `2 x 2`."""
     columns: list[str] = field(default_factory=list)
@@ -151,6 +153,7 @@ class _ImbReader(LineReader):
             return False
         elif self._section is not None and (processes := _PROCESSES.match(text)):
             self._section.ranks = int(processes[1]) or None
+            self._section.threads = processes["threads"] or ""
         elif self._section is not None and (groups := _GROUPS.match(text)):
             self._section.groups, self._section.ranks = int(groups[1]), int(groups[1]) * int(groups[2]) or None
         elif self._section is not None and (mode := _MODE.match(text)):
@@ -273,7 +276,7 @@ def _foreign(section: Section, column: str) -> tuple[Meaning, Benchmark]:
     level = "storage" if part == "io_" else "mpi"
     slug = re.sub(r"[^a-z0-9]+", "_", section.name.lower()).strip("_")
     name = f"{level}.imb_{part}{slug}"
-    said = {"mode": section.mode, "grid": section.grid}
+    said = {"mode": section.mode, "grid": section.grid, "threads": section.threads}
     settings: dict[str, Value] = {key: value for key, value in said.items() if value}
     parameters = [setting(key, str(value)) for key, value in settings.items()]
     if "#bytes" in section.columns:

@@ -29,7 +29,8 @@ from hpcscope.exchange.imports.reader import LineReader
 from hpcscope.samples.records import Beside
 
 TITLE = "OSU Micro-Benchmarks"
-_TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$")
+_TITLE = re.compile(r"# OSU (.+?)(?: Test)? v(\d[\w.]*)\s*$|# OMB (Python .+?) Test\s*$")
+"""Of the suite, and of OMB-Py, whose times include the interpreter's."""
 BEGINS = (
     re.compile(r"# Number of (?:Sender|forked processes in sender)"),
     re.compile(r"# Number of (?:Receiver|forked processes in receiver)"),
@@ -194,8 +195,8 @@ class _OsuReader(LineReader):
         """Read a line; return whether it was understood."""
         text = line.text
         if title := _TITLE.match(text):
-            self._table = Table(title[1], title[2], settings=self._workers)
-            self.versions[title[2]] = None
+            self._table = Table(title[1] or title[3], title[2] or "", settings=self._workers)
+            self.versions[title[2] or "Python"] = None
             return True
         if startup := _INIT.match(text):
             self._startup(startup, line)
@@ -360,7 +361,7 @@ def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
         parameters.insert(0, parameter(_SIZE, "message size", [1], "B", role="size"))
     title = f"OSU {table.title}"
     metrics = [metric(of.metric, of.unit, of.label, of.better)]
-    ranks = 2 if _TWO_RANKS.match(table.operation) else None
+    ranks = 2 if _TWO_RANKS.match(table.operation.removeprefix("python mpi ")) else None
     meaning = Meaning(name, of.metric, dict(settings), 2 * table.pairs if table.pairs else ranks)
     return meaning, declared(name, title, f"{title} of {TITLE}", metrics, parameters)
 
@@ -406,5 +407,5 @@ def _collective(table: Table, column: str) -> Meaning | None:
 
 def _columns(head: str) -> list[str]:
     """Return the heads of the columns, without their units and in small letters."""
-    plain = re.sub(r"\((us|MB/s|%)\)| (?=P\d+ Tail)", "  ", head.lstrip("# "), flags=re.IGNORECASE)
+    plain = re.sub(r"\((us|MB/s|%|B)\)| (?=P\d+ Tail)", "  ", head.lstrip("# "), flags=re.IGNORECASE)
     return [one.strip().lower() for one in re.split(r"\s{2,}", plain) if one.strip()]

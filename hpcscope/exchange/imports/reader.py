@@ -30,6 +30,8 @@ class LineReader(ABC):
         self.differences: dict[str, None] = {}
         self.benchmarks: list[Benchmark] = []
         self.started_unix_s: float | None = None
+        self.facts: dict[str, int] = {}
+        """The lines of what a run says once."""
 
     @abstractmethod
     def takes(self, line: Line) -> bool:

@@ -25,9 +25,10 @@ SINGLE = "node.stream_single"
 _TITLE = re.compile(r"\s*STREAM [Vv]ersion \$Revision: (\S+) \$")
 BEGINS = (
     re.compile(r"\s*Double precision appears to have"),
-    _TITLE,
-    re.compile(r"This system uses \d+ bytes per"),
+    re.compile(r"STREAM version "),
+    re.compile(r"\s*STREAM Version |This system uses \d+ bytes per"),
 )
+"""Of stream.f the first and the last, of stream.c the others."""
 _WORD = re.compile(r"(?:.*\D)?(\d+) bytes per (?:array element|DOUBLE PRECISION word)")
 _FACTS = {
     "bytes of a word": _WORD,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import cast
 
 from hpcscope.errors import UsageError
 from hpcscope.launch.scheduler import END, Allocation, Request, Scheduler
+from hpcscope.own_python import own_python
 from hpcscope.strict import printable
 
 
@@ -54,7 +54,7 @@ def script(scheduler: Scheduler, request: Request, run: Path, words: list[str]) 
 
     So a job that its batch system requeues after the failure of a node goes on where it was.
     """
-    scope = [sys.executable, "-m", "hpcscope"]
+    scope = own_python("-m", "hpcscope")
     end = [] if scheduler.tells_end or request.time_limit_s is None else [_export_end(request.time_limit_s)]
     lines = [
         "#!/bin/bash",

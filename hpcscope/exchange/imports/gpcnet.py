@@ -1,0 +1,87 @@
+"""GPCNeT: the tables of network_test and network_load_test, versions 1.2 and 1.3, without and with `-DVERBOSE`.
+
+A title, a head (`Name | Avg | 99% | Units`) and a row for each pattern. Times are microseconds, rates MiB/s of a
+rank (2^20 bytes); 99 % of the samples are better than `99%`. Key results are impact factors: with congestors over
+without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.samples.records import Beside
+
+TITLE = "GPCNeT"
+_NAME = "network.gpcnet"
+_TITLE = re.compile(r"Network (?:Load )?Tests v(\S+)\s*$")
+BEGINS = (_TITLE,)
+_RANKS = re.compile(r"\s+(?:Load )?Test(?: with)? (\d+) MPI ranks")
+_TABLE = re.compile(r"\|\s+((?:Isolated|Network Tests) [^|]*?)\s*\|\s*$")
+_CELLS = re.compile(r"\|(?:[^|]+\|){2,}\s*$")
+_VALUE = re.compile(r"\d+\.\d+X?$")
+_SAID = re.compile(r"\s+(?:Legend|(?:RR|Nat|Lat|BW|BW\+Sync) = |\d+ nodes|\S.* congestor)|\|\s*\|\s+Avg ")
+_UNITS = {
+    "usec": (metric("time_s", "s", "time"), -6, 1),
+    "MiB/s/rank": (metric("bandwidth_bytes_per_s", "B/s", "bandwidth of a rank", "higher"), 0, 2**20),
+    "X": (metric("impact", "1", "impact of congestion"), 0, 1),
+}
+_BESIDE: dict[str, Beside] = {"Min": "minimum", "Max": "maximum", "99%": "p99"}
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether the program's title, or the title of one of its tables, is among the lines."""
+    return any(
+        _TITLE.match(line.text) or "| Isolated Network Tests" in " ".join(line.text.split()) for line in lines
+    )
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
+    return _GpcnetReader(TITLE).read(lines)
+
+
+class _GpcnetReader(LineReader):
+    _ranks: int | None = None
+    _table = ""
+    _heads: Sequence[str] = ()
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        cells = [cell.strip() for cell in line.text.strip().strip("|").split("|")]
+        if title := _TITLE.match(line.text):
+            self.versions[title[1]] = None
+        elif ranks := _RANKS.match(line.text):
+            self._ranks = int(ranks[1])
+        elif table := _TABLE.match(line.text):
+            self._table, self._heads = " ".join(table[1].split()), ()
+        elif cells[0] == "Name":
+            # Key results have their heads on two lines.
+            self._heads = cells[1:] if len(cells) > 2 else ("Avg", "99%")
+        elif self._heads and _CELLS.match(line.text) and any(map(_VALUE.match, cells)):
+            return self._row(cells, line.number)
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    def _row(self, cells: Sequence[str], line: int) -> bool:
+        values = dict(zip(self._heads, cells[1:], strict=False))
+        unit = values.pop("Units", "X")
+        if unit not in _UNITS or len(cells) != len(self._heads) + 1 or not all(map(_VALUE.match, values.values())):
+            return False
+        once(self.facts, f"{cells[0]} of {self._table}", line)
+        of, exponent, factor = _UNITS[unit]
+        plain = {head: number(value.removesuffix("X"), exponent) * factor for head, value in values.items()}
+        # Of rates, 99 % are above: no quantile that is kept here.
+        beside = {_BESIDE[head]: value for head, value in plain.items() if head in _BESIDE and unit == "usec"}
+        settings = {"test": cells[0], "table": self._table}
+        where = [setting(name, value, bare=True) for name, value in settings.items()]
+        self.benchmarks.append(declared(_NAME, TITLE, f"a pattern of {TITLE}", [of], where))
+        mean = plain["Avg"]
+        self.figures.append(
+            PrintedFigure(_NAME, {**settings}, self._ranks, of.name, (mean,), "mean", line, beside=beside)
+        )
+        return True

@@ -1,0 +1,78 @@
+"""IO500: its results by phase and its score, as the program (2020 and later) and its shell script print them.
+
+`[RESULT]  ior-easy-write  6.173493 GiB/s : time 329.228 seconds` is a phase; GiB are 2^30 bytes, as are the GB of
+the script, which divides IOR's MiB by 1024; kIOPS are 1000 operations per second. The score is the geometric mean
+of the rates. `[INVALID]` breaks a rule of the list, such as 300 s of writing. IOR and mdtest, which say more, are
+formats of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hpcscope.catalog.benchmark import Metric
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, setting
+from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import LineReader
+
+TITLE = "IO500"
+_NAME = "storage.io500"
+_VERSION = re.compile(r"IO500 version (\S+)")
+BEGINS = (_VERSION, re.compile(r"\[RESULT.*\sior.easy.write\s"))
+_NUMBER = r"(\d+(?:[.,]\d+)?)"
+_PHASE = re.compile(
+    r"\[RESULT(?P<invalid>-invalid)?\]\s+(?:(?:BW|IOPS)\s+phase \d+\s+)?(?P<phase>[a-z]+(?:[-_][a-z]+)*)\s+"
+    rf"{_NUMBER} (?P<unit>GiB/s|GB/s|kIOPS|kiops)(?:\s*: time\s+{_NUMBER} seconds)?\s*(?P<mark>\[INVALID\])?\s*$"
+)
+_SCORE = re.compile(
+    rf"\[SCORE ?\] Bandwidth {_NUMBER} Gi?B/s\s*: IOPS {_NUMBER} k(?:iops|IOPS)\s*: TOTAL {_NUMBER}"
+    r"\s*(?P<mark>\[INVALID\])?\s*$"
+)
+_SAID = re.compile(r"\[      \]\s+timestamp\s|ERROR INVALID ")
+_BANDWIDTH = metric("bandwidth_bytes_per_s", "B/s", "bandwidth", "higher")
+_RATE = metric("operations_per_s", "1/s", "operations per second", "higher")
+_TIME = metric("time_s", "s", "time")
+_TOTAL = metric("score", "1", "score", "higher")
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a phase or the score is among the lines."""
+    return any(_PHASE.match(line.text) or _SCORE.match(line.text) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a run."""
+    return _Io500Reader(TITLE).read(lines)
+
+
+class _Io500Reader(LineReader):
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        if version := _VERSION.match(line.text):
+            self.versions[version[1]] = None
+        elif phase := _PHASE.match(line.text):
+            wrong = "the program says that it is invalid" if phase["mark"] or phase["invalid"] else ""
+            name, moved = phase["phase"].replace("_", "-"), phase["unit"].startswith("G")
+            value = number(phase[3]) * 2**30 if moved else number(phase[3], 3)
+            self._add(name, _BANDWIDTH if moved else _RATE, value, line.number, wrong)
+            if phase[5]:
+                self._add(name, _TIME, number(phase[5]), line.number, wrong)
+        elif score := _SCORE.match(line.text):
+            wrong = "the program says that it is invalid" if score["mark"] else ""
+            self._add("score", _BANDWIDTH, number(score[1]) * 2**30, line.number, wrong)
+            self._add("score", _RATE, number(score[2], 3), line.number, wrong)
+            self._add("score", _TOTAL, number(score[3]), line.number, wrong)
+        else:
+            return _SAID.match(line.text) is not None
+        return True
+
+    def _add(self, phase: str, of: Metric, value: float, line: int, wrong: str) -> None:
+        once(self.facts, f"{of.label} of {phase}", line)
+        if value <= 0:
+            return  # a phase that was left out
+        where = [setting("phase", phase, bare=True)]
+        self.benchmarks.append(declared(_NAME, TITLE, f"a phase of {TITLE}", [of], where))
+        self.figures.append(
+            PrintedFigure(_NAME, {"phase": phase}, None, of.name, (value,), "each", line, failure=wrong)
+        )

@@ -1,0 +1,90 @@
+"""Families of programs whose figures Scope does not measure: every figure is on the line that says it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.imports.reading import data, read
+
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("format_", "file"),
+    [
+        ("io500", "io500-sc24.txt"),
+        ("io500", "io500-2019-script.txt"),
+        ("gpcnet", "gpcnet-1.3-load.txt"),
+        ("osu", "osu-py-latency.txt"),
+        ("imb", "imb-2021-mt.txt"),
+        ("stream", "stream-untitled.txt"),
+        ("babelstream", "babelstream-2.0.txt"),
+        ("babelstream", "babelstream-3.3-csv.txt"),
+    ],
+)
+def test_every_line_is_understood_and_says_its_figures(format_: str, file: str) -> None:
+    found = read(format_, data(file))
+    assert found.unread == []
+    assert found.reading.figures
+    rows = data(file).splitlines()
+    for one in found.reading.figures:
+        numbers = [
+            float(word.rstrip("X")) for word in rows[one.line - 1].replace(",", " ").split() if _is_number(word)
+        ]
+        powers = [10**exponent for exponent in range(-9, 10)] + [2**20, 2**30]
+        printed = [number * power for number in numbers for power in powers]
+        assert any(one.values[0] == pytest.approx(number, rel=1e-12) for number in printed), one
+
+
+def _is_number(word: str) -> bool:
+    return word.rstrip("X").replace(".", "", 1).isdigit()
+
+
+def test_phases_of_io500() -> None:
+    found = read("io500", data("io500-sc24.txt"))
+    rates = {one.parameters["phase"]: one for one in found.figures("storage.io500", "bandwidth_bytes_per_s")}
+    assert rates["ior-easy-write"].values == (2.5 * 2**30,)
+    assert rates["ior-hard-read"].values == (0.75 * 2**30,)
+    assert rates["score"].values == (1.369306 * 2**30,)
+    assert [name for name, one in rates.items() if one.failure] == ["ior-easy-write", "score"]
+    operations = {
+        one.parameters["phase"]: one.values for one in found.figures("storage.io500", "operations_per_s")
+    }
+    assert (operations["find"], operations["mdtest-hard-delete"]) == ((250_000.0,), (4000.0,))
+    assert found.values("storage.io500", "score") == [5.4986]
+    assert all(one.ranks is None for one in found.reading.figures)
+    old = read("io500", data("io500-2019-script.txt"))
+    assert old.values("storage.io500", "bandwidth_bytes_per_s") == [5.5 * 2**30] * 2
+
+
+def test_tables_of_gpcnet() -> None:
+    found = read("gpcnet", data("gpcnet-1.3-load.txt"))
+    alone, loaded = found.figures("network.gpcnet", "time_s")
+    assert (alone.values, loaded.values, loaded.beside) == ((2.5e-6,), (5e-6,), {"p99": 16e-6})
+    assert alone.parameters["table"] == "Isolated Network Tests"
+    assert found.values("network.gpcnet", "bandwidth_bytes_per_s") == [4000 * MIB, 2000 * MIB]
+    assert found.values("network.gpcnet", "impact") == [2.0, 2.0]
+    assert {one.ranks for one in found.reading.figures} == {256}
+
+
+def test_python_is_no_ping_pong_of_scope() -> None:
+    found = read("osu", data("osu-py-latency.txt"))
+    assert found.values("mpi.osu_python_mpi_latency", "time_s") == [12.25e-6, 12.5e-6, 20.75e-6]
+
+
+def test_threads_of_imb_are_a_parameter() -> None:
+    found = read("imb", data("imb-2021-mt.txt"))
+    assert found.values("mpi.imb_mt_pingpongmt", "time_s") == [1.5e-6, 2.5e-6]
+    (rate,) = found.figures("mpi.imb_mt_unibandmt", "message_rate_per_s")
+    assert (rate.values, rate.parameters["threads"], rate.ranks) == ((2e6,), "4", 2)
+
+
+def test_a_stream_without_a_version() -> None:
+    found = read("stream", data("stream-untitled.txt"))
+    assert found.values("node.stream", "bandwidth_bytes_per_s") == [64e9, 32e9, 48e9, 96e9]
+    assert {one.parameters["array_bytes"] for one in found.reading.figures} == {8_000_000}
+
+
+def test_commas_at_the_ends_of_rows() -> None:
+    found = read("babelstream", data("babelstream-3.3-csv.txt"))
+    assert found.values("node.babelstream", "bandwidth_bytes_per_s") == [150e9, 148e9]
