@@ -48,6 +48,7 @@ def command(
     \b
     Whole programs:
       hpl            HPL
+      hpl-mxp        HPL-MxP of NVIDIA
       hpcg           HPCG
       hpcc           HPC Challenge
       npb            NAS Parallel Benchmarks

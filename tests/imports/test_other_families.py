@@ -15,6 +15,7 @@ MIB = 2**20
         ("io500", "io500-sc24.txt"),
         ("io500", "io500-2019-script.txt"),
         ("gpcnet", "gpcnet-1.3-load.txt"),
+        ("hpl-mxp", "hpl-mxp-nvidia.txt"),
         ("osu", "osu-py-latency.txt"),
         ("imb", "imb-2021-mt.txt"),
         ("stream", "stream-untitled.txt"),
@@ -83,6 +84,25 @@ def test_a_stream_without_a_version() -> None:
     found = read("stream", data("stream-untitled.txt"))
     assert found.values("node.stream", "bandwidth_bytes_per_s") == [64e9, 32e9, 48e9, 96e9]
     assert {one.parameters["array_bytes"] for one in found.reading.figures} == {8_000_000}
+
+
+def test_hpl_mxp() -> None:
+    found = read("hpl-mxp", data("hpl-mxp-nvidia.txt"))
+    (rate,) = found.figures("algorithm.hpl_mxp", "flops_per_s")
+    assert (rate.values, rate.ranks, rate.failure) == ((1.8e15,), 8, "")
+    assert (rate.parameters["n"], rate.parameters["precision"]) == (400_000, "FP16")
+    assert found.values("algorithm.hpl_mxp", "factorization_flops_per_s") == [3.4e15]
+    wrong = read("hpl-mxp", data("hpl-mxp-nvidia.txt").replace("PASSED", "FAILED"))
+    assert {one.failure for one in wrong.reading.figures} == {"residual 3.400000E-04: FAILED"}
+
+
+def test_hpcg_of_intel() -> None:
+    found = read("hpcg", data("hpcg-intel-3.0.txt"))
+    assert found.unread == []
+    assert found.reading.program == "HPCG 3.0"
+    (rating,) = found.figures("application.hpcg", "flops_per_s")
+    assert (rating.values, rating.ranks, rating.failure) == ((2e9,), 4, "")
+    assert rating.parameters == {"nx": 16, "ny": 16, "nz": 16, "threads": 2}
 
 
 def test_commas_at_the_ends_of_rows() -> None:

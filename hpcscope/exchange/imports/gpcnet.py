@@ -17,7 +17,7 @@ from hpcscope.samples.records import Beside
 
 TITLE = "GPCNeT"
 _NAME = "network.gpcnet"
-_TITLE = re.compile(r"Network (?:Load )?Tests v(\S+)\s*$")
+_TITLE = re.compile(r"Network(?: ?Load)? Tests v(\S+)\s*$")
 BEGINS = (_TITLE,)
 _RANKS = re.compile(r"\s+(?:Load )?Test(?: with)? (\d+) MPI ranks")
 _TABLE = re.compile(r"\|\s+((?:Isolated|Network Tests) [^|]*?)\s*\|\s*$")

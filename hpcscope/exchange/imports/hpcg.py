@@ -22,7 +22,8 @@ LONGEST = 500
 """Characters of a line."""
 _GIGA = 9
 
-_TITLE = re.compile(r"HPCG-Benchmark(?: version: (\S+))?\s*$")
+_TITLE = re.compile(r"(?:HPCG-Benchmark|n\d+-\d+p-\d+t)(?: version: V?(\S+))?\s*$")
+"""Intel's begins with the local size, the processes and the threads."""
 BEGINS = (_TITLE,)
 _VERSION = re.compile(r"(?:version=)?(\d+\.\d+)$")
 _KEYED = re.compile(r"(?P<section>[^=:]+|[^=]+?)(?:::(?P<path>[^=]+))?=(?P<value>.*)$")
@@ -56,7 +57,7 @@ _NAME = re.compile(
     r"|Coarse Grids|Grid Level|Total memory used|Memory used|Bytes per equation|Result$|Unpreconditioned$"
     r"|Preconditioned$|(?:Maximum|Expected) iteration count|Departure for |Reference (?:CG|version)|Optimized CG"
     r"|Total |Total$|Scaled resid|Optimization phase|DDOT$|WAXPBY$|SpMV$|MG$|Raw |(?:Min|Max|Avg) DDOT"
-    r"|HPCG result is|\s*HPCG 2\.4 [Rr]ating|Results are valid but|Official results execution"
+    r"|ALL_reduce$|Problem setup|HPCG result is|\s*HPCG 2\.4 [Rr]ating|Results are valid but|Official results execution"
     r"|\s*You have selected the QuickPath|\s*After confirmation please|Please (?:review|upload)|You have"
 )
 

@@ -22,11 +22,11 @@ _VERSION = re.compile(r"IO500 version (\S+)")
 BEGINS = (_VERSION, re.compile(r"\[RESULT.*\sior.easy.write\s"))
 _NUMBER = r"(\d+(?:[.,]\d+)?)"
 _PHASE = re.compile(
-    r"\[RESULT(?P<invalid>-invalid)?\]\s+(?:(?:BW|IOPS)\s+phase \d+\s+)?(?P<phase>[a-z]+(?:[-_][a-z]+)*)\s+"
+    r"\s*\[RESULT(?P<invalid>-invalid)?\]\s+(?:(?:BW|IOPS)\s+phase \d+\s+)?(?P<phase>[a-z]+(?:[-_][a-z]+)*)\s+"
     rf"{_NUMBER} (?P<unit>GiB/s|GB/s|kIOPS|kiops)(?:\s*: time\s+{_NUMBER} seconds)?\s*(?P<mark>\[INVALID\])?\s*$"
 )
 _SCORE = re.compile(
-    rf"\[SCORE ?\] Bandwidth {_NUMBER} Gi?B/s\s*: IOPS {_NUMBER} k(?:iops|IOPS)\s*: TOTAL {_NUMBER}"
+    rf"\s*\[SCORE ?\] Bandwidth {_NUMBER} Gi?B/s\s*: IOPS {_NUMBER} k(?:iops|IOPS)\s*: TOTAL {_NUMBER}"
     r"\s*(?P<mark>\[INVALID\])?\s*$"
 )
 _SAID = re.compile(r"\[      \]\s+timestamp\s|ERROR INVALID ")

@@ -1,0 +1,70 @@
+"""HPL-MxP of NVIDIA's HPC benchmarks: the results that it prints.
+
+`N = 401408, NB = 3072, NPROW = 2, NPCOL = 4, SLOPPY-TYPE = FP16`, then the rate of factorization and iterative
+solution, and of the factorization alone. GFLOPS are 10^9 operations per second, 2/3 n^3 + 3/2 n^2 as in HPL. The
+residual is that of the refined solution.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hpcscope.catalog.benchmark import Value
+from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
+from hpcscope.exchange.imports.lines import Line
+from hpcscope.exchange.imports.reader import LineReader
+
+TITLE = "HPL-MxP"
+_NAME = "algorithm.hpl_mxp"
+_RATE = r"\s*(\d+(?:\.\d+)?(?:e[+-]\d\d)?), per GPU\s*="
+_ROWS = {
+    re.compile(rf"\s*GFLOPS\s*={_RATE}"): metric("flops_per_s", "flop/s", "floating point rate", "higher"),
+    re.compile(rf"\s*LU GFLOPS\s*={_RATE}"): metric("factorization_flops_per_s", "flop/s", "rate of LU", "higher"),
+}
+_PROBLEM = re.compile(r"\s*N = (\d+), NB = (\d+), NPROW = (\d+), NPCOL = (\d+), SLOPPY-TYPE = (\w+)\s*$")
+_RESIDUAL = re.compile(r"\s*\|\|Ax-b\|\|_oo / \(EPS .*\) =\s*(\S+) \.+ (PASSED|FAILED)\s*$")
+BEGINS = (_RESIDUAL, _PROBLEM)
+_SAID = re.compile(
+    r"\s*(?:\*{6} HPL MxP Result|\*{6} test |EPS |Threshold |\|\|(?:Ax-b|A|x|b)\s*\|\|_oo|Prog=|LU seconds:)"
+    r"|Solver iteration |!!!! WARNING: Rank:"
+)
+
+
+def claims(lines: Sequence[Line]) -> bool:
+    """Return whether a problem as the program prints it is among the lines."""
+    return any(_PROBLEM.match(line.text) for line in lines)
+
+
+def read(lines: Sequence[Line]) -> Reading:
+    """Return the figures of a problem."""
+    return _MxpReader(TITLE).read(lines)
+
+
+class _MxpReader(LineReader):
+    _failure = "no check of its residual was printed"
+    _problem: Sequence[str] = ()
+
+    def takes(self, line: Line) -> bool:
+        """Read a line; return whether it was understood."""
+        if residual := _RESIDUAL.match(line.text):
+            self._failure = "" if residual[2] == "PASSED" else f"residual {residual[1]}: FAILED"
+        elif problem := _PROBLEM.match(line.text):
+            self._problem = problem.groups()
+        elif found := next((of for row, of in _ROWS.items() if self._problem and row.match(line.text)), None):
+            once(self.facts, found.label, line.number)
+            n, block, rows, columns = map(int, self._problem[:4])
+            numbers = {"n": n, "block": block, "grid_rows": rows, "grid_columns": columns}
+            where = [parameter(name, name.replace("_", " "), [0]) for name in numbers]
+            where += [setting("precision", self._problem[4], bare=True)]
+            self.benchmarks.append(declared(_NAME, TITLE, "LU in low precision, refined", [found], where))
+            of: dict[str, Value] = {**numbers, "precision": self._problem[4]}
+            value = float(re.split("[=,]", line.text)[1]) * 1e9
+            self.figures.append(
+                PrintedFigure(
+                    _NAME, of, rows * columns, found.name, (value,), "each", line.number, failure=self._failure
+                )
+            )
+        else:
+            return _SAID.match(line.text) is not None
+        return True
