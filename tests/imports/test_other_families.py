@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.imports.reading import data, read
@@ -15,7 +17,7 @@ MIB = 2**20
         ("io500", "io500-sc24.txt"),
         ("io500", "io500-2019-script.txt"),
         ("gpcnet", "gpcnet-1.3-load.txt"),
-        ("hpl-mxp", "hpl-mxp-nvidia.txt"),
+        ("hpl-mxp", "nvidia-hpl-mxp.txt"),
         ("osu", "osu-py-latency.txt"),
         ("imb", "imb-2021-mt.txt"),
         ("stream", "stream-untitled.txt"),
@@ -38,7 +40,7 @@ def test_every_line_is_understood_and_says_its_figures(format_: str, file: str) 
 
 
 def _is_number(word: str) -> bool:
-    return word.rstrip("X").replace(".", "", 1).isdigit()
+    return re.fullmatch(r"\d+(\.\d+)?(e[+-]\d+)?X?", word) is not None
 
 
 def test_phases_of_io500() -> None:
@@ -87,12 +89,12 @@ def test_a_stream_without_a_version() -> None:
 
 
 def test_hpl_mxp() -> None:
-    found = read("hpl-mxp", data("hpl-mxp-nvidia.txt"))
+    found = read("hpl-mxp", data("nvidia-hpl-mxp.txt"))
     (rate,) = found.figures("algorithm.hpl_mxp", "flops_per_s")
     assert (rate.values, rate.ranks, rate.failure) == ((1.8e15,), 8, "")
     assert (rate.parameters["n"], rate.parameters["precision"]) == (400_000, "FP16")
     assert found.values("algorithm.hpl_mxp", "factorization_flops_per_s") == [3.4e15]
-    wrong = read("hpl-mxp", data("hpl-mxp-nvidia.txt").replace("PASSED", "FAILED"))
+    wrong = read("hpl-mxp", data("nvidia-hpl-mxp.txt").replace("PASSED", "FAILED"))
     assert {one.failure for one in wrong.reading.figures} == {"residual 3.400000E-04: FAILED"}
 
 

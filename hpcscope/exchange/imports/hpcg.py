@@ -57,7 +57,7 @@ _NAME = re.compile(
     r"|Coarse Grids|Grid Level|Total memory used|Memory used|Bytes per equation|Result$|Unpreconditioned$"
     r"|Preconditioned$|(?:Maximum|Expected) iteration count|Departure for |Reference (?:CG|version)|Optimized CG"
     r"|Total |Total$|Scaled resid|Optimization phase|DDOT$|WAXPBY$|SpMV$|MG$|Raw |(?:Min|Max|Avg) DDOT"
-    r"|ALL_reduce$|Problem setup|HPCG result is|\s*HPCG 2\.4 [Rr]ating|Results are valid but|Official results execution"
+    r"|ALL_reduce$|Problem setup|HPCG result is|\s*HPCG 2\.4 [Rr]ating|Results are valid but|Official results exec"
     r"|\s*You have selected the QuickPath|\s*After confirmation please|Please (?:review|upload)|You have"
 )
 
