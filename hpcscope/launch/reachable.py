@@ -26,6 +26,11 @@ def refuse_unknown(site: Site) -> None:
     if lab or steered or site.remote_shell or site.kind != MPIEXEC or schedulers.allocation():
         return
     for host in site.hosts:
+        if ":" in host.name:
+            raise UsageError(
+                f"launcher.hosts = {host.name}: mpiexec takes what is after a colon for slots; must be a host's name,"
+                " which /etc/hosts can give an address, or an IPv4 address"
+            )
         if host.name != os.uname().nodename and (why := _unknown(host.name)) and not _ssh_knows(host.name):
             raise UsageError(
                 f"launcher.hosts = {host.name}: has no address here ({why}); must be a host's name or address"

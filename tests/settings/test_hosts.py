@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hpcscope.errors import UsageError
+from hpcscope.launch.launcher import Site
+from hpcscope.launch.reachable import refuse_unknown
 from hpcscope.launch.scheduler import counted
+from hpcscope.machine.machine import MpiInstallation
 from hpcscope.settings.hosts import Hostfile, Hosts, HostSlots, Nodes, hostnames
 
 
@@ -71,6 +75,14 @@ def test_a_malformed_list_of_nodes_is_refused(text: str) -> None:
 def test_a_list_of_nodes_stays_as_slurm_spells_it() -> None:
     assert Nodes().read("n[1-2,07]x[0-1],b") == "n[1-2,07]x[0-1],b"
     assert hostnames("n[1-2,07]x[0-1],b") == ["n1x0", "n1x1", "n2x0", "n2x1", "n07x0", "n07x1", "b"]
+
+
+def test_an_address_that_no_mpiexec_takes_is_refused_before_it_starts() -> None:
+    mpi = MpiInstallation(
+        name="openmpi", version="5.0", origin="path", compiler="/x/mpicxx", launcher="/x/mpiexec"
+    )
+    with pytest.raises(UsageError, match=r"launcher\.hosts = 2001:db8::2: mpiexec takes .* for slots"):
+        refuse_unknown(Site(mpi=mpi, mpiexec="/x/mpiexec", hosts=Hosts().typed("[2001:db8::2]:4")))
 
 
 def test_names_of_a_job_are_its_slots_where_one_is_named_again() -> None:
