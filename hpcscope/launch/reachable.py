@@ -28,7 +28,7 @@ def refuse_unknown(site: Site) -> None:
     for host in site.hosts:
         if ":" in host.name:
             raise UsageError(
-                f"launcher.hosts = {host.name}: mpiexec takes what is after a colon for slots; must be a host's name,"
+                f"launcher.hosts = {host.name}: mpiexec takes what is after a colon for slots; must be a name,"
                 " which /etc/hosts can give an address, or an IPv4 address"
             )
         if host.name != os.uname().nodename and (why := _unknown(host.name)) and not _ssh_knows(host.name):
