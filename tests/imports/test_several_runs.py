@@ -120,6 +120,14 @@ def test_buffers_of_sender_and_receiver_are_parameters() -> None:
     assert not found.unread
 
 
+@pytest.mark.parametrize(("title", "buffers"), [("Latency", "unknown"), ("Allreduce Latency", "device")])
+def test_buffers_that_are_not_printed_are_unknown(title: str, buffers: str) -> None:
+    """Version 7.5 prints the same title with `D D` and with `H D`."""
+    output = f"# OSU MPI-CUDA {title} Test v7.5\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n1   19.73\n"
+    (one,) = read("osu", output).reading.figures
+    assert (one.parameters["sender"], one.parameters["receiver"]) == (buffers, buffers)
+
+
 def test_a_size_with_a_fraction_is_that_of_its_row() -> None:
     found = read("ior", data("ior-4.1-fractional-block.txt"))
     (case,) = found.figures("storage.write", "bandwidth_bytes_per_s")

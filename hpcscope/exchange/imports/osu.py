@@ -352,7 +352,9 @@ def _foreign(table: Table, column: str) -> tuple[Meaning, Benchmark]:
     if table.window is not None:
         settings["window"] = str(table.window)
     if table.of_device and "sender" not in settings:
-        settings |= {"sender": "device", "receiver": "device"}
+        # New programs for pairs do not say whose buffer is where; those for collectives have all on the device.
+        where = "unknown" if _TWO_RANKS.match(table.operation) else "device"
+        settings |= {"sender": where, "receiver": where}
     if "transmit size" in table.columns:
         settings["datatype"] = "derived"
     of = _COLUMNS[column]
