@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import claiming
 from hpcscope.samples.records import Beside
 
 TITLE = "BabelStream"
@@ -55,9 +56,7 @@ class _Run:
     """By kernel."""
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title or the head of its CSV is among the lines."""
-    return any(_TITLE.match(line.text) or _CSV_HEAD.match(line.text) for line in lines)
+claims = claiming(_TITLE, _CSV_HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:

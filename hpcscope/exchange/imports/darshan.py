@@ -14,7 +14,7 @@ from contextlib import suppress
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, setting
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "Darshan"
 _NAME = "storage.darshan"
@@ -58,9 +58,7 @@ _OTHERS = {
 _MIB = 2**20
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the first line of the program's output is among the lines."""
-    return any(_LOG.match(line.text) for line in lines)
+claims = claiming(_LOG)
 
 
 def read(lines: Sequence[Line]) -> Reading:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import claiming
 
 TITLE = "HPCG"
 BENCHMARK = "application.hpcg"
@@ -91,9 +92,7 @@ class _Run:
             )
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the head of a result file is among the lines."""
-    return any(_TITLE.match(line.text) for line in lines)
+claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[Line]) -> Reading:

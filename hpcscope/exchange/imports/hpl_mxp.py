@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from hpcscope.catalog.benchmark import Value
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter, setting
 from hpcscope.exchange.imports.lines import Line
-from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "HPL-MxP"
 _NAME = "algorithm.hpl_mxp"
@@ -31,9 +31,7 @@ _SAID = re.compile(
 )
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether a problem as the program prints it is among the lines."""
-    return any(_PROBLEM.match(line.text) for line in lines)
+claims = claiming(_PROBLEM)
 
 
 def read(lines: Sequence[Line]) -> Reading:

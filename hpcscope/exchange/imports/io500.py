@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from hpcscope.catalog.benchmark import Metric
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, setting
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.exchange.imports.reader import LineReader, claiming
 
 TITLE = "IO500"
 _NAME = "storage.io500"
@@ -36,9 +36,7 @@ _TIME = metric("time_s", "s", "time")
 _TOTAL = metric("score", "1", "score", "higher")
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether a phase or the score is among the lines."""
-    return any(_PHASE.match(line.text) or _SCORE.match(line.text) for line in lines)
+claims = claiming(_PHASE, _SCORE)
 
 
 def read(lines: Sequence[Line]) -> Reading:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import claiming
 
 TITLE = "mdtest"
 BENCHMARK = "storage.metadata"
@@ -104,9 +105,7 @@ class _Run:
         }
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title is among the lines."""
-    return any(_TITLE.match(line.text) for line in lines)
+claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[Line]) -> Reading:

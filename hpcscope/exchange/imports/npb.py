@@ -16,6 +16,7 @@ from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.catalog.declared import declared as of_scope
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import claiming
 
 TITLE = "NAS Parallel Benchmarks"
 SHORTEST_S = 1.0
@@ -124,9 +125,7 @@ class _Result:
         return self.facts.get(name, ("", 0))[0]
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether a completed kernel is among the lines."""
-    return any(_TITLE.match(line.text) for line in lines)
+claims = claiming(_TITLE)
 
 
 def read(lines: Sequence[Line]) -> Reading:

@@ -25,7 +25,7 @@ from hpcscope.exchange.imports import (
     setting,
 )
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import LineReader
+from hpcscope.exchange.imports.reader import LineReader, claiming
 from hpcscope.samples.records import Beside
 
 TITLE = "OSU Micro-Benchmarks"
@@ -174,9 +174,7 @@ class Table:
         return any(one in self.title for one in _DEVICES)
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether a title of the suite, or the line of its older `osu_init`, is among the lines."""
-    return any(_TITLE.match(line.text) or _INIT.match(line.text) for line in lines)
+claims = claiming(_TITLE, _INIT)
 
 
 def read(lines: Sequence[Line]) -> Reading:

@@ -1,10 +1,11 @@
-"""What readers that go through an output line by line have in common."""
+"""What formats that go through an output line by line have in common."""
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hpcscope.catalog.benchmark import Benchmark
@@ -13,6 +14,11 @@ from hpcscope.exchange.imports.lines import Line
 
 ZONE = "the time zone: this machine's is assumed"
 """Missing where a program prints a time without one."""
+
+
+def claiming(*patterns: re.Pattern[str]) -> Callable[[Sequence[Line]], bool]:
+    """Return the `claims` of a format whose outputs have a line that begins as one of the patterns."""
+    return lambda lines: any(pattern.match(line.text) for line in lines for pattern in patterns)
 
 
 class LineReader(ABC):

@@ -16,7 +16,7 @@ from contextlib import suppress
 from hpcscope.catalog.benchmark import Benchmark, Value
 from hpcscope.exchange.imports import MixedRunsError, PrintedFigure, Reading, declared, metric, parameter, setting
 from hpcscope.exchange.imports.lines import Line, number
-from hpcscope.exchange.imports.reader import ZONE
+from hpcscope.exchange.imports.reader import ZONE, claiming
 
 TITLE = "SKaMPI"
 _TITLE = re.compile(r"# SKaMPI Version (\d[\w.]*)")
@@ -36,9 +36,7 @@ _QUANTILES = 8
 """From so many processes on, a script may have quantiles of their times instead."""
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title or a result of it is among the lines."""
-    return any(_TITLE.match(line.text) or _BEGIN.match(line.text) for line in lines)
+claims = claiming(_TITLE, _BEGIN)
 
 
 def read(lines: Sequence[Line]) -> Reading:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from hpcscope.catalog.benchmark import Benchmark
 from hpcscope.exchange.imports import PrintedFigure, Reading, declared, metric, once, parameter
 from hpcscope.exchange.imports.lines import Line, number
+from hpcscope.exchange.imports.reader import claiming
 from hpcscope.samples.records import Beside
 
 TITLE = "STREAM"
@@ -93,9 +94,7 @@ class _Run:
                 yield replace(figure, metric="time_s", values=(least_s,), statistic="minimum", beside=times)
 
 
-def claims(lines: Sequence[Line]) -> bool:
-    """Return whether the program's title, which some builds lack, or the head of its rates is among the lines."""
-    return any(_TITLE.match(line.text) or _HEAD.match(line.text) for line in lines)
+claims = claiming(_TITLE, _HEAD)
 
 
 def read(lines: Sequence[Line]) -> Reading:
