@@ -18,6 +18,12 @@ from tests.imports.reading import DATA, data, read
 
 LABELLED = {"osu-7.4-latency-labelled.txt"}
 """Their lines have prefixes of a launcher: a log of which half has them is not one that a launcher writes."""
+AMBIGUOUS = {
+    "fio": "JSON without its end, of which whole groups are read only where nothing follows",
+    "hpcc": "a summary without a title may be that of the sections before it",
+    "netpipe": "what a run says before its first row may be said by the next one: neither has a title",
+}
+"""Formats of which a cut run and the next may be one; the guide says so where a figure depends on it."""
 LOGS = 40
 NAMES = ("ior", "osu", "nccl-tests", "stream", "imb")
 
@@ -64,7 +70,7 @@ def test_runs_that_a_shell_loop_wrote_are_told_apart(name: str) -> None:
         assert counted(reading(name, log).figures) == counted(alone)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in imports.names() if name in OUTPUTS and name not in AMBIGUOUS])
 def test_a_cut_run_takes_nothing_from_the_next(name: str) -> None:
     chance = random.Random(f"cut {name}")
     whole = [run for run in OUTPUTS[name] if not run.lstrip().startswith("{")]
