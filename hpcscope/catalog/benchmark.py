@@ -231,8 +231,8 @@ class Benchmark(Strict):
     def _has_costs_that_can_be_evaluated(self) -> Self:
         if self.costs and self.level not in PREDICTED:
             raise ValueError(f"{self.name}: costs: must be of a benchmark of level {', '.join(PREDICTED)}")
-        counts = (one.name for one in self.metrics if one.role == "count")
-        known = {"p", *(one.name for one in self.parameters if one.type == "integer"), *counts}
+        counts = (metric.name for metric in self.metrics if metric.role == "count")
+        known = {"p", *(parameter.name for parameter in self.parameters if parameter.type == "integer"), *counts}
         for step in self.costs:
             for name, value in step.parameters.items():
                 declared = self.parameter.get(name)

@@ -20,7 +20,7 @@ class GroupedOptions(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:
         """Return the words of the usage line as manuals have them: `[OPTIONS] RUN [PATTERN]...`."""
-        arguments = [each for each in self.get_params(ctx) if each.param_type_name == "argument"]
+        arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
         return [*filter(None, [self.options_metavar]), *map(_in_usage, arguments)]
 
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:

@@ -157,13 +157,13 @@ def needed(evidence: Sequence[float], level: float = LEVEL) -> float:
 
 
 def judged(
-    found: Sequence[Ratio], better: Sequence[str], threshold: float, level: float = LEVEL
+    ratios: Sequence[Ratio], better: Sequence[str], threshold: float, level: float = LEVEL
 ) -> list[Judgement]:
     """Return the verdict on each case, and the reason where the figures alone do not show it."""
-    evidence = [one.change if one.is_beyond(threshold) else one.equal for one in found]
+    evidence = [ratio.change if ratio.is_beyond(threshold) else ratio.equal for ratio in ratios]
     limit = needed(evidence, level)
     judgements: list[Judgement] = []
-    for one, has, lower in zip(found, evidence, better, strict=True):
+    for one, has, lower in zip(ratios, evidence, better, strict=True):
         if has < limit:
             possible = f"anything from {units.change(one.low - 1)} to {units.change(one.high - 1)} is possible"
             judgements.append(("inconclusive", possible if one.low else "too few rounds: any change is possible"))
@@ -190,4 +190,6 @@ def _evidence(logs: Floats) -> Floats:
 
 def worst_first(cases: Sequence[PairedCase]) -> list[PairedCase]:
     """Return the cases in reading order."""
-    return sorted(cases, key=lambda one: (PAIRED_VERDICTS.index(one.verdict), -one.loss, one.label, one.metric))
+    return sorted(
+        cases, key=lambda case: (PAIRED_VERDICTS.index(case.verdict), -case.loss, case.label, case.metric)
+    )

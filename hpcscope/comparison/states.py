@@ -44,20 +44,20 @@ def of_launches(a: Summary, b: Summary) -> tuple[Integers, Integers]:
     A side that was measured in one state only was in the one of the other side in which it is closest. Sides
     without a common state are compared as they are.
     """
-    mixed = [one.state_mixture and len(one.launch_states) == len(one.launch_medians) for one in (a, b)]
+    mixed = [case.state_mixture and len(case.launch_states) == len(case.launch_medians) for case in (a, b)]
     found = [
-        np.array(one.launch_states) if is_mixed else np.full(len(one.launch_medians), _closest(one, other))
-        for one, other, is_mixed in ((a, b, mixed[0]), (b, a, mixed[1]))
+        np.array(case.launch_states) if is_mixed else np.full(len(case.launch_medians), _closest(case, other))
+        for case, other, is_mixed in ((a, b, mixed[0]), (b, a, mixed[1]))
     ]
     if not any(mixed) or not set(found[0].tolist()) & set(found[1].tolist()):
         found = [np.zeros_like(side) for side in found]
     return found[0], found[1]
 
 
-def _closest(one: Summary, other: Summary) -> int:
+def _closest(case: Summary, other: Summary) -> int:
     """Return the state of the other side whose median is closest; 0 where it has none."""
     apart = [
-        abs(np.log(one.median / median)) if median and one.median else np.inf for median in other.state_medians
+        abs(np.log(case.median / median)) if median and case.median else np.inf for median in other.state_medians
     ]
     return int(np.argmin(apart)) if apart else 0
 

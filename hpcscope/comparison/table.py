@@ -69,11 +69,11 @@ def states_differ(comparison: Comparison, a: str = "A", b: str = "B") -> str:
 
     `a` and `b` name the runs.
     """
-    found = comparison.states
-    if found is None:
+    change = comparison.states
+    if change is None:
         return ""
-    in_a, in_b = (" and ".join(_state(state) for state in states) for states in (found.a, found.b))
-    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in found.sentinel.items())
+    in_a, in_b = (" and ".join(_state(state) for state in states) for states in (change.a, change.b))
+    ratios = ", ".join(f"{measure} {ratio:.3g} times" for measure, ratio in change.sentinel.items())
     took = (
         f"; in the longest state of each, the sentinel took in {b}, compared with {a}: {ratios}" if ratios else ""
     )

@@ -98,7 +98,7 @@ def analyze(folder: Path, against: Path | None = None, search: bool = True) -> P
     write_json(RunDirectory(folder).findings, Findings(format=FORMAT, findings=found))
     if merged.events:
         profiles = folders.job(folder).profiles
-        hosts = {one.rank: one.host for one in profiles}
+        hosts = {profile.rank: profile.host for profile in profiles}
         logger.info("writing the trace of %d calls ...", merged.events)
         written = json.dumps(trace.chrome(trace.gather(profiles), hosts), allow_nan=False, separators=(",", ":"))
         write_text(folder / trace.TRACE, written)

@@ -225,7 +225,9 @@ class Run:
 
     def _headline(self, benchmark: str) -> Definition:
         metrics = self.benchmarks[benchmark].metrics
-        return next((each.definition for each in metrics if each.quantity != "observed"), metrics[0].definition)
+        return next(
+            (metric.definition for metric in metrics if metric.quantity != "observed"), metrics[0].definition
+        )
 
     def _single_case(self, benchmark: str, choices: Mapping[str, Value]) -> Case:
         found = self._with_defaults(benchmark, self.cases(benchmark, **choices), choices)
@@ -243,7 +245,7 @@ class Run:
 
     def _with_defaults(self, benchmark: str, cases: list[Case], choices: Mapping[str, Value]) -> list[Case]:
         """Return the cases in which everything that was not chosen has its default, as far as there are any."""
-        declared = {one.name: one.default for one in self.benchmarks[benchmark].parameters}
+        declared = {parameter.name: parameter.default for parameter in self.benchmarks[benchmark].parameters}
         for name, default in {**declared, **DEFAULTS}.items():
             if name not in choices:
                 cases = [case for case in cases if chosen(case, name) == default] or cases

@@ -111,7 +111,7 @@ class ActiveLab(Strict):
 
     def with_declared_links(self, host: Host) -> Host:
         """Return the host without the network of launchers, its port at the declared rate."""
-        declared = next((one for one in self.description.hosts() if one.name == host.name), None)
+        declared = next((lab_host for lab_host in self.description.hosts() if lab_host.name == host.name), None)
         if declared is None:
             return host
         rate = self.description.group_of(declared.group).port_mbit_per_s * 1e6

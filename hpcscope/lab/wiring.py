@@ -132,7 +132,7 @@ def bridge_of(lab: Lab, switch: str) -> str:
 
 def port_of(lab: Lab, host: str) -> str:
     """Return the fabric end of the port of a host."""
-    return f"port{[one.name for one in lab.hosts()].index(host)}"
+    return f"port{[lab_host.name for lab_host in lab.hosts()].index(host)}"
 
 
 def trunk_ends(number: int) -> tuple[str, str]:

@@ -106,9 +106,9 @@ def expand(
         for ranks in rank_counts(factors.get("ranks", ["all"]), benchmark, place, placement, where):
             values = [
                 [
-                    each
+                    value
                     for word in factors.get(name, [str(parameter.default)])
-                    for each in values_of(word, parameter, ranks, where)
+                    for value in values_of(word, parameter, ranks, where)
                 ]
                 for name, parameter in parameters.items()
             ]

@@ -56,7 +56,9 @@ def render(overview: Overview) -> str:
             counted=counted(overview.tally),
             heads=HEADS,
             summary=[(outcome, tally(outcome.rows)) for outcome in overview.outcomes],
-            statements={one.name: list(map(cells, one.stated)) for one in overview.outcomes},
-            orientation={one.name: list(map(cells, one.orientation)) for one in overview.outcomes},
+            statements={experiment.name: list(map(cells, experiment.stated)) for experiment in overview.outcomes},
+            orientation={
+                experiment.name: list(map(cells, experiment.orientation)) for experiment in overview.outcomes
+            },
         )
     )

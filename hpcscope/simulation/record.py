@@ -122,9 +122,9 @@ class Simulation(Strict):
 
     def error_of(self, benchmark: str | None = None) -> ErrorOf | None:
         """Return the error of a benchmark, or of all but the inputs; None where nothing was measured beside it."""
-        proofs = [one for one in self.validation if one.benchmark not in self.inputs]
-        found = proofs if benchmark is None else [one for one in self.validation if one.benchmark == benchmark]
-        return _error_of((one, one.error) for one in found)
+        proofs = [row for row in self.validation if row.benchmark not in self.inputs]
+        rows = proofs if benchmark is None else [row for row in self.validation if row.benchmark == benchmark]
+        return _error_of((row, row.error) for row in rows)
 
     def formula_error_of(self, benchmark: str | None = None, fitted: bool = False) -> ErrorOf | None:
         """Return the error of the closed formulas in cases that they were not fitted to, or in those they were.
@@ -132,12 +132,12 @@ class Simulation(Strict):
         None where there is no such case.
         """
         return _error_of(
-            (one, error)
-            for one in self.validation
-            if benchmark in (None, one.benchmark)
-            and one.formula is not None
-            and one.formula.fitted == fitted
-            and (error := one.formula_error) is not None
+            (row, error)
+            for row in self.validation
+            if benchmark in (None, row.benchmark)
+            and row.formula is not None
+            and row.formula.fitted == fitted
+            and (error := row.formula_error) is not None
         )
 
     @property
@@ -161,7 +161,7 @@ class Simulation(Strict):
         ends = error.median
         bounds = [units.percent(end) for end in (ends.low, ends.high) if end is not None]
         interval = f" [{', '.join(bounds)}]" if bounds else ""
-        origins = " and ".join(sorted({one.origin for one in self.validation}))
+        origins = " and ".join(sorted({row.origin for row in self.validation}))
         validated = f"{error.cases} {origins} case{'s' if error.cases != 1 else ''}"
         return (
             f"median error {units.percent(ends.value)}{interval} against {validated}, from"
@@ -195,27 +195,29 @@ def beside(
 
     `formula`: what a closed formula says of a simulated case.
     """
-    known = {(one.key, one.metric): one for one in times(simulated, catalog)}
+    known = {(case.key, case.metric): case for case in times(simulated, catalog)}
     return [
         Beside(
-            benchmark=one.benchmark,
-            label=one.label,
-            ranks=one.ranks,
-            metric=one.metric,
-            unit=one.unit,
-            measured=one.estimate,
-            origin=one.origin,
+            benchmark=case.benchmark,
+            label=case.label,
+            ranks=case.ranks,
+            metric=case.metric,
+            unit=case.unit,
+            measured=case.estimate,
+            origin=case.origin,
             simulated=theirs.median,
             formula=formula(theirs),
         )
-        for one in times(measured, catalog)
-        if (theirs := known.get((one.key, one.metric))) is not None and theirs.median
+        for case in times(measured, catalog)
+        if (theirs := known.get((case.key, case.metric))) is not None and theirs.median
     ]
 
 
 def times(summaries: Iterable[Summary], catalog: Catalog) -> list[Summary]:
     """Return the time of each case that has one."""
-    return [one for one in headlines(list(summaries)) if one.median and one.metric == time_metric(one, catalog)]
+    return [
+        case for case in headlines(list(summaries)) if case.median and case.metric == time_metric(case, catalog)
+    ]
 
 
 def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
@@ -231,7 +233,7 @@ def _error_of(errors: Iterable[tuple[Beside, float]]) -> ErrorOf | None:
         median=Estimate(value=float(np.median(sizes)), low=low, high=high),
         smallest=float(signed.min()),
         largest=float(signed.max()),
-        most_ranks=max(one.ranks for one, _ in found),
+        most_ranks=max(row.ranks for row, _ in found),
     )
 
 

@@ -148,7 +148,7 @@ class Summary(Case):
 
 def headlines(summaries: Iterable[Summary]) -> list[Summary]:
     """Return the results under their headline definitions."""
-    return [one for one in summaries if one.is_headline]
+    return [summary for summary in summaries if summary.is_headline]
 
 
 class Summaries(Strict):

@@ -305,8 +305,8 @@ def at_a_time(turns: int, ranks: int, memory_bytes: float) -> int:
 
 def lacking_bytes(reason: str) -> float:
     """Return what the buffers of a refused case need; 0 where lack of memory was not the reason."""
-    found = LACKS_MEMORY.search(reason)
-    return float(found[1]) * 1e6 if found else 0.0
+    match = LACKS_MEMORY.search(reason)
+    return float(match[1]) * 1e6 if match else 0.0
 
 
 def in_turn(request: Request) -> Iterator[Sequence[Launch]]:

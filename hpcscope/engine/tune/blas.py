@@ -69,8 +69,8 @@ def tune(mpi: str | None, time_s: float, output: Path | None, stage: Stage, comm
         kept = Kept(path / chosen.core, command)
         sides = now, other
         pace = Pace(time_s / len(others), THRESHOLD)
-        found = measure_sides(sides, in_common(*sides), kept, pace, stage)
-        cases = sorted(found.comparison.cases, key=lambda case: "precision=single" in case.a)
+        interleaved = measure_sides(sides, in_common(*sides), kept, pace, stage)
+        cases = sorted(interleaved.comparison.cases, key=lambda case: "precision=single" in case.a)
         rival = Rival(kernels=chosen.core, setting=value, cases=cases)
         tuning = tuning.model_copy(update={"rivals": [*tuning.rivals, rival]})
     write_json(path / FILE, tuning)

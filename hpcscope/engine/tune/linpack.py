@@ -159,7 +159,7 @@ def _with_round(directory: RunDirectory, plan: Plan, tuning: Tuning, cluster: Cl
 
 def _limits(last: Round | None) -> Limits:
     """Return how long the cases of a round may take: far longer than predicted, but not without bound."""
-    longest_s = max((each.predicted_s for each in last.tries), default=0.0) if last else 0.0
+    longest_s = max((trial.predicted_s for trial in last.tries), default=0.0) if last else 0.0
     return Limits(case_s=60 + LONGEST_OVER_PREDICTION * longest_s)
 
 

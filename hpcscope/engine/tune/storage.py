@@ -122,7 +122,7 @@ def _searched(
 def _experiment(
     experiment: Experiment, asked: StorageSearchSettings, candidates: Sequence[FileAccess]
 ) -> Experiment:
-    cases = selected(_case(one, asked) for one in candidates)
+    cases = selected(_case(access, asked) for access in candidates)
     sampling = replace(experiment.sampling, budget_s=BUDGET_S, synchronization="dissemination")
     return replace(experiment, case=cases, launches=asked.launches, sampling=sampling)
 
@@ -138,15 +138,15 @@ def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequen
     benchmark = BENCHMARKS[tuning.settings.direction]
     found: dict[FileAccess, Any] = {}
     summaries = [
-        one
-        for one in summarise(read(directory.path, catalog), catalog)
-        if one.benchmark == benchmark and one.metric == RATE and one.primary
+        case
+        for case in summarise(read(directory.path, catalog), catalog)
+        if case.benchmark == benchmark and case.metric == RATE and case.primary
     ]
     for candidate in candidates:
         wanted = {**catalog.defaults(benchmark), **candidate.settings(tuning.settings.file_bytes)}
-        for one in summaries:
-            if one.ranks == candidate.ranks and one.parameters == wanted:
-                found[candidate] = one
+        for summary in summaries:
+            if summary.ranks == candidate.ranks and summary.parameters == wanted:
+                found[candidate] = summary
     return found
 
 

@@ -19,12 +19,12 @@ def find(facts: CampaignFacts) -> list[Finding]:
     endurance = facts.analysis.endurance
     if endurance is None:
         return []
-    found = []
+    findings = []
     if (growth := endurance.growth) is not None and growth.certain and _large(growth):
-        found.append(_within(growth))
+        findings.append(_within(growth))
     if (trend := endurance.memory) is not None and trend.low > 0 and _matters(trend.over_span, trend.typical):
-        found.append(_between(trend, endurance))
-    return found
+        findings.append(_between(trend, endurance))
+    return findings
 
 
 def _large(growth: Growth) -> bool:

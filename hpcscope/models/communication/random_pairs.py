@@ -111,10 +111,12 @@ def random_pairs(samples: Samples, catalog: Catalog, topology: Topology | None) 
     """Return the sample of every size that was measured, in the order of the sizes."""
     kinds: dict[Kind, list[CaseSamples]] = defaultdict(list)
     declared = {place.benchmark.name for place in catalog.standing(PATTERN)}
-    for one in samples.cases:
-        if one.case.benchmark in declared and one.ok and one.times:
-            size = catalog.size(one.case.benchmark, one.case.parameters) or 0
-            kinds[one.case.benchmark, size, one.case.batch, one.origin].append(one)
+    for case_samples in samples.cases:
+        if case_samples.case.benchmark in declared and case_samples.ok and case_samples.times:
+            size = catalog.size(case_samples.case.benchmark, case_samples.case.parameters) or 0
+            kinds[case_samples.case.benchmark, size, case_samples.case.batch, case_samples.origin].append(
+                case_samples
+            )
     places = {(launch.launch, launch.attempt): launch.processes for launch in samples.launches}
     return [
         _sample(kind, cases, places.get((cases[0].launch, cases[0].attempt), []), topology)
@@ -126,7 +128,7 @@ def _sample(
     kind: Kind, cases: list[CaseSamples], processes: list[Process], topology: Topology | None
 ) -> RandomPairs:
     benchmark, size, (ranks, transport, placement), origin = kind
-    rounds = {int(one.case.parameters["round"]) for one in cases}
+    rounds = {int(samples.case.parameters["round"]) for samples in cases}
     pairs = measured(cases, ranks)
     hosts = [process.host for process in processes]
     names = process_names(hosts, ranks)
@@ -136,9 +138,9 @@ def _sample(
         reason = f"{ranks} processes; {FEWEST} are needed"
     elif len(pairs.logs) < FEWEST_LAUNCHES:
         reason = f"{len(pairs.logs)} launches have every round; {FEWEST_LAUNCHES} are needed"
-    groups = {one.name: np.array(one.of, np.int64) for one in attributes}
+    groups = {attribute.name: np.array(attribute.of, np.int64) for attribute in attributes}
     between = {name: between_groups(pairs, of) for name, of in groups.items()}
-    found = localise(pairs, groups)
+    localisation = localise(pairs, groups)
     return RandomPairs(
         benchmark=benchmark,
         message_bytes=size,
@@ -147,20 +149,22 @@ def _sample(
         origin=origin,
         names=names,
         rounds=len(rounds),
-        launches=len({one.launch for one in cases}),
+        launches=len({case.launch for case in cases}),
         pairs=len(
             np.unique(np.minimum(pairs.first, pairs.second) * ranks + np.maximum(pairs.first, pairs.second))
         ),
         of_pairs=all_pairs(ranks),
         chance_of_pair=chance_of_pair(ranks, len(rounds)),
         typical_s=float(np.exp(np.median(pairs.typical))) if pairs.logs.size else None,
-        excess=[None if np.isnan(one) else float(f"{np.expm1(one):.4g}") for one in found.effects],
+        excess=[None if np.isnan(effect) else float(f"{np.expm1(effect):.4g}") for effect in localisation.effects],
         attributes=[
-            _with_slow(one, found, ranks, len(rounds)).model_copy(update={"between": between[one.name]})
-            for one in attributes
+            _with_slow(attribute, localisation, ranks, len(rounds)).model_copy(
+                update={"between": between[attribute.name]}
+            )
+            for attribute in attributes
         ],
-        slow_processes=[_slow(one, names) for one in found.hosts],
-        slow_pairs=[_slow(one, names) for one in found.pairs],
+        slow_processes=[_slow(location, names) for location in localisation.hosts],
+        slow_pairs=[_slow(location, names) for location in localisation.pairs],
         reason=reason,
     )
 
@@ -242,24 +246,30 @@ def _attributes(hosts: list[str], ranks: int, topology: Topology | None) -> list
         numbers[host] += 1
     if len(set(numbers.values())) == 1 and 1 < len(set(rails)) < ranks:
         labels.append((RAIL, rails))
-    found = []
+    attributes = []
     for name, each in labels:
         groups = sorted(set(each) - {""})
         numbered = {group: number for number, group in enumerate(groups)}
-        found.append(Attribute(name=name, groups=groups, of=[numbered.get(one, -1) for one in each], chance=0.0))
-    return [one for one in found if len(one.groups) > 1]
+        attributes.append(
+            Attribute(name=name, groups=groups, of=[numbered.get(one, -1) for one in each], chance=0.0)
+        )
+    return [attribute for attribute in attributes if len(attribute.groups) > 1]
 
 
-def _with_slow(one: Attribute, found: Localisation, ranks: int, rounds: int) -> Attribute:
-    usual = int(np.median(np.bincount([number for number in one.of if number >= 0])))
-    return one.model_copy(
+def _with_slow(attribute: Attribute, localisation: Localisation, ranks: int, rounds: int) -> Attribute:
+    usual = int(np.median(np.bincount([number for number in attribute.of if number >= 0])))
+    return attribute.model_copy(
         update={
-            "slow": [_slow(each, one.groups) for each in found.groups.get(one.name, [])],
-            "slow_between": [_slow(each, one.groups) for each in found.paths.get(one.name, [])],
+            "slow": [
+                _slow(location, attribute.groups) for location in localisation.groups.get(attribute.name, [])
+            ],
+            "slow_between": [
+                _slow(location, attribute.groups) for location in localisation.paths.get(attribute.name, [])
+            ],
             "chance": chance_of_path(ranks, rounds, usual, usual),
         }
     )
 
 
-def _slow(found: Found, names: list[str]) -> Slow:
-    return Slow(members=[names[member] for member in found.members], excess=found.excess)
+def _slow(location: Found, names: list[str]) -> Slow:
+    return Slow(members=[names[member] for member in location.members], excess=location.excess)

@@ -49,7 +49,7 @@ def configurations(records: Sequence[RunRecord]) -> list[Configuration]:
     for record in records:
         groups.setdefault(record.point.key, []).append(record)
     found = [_configuration(group) for group in groups.values()]
-    return sorted(found, key=lambda one: order(one.point))
+    return sorted(found, key=lambda configuration: order(configuration.point))
 
 
 def order(point: Point) -> tuple[tuple[bool, float, str], ...]:

@@ -115,9 +115,11 @@ def _growth(good: Sequence[RunRecord]) -> Growth | None:
 
 
 def _median(values: Floats) -> Estimate:
-    found = median_interval(values) if values.size >= FEWEST_RUNS else None
+    interval = median_interval(values) if values.size >= FEWEST_RUNS else None
     return Estimate(
-        value=float(np.median(values)), low=found.low if found else None, high=found.high if found else None
+        value=float(np.median(values)),
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
     )
 
 

@@ -461,32 +461,32 @@ class Merged(Strict):
     @property
     def total_s(self) -> float:
         """Time of all processes together."""
-        return sum(one.wall_s for one in self.processes)
+        return sum(process.wall_s for process in self.processes)
 
     @property
     def mpi_s(self) -> float:
         """Time of all processes inside MPI."""
-        return sum(one.mpi_s for one in self.processes)
+        return sum(process.mpi_s for process in self.processes)
 
     @property
     def program_files(self) -> list[FileUse]:
         """What the program itself did with files: without MPI-IO's own calls of POSIX."""
-        return [one for one in self.files if one.layer != "inside mpi-io"]
+        return [file for file in self.files if file.layer != "inside mpi-io"]
 
     @property
     def files_s(self) -> float:
         """Time of all processes in the program's calls on files."""
-        return sum(one.time_s for one in self.program_files)
+        return sum(file.time_s for file in self.program_files)
 
     @property
     def calls_s(self) -> float:
         """Time of all calls of all threads: the reference of a routine's share; never 0."""
-        return sum(one.time_s for one in self.calls) or 1e-9
+        return sum(calls.time_s for calls in self.calls) or 1e-9
 
     @property
     def unfinished(self) -> list[Process]:
         """The processes that did not reach the end of MPI_Finalize."""
-        return [one for one in self.processes if one.state != "finalized"]
+        return [process for process in self.processes if process.state != "finalized"]
 
     @model_validator(mode="after")
     def _traffic_is_of_these_ranks(self) -> Self:

@@ -116,7 +116,7 @@ class Sites:
         for number, path in enumerate(self._paths):
             inside = _inside([name for index in path for name in frames[index]])
             paths.append(tuple(unwrapped(inside, wrappers) if number in self._calling else _computing(inside)))
-        texts = [tuple(one.text for one in path) for path in paths]
+        texts = [tuple(name.text for name in path) for path in paths]
         calling = (text for number, text in enumerate(texts) if number in self._calling)
         distinct = {text: number for number, text in enumerate(dict.fromkeys(calling))}
         return Named(

@@ -26,8 +26,8 @@ def surfaces(cases: Sequence[ComparedCase]) -> list[Figure]:
         if variable in case.parameters:
             others = {name: value for name, value in case.parameters.items() if name != variable}
             variants[case.metric, case.transport, tuple(sorted(others.items()))].append(case)
-    found = [_figure(variant, variable, number) for number, variant in enumerate(variants.values())]
-    return [figure for figure in found if figure is not None]
+    figures = [_figure(variant, variable, number) for number, variant in enumerate(variants.values())]
+    return [figure for figure in figures if figure is not None]
 
 
 def _figure(variant: Sequence[ComparedCase], variable: str, number: int) -> Figure | None:

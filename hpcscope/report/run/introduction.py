@@ -24,7 +24,7 @@ def cluster(run: Run) -> str:
     machine = run.machine
     links = {(link.name, link.rate_bits_per_s) for host in machine.hosts for link in host.links if _connects(link)}
     if run.record.imported is not None:
-        programs = dict.fromkeys(program for one in run.record.imported.files for program in one.programs)
+        programs = dict.fromkeys(program for file in run.record.imported.files for program in file.programs)
         return f"Figures printed by {sentence(list(programs))}."
     words = [machine_kind(machine)]
     if len(machine.hosts) > 1:
@@ -58,7 +58,7 @@ def cautions(run: Run) -> list[Caution]:
         found.append(Caution(text, grave=True))
     if lacks := run.record.lacks:
         resources = {lack.resource for lack in lacks}
-        number = sum(one.resource in resources for one in run.record.skipped)
+        number = sum(skipped.resource in resources for skipped in run.record.skipped)
         left_out = f"; {count(number, 'case')} left out" if number else ""
         text = f"Below the minimum configuration: {', '.join(lack.words for lack in lacks)}{left_out}."
         found.append(Caution(text, grave=len(run.machine.hosts) > 1))
@@ -94,16 +94,16 @@ def library(machine: Machine) -> str:
 
 def measured(run: Run) -> str:
     """Return one sentence: what was measured when and where."""
-    cases = {one.key for one in run.statistics}
-    launches = max((one.launches for one in run.statistics), default=0)
-    origins = sorted({str(one.origin) for one in run.statistics})
+    cases = {summary.key for summary in run.statistics}
+    launches = max((summary.launches for summary in run.statistics), default=0)
+    origins = sorted({str(summary.origin) for summary in run.statistics})
     verb = sentence(origins) or "measured"
     number = count(len(cases), "case")
     if run.record.imported is not None:
-        files = sentence([one.name for one in run.record.imported.files])
+        files = sentence([file.name for file in run.record.imported.files])
         return f"{number} imported from {files}."
     if run.record.mix:
-        rounds = max((one.launches for one in run.statistics), default=0)
+        rounds = max((summary.launches for summary in run.statistics), default=0)
         return (
             f"On {moment(run.record.started_unix_s)} the jobs of the mix {run.record.mix} ran alone and side"
             f" by side in {count(rounds, 'round')} on {machine_name(run.machine)}."

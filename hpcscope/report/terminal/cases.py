@@ -24,10 +24,10 @@ _LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS = 44, 28, 24
 
 def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
     """Yield the figures of a run of up to `MOST` cases, nothing of a larger one."""
-    found = [one for name in run.benchmarks.names for one in _first_result(run, name)]
-    if not 0 < len(found) <= MOST:
+    cases = [case for name in run.benchmarks.names for case in _first_result(run, name)]
+    if not 0 < len(cases) <= MOST:
         return
-    for _, group in groupby(found, key=lambda one: one.benchmark):
+    for _, group in groupby(cases, key=lambda summary: summary.benchmark):
         yield Text()
         yield from _of_benchmark(list(group), run, blocks)
 
@@ -35,9 +35,9 @@ def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
 def _first_result(run: Run, benchmark: str) -> list[Summary]:
     """Return the figures of a benchmark for the first of its metrics that is a result, in reading order."""
     shown = results(run, benchmark)
-    measured = {one.metric for one in shown}
+    measured = {case.metric for case in shown}
     first = next((name for name in run.benchmarks[benchmark].metric if name in measured), None)
-    return sorted((one for one in shown if one.metric == first), key=case_key)
+    return sorted((case for case in shown if case.metric == first), key=case_key)
 
 
 def _of_benchmark(group: list[Summary], run: Run, blocks: bool) -> Iterator[Text]:
@@ -51,15 +51,15 @@ def _of_benchmark(group: list[Summary], run: Run, blocks: bool) -> Iterator[Text
         (f"  {metric} ({definition(first.definition)}), {direction(first.better)}", "dim"),
     )
     names = varying(group)[0]
-    largest = max(one.median or 0.0 for one in group)
-    for one in group:
-        chosen = factors(one)
-        differing = [label(catalog, one.benchmark, name, chosen[name]) for name in names if name in chosen]
+    largest = max(case.median or 0.0 for case in group)
+    for summary in group:
+        chosen = factors(summary)
+        differing = [label(catalog, summary.benchmark, name, chosen[name]) for name in names if name in chosen]
         words = same if alone else ", ".join(differing)
-        figure = f"{units.interval(one.median, one.ci_low, one.ci_high, one.unit)} {mark(one)}".rstrip()
-        line = Text(f"  {words:<{_LABEL_COLUMNS - 2}}  {figure:<{_FIGURE_COLUMNS}}")
+        value = f"{units.interval(summary.median, summary.ci_low, summary.ci_high, summary.unit)} {mark(summary)}"
+        line = Text(f"  {words:<{_LABEL_COLUMNS - 2}}  {value.rstrip():<{_FIGURE_COLUMNS}}")
         if not alone:
-            share = (one.median or 0.0) / largest if largest > 0 else 0.0
+            share = (summary.median or 0.0) / largest if largest > 0 else 0.0
             line.append(bar(share, _BAR_COLUMNS, blocks), style="cyan")
         line.rstrip()
         yield line

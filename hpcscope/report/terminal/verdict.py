@@ -57,7 +57,7 @@ def verdict(run: Run, blocks: bool = True) -> Iterator[Text]:
     for lines in ladders[:shown]:
         yield Text()
         yield from lines
-    if any(rung.mixes_states for one in compared[:shown] for rung in best_rungs(one)):
+    if any(rung.mixes_states for ladder in compared[:shown] for rung in best_rungs(ladder)):
         yield Text(f"  {MIXED_NOTE}", style="dim")
     hidden = len(ladders) - shown
     if hidden > 0:
@@ -116,7 +116,7 @@ def told(findings: list[Finding]) -> Iterator[Text]:
     if measurement:
         yield Text()
         yield Text(f"How far to trust this run: {_severities(measurement)}", style="bold")
-        grave = [one for one in measurement if one.severity in ("error", "warning")]
+        grave = [finding for finding in measurement if finding.severity in ("error", "warning")]
         yield from _listed(grave, _TRUST_LINES, with_advice=False)
 
 
@@ -138,7 +138,7 @@ def _listed(findings: list[Finding], left: int, with_advice: bool) -> Iterator[T
 
 def _severities(findings: list[Finding]) -> str:
     """Count what is grave: `2 warnings and 1 note`."""
-    numbers = Counter(str(one.severity) for one in findings)
+    numbers = Counter(str(finding.severity) for finding in findings)
     notes = numbers["advice"] + numbers["information"]
     words = [count(numbers[one], one) for one in ("error", "warning") if numbers[one]]
     return sentence([*words, *([count(notes, "note")] if notes else [])])

@@ -31,7 +31,7 @@ def find(run: Run) -> list[Finding]:
         first = launches[0]
         if run.shares_processors(first.case) or not _iterates(first.case):
             continue
-        seen = [found for one in launches if one.ok and (found := _late(one)) is not None]
+        seen = [found for case in launches if case.ok and (found := _late(case)) is not None]
         ranks = {rank for rank, _, _ in seen}
         if len(ranks) != 1 or len(seen) != len(launches):
             continue

@@ -18,7 +18,7 @@ SHARE_OF_TIME = 0.01
 
 def find(run: Run) -> list[Finding]:
     """Find the largest flushed write that certainly took no longer than the same without a flush."""
-    flushes = {one.key: one for one in rates(run, SYNC)}
+    flushes = {case.key: case for case in rates(run, SYNC)}
     found = []
     for flushed, buffered in pairs(run, "sync", "fsync", "none"):
         flush = flushes.get(flushed.key)

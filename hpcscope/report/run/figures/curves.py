@@ -61,8 +61,8 @@ def figures(run: Run, benchmark: str) -> Iterator[Figure]:
     """Yield the metrics of a benchmark by size, split where too full; metrics of one panel stand side by side."""
     usable = results(run, benchmark)
     columns = [
-        list(_panels(run, [one for one in usable if one.metric == name], f"{benchmark}-{name}"))
-        for name in dict.fromkeys(one.metric for one in usable)
+        list(_panels(run, [case for case in usable if case.metric == name], f"{benchmark}-{name}"))
+        for name in dict.fromkeys(case.metric for case in usable)
     ]
     for row in zip_longest(*columns):
         yield from (figure for figure in row if figure is not None)
@@ -74,18 +74,18 @@ def _panels(run: Run, group: list[Summary], key: str) -> Iterator[Figure]:
     if level(group[0].benchmark) != "node":
         # All numbers of processes are in the figures by processes.
         drawn = spread(values(group, "ranks"), _MOST_RANKS)
-        group = [one for one in group if one.ranks in drawn]
+        group = [case for case in group if case.ranks in drawn]
     names = series_factors(group, None)
     while (variable := swept(group)) is not None:
         factors = series_factors(group, variable)
         lines = series(group, factors)
-        long = [one for line in lines if len(line) >= FEWEST_POINTS for one in line]
+        long = [case for line in lines if len(line) >= FEWEST_POINTS for case in line]
         if not long:
             return
         for part in panels(long, variable):
             yield _figure(run, part, variable, f"{key}-{index}", names)
             index += 1
-        group = [one for line in lines if len(line) < FEWEST_POINTS for one in line]
+        group = [case for line in lines if len(line) < FEWEST_POINTS for case in line]
 
 
 def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors: list[str]) -> Figure:
@@ -94,7 +94,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     by = catalog.parameter_label(variable, first.benchmark)
     names = series_factors(group, variable)
     lines = sorted(series(group, names), key=lambda line: choice_key(run.benchmarks, line[0]))
-    xs = [float(one.parameters[variable]) for one in group]
+    xs = [float(case.parameters[variable]) for case in group]
     traces: list[Plot] = []
     drawn: list[Fit] = []
     for slot, line in enumerate(lines):
@@ -114,7 +114,7 @@ def _figure(run: Run, group: list[Summary], variable: str, key: str, all_factors
     traces += limits
     shapes, annotations = _breaks(drawn, xs)
     cache_shapes, cache_annotations = _caches(run.machine, xs) if variable == "array_bytes" else ([], [])
-    ys = [value for one in group for value in (one.ci_low, one.ci_high, one.median) if value is not None]
+    ys = [value for case in group for value in (case.ci_low, case.ci_high, case.median) if value is not None]
     ys += [y for trace in limits for y in trace["y"]]
     title = f"{metric.capitalize()} by {by}"
     fixed = [
@@ -154,15 +154,17 @@ def points_and_band(
     y: list[float | None] = []
     text: list[str] = []
     for piece in _pieces(line, variable, breaks):
-        places = [place(float(one.parameters[variable]), xs) for one in piece]
-        medians = [one.median or 0.0 for one in piece]
-        lows = [one.estimate.bounds[0] for one in piece]
+        places = [place(float(case.parameters[variable]), xs) for case in piece]
+        medians = [case.median or 0.0 for case in piece]
+        lows = [case.estimate.bounds[0] for case in piece]
         if not units.is_share(line[0].metric):  # a logarithmic axis has no place for zero and below
             lows = [low if low > 0 else median / 100 for low, median in zip(lows, medians, strict=True)]
-        bands.append((places, lows, [one.ci_high or one.median or 0.0 for one in piece]))
+        bands.append((places, lows, [case.ci_high or case.median or 0.0 for case in piece]))
         x += [*places, None]
         y += [*medians, None]
-        text += [f"{name}, {units.parameter(variable, one.parameters[variable])}: {shown(one)}" for one in piece]
+        text += [
+            f"{name}, {units.parameter(variable, case.parameters[variable])}: {shown(case)}" for case in piece
+        ]
         text.append("")
     yield band(bands, name, slot)
     mode = "lines+markers" if joined else "markers"
@@ -268,7 +270,7 @@ def _caches(machine: Machine, xs: Sequence[float]) -> tuple[list[Plot], list[Plo
 
 def _limits(ladders: Sequence[Ladder], group: Sequence[Summary], xs: Sequence[float]) -> list[Plot]:
     """Draw the limit of each ladder with one of these cases, at the sizes of the ladders."""
-    first, labels = group[0], {one.label for one in group}
+    first, labels = group[0], {case.label for case in group}
     points: dict[str, list[tuple[float, float]]] = {}
     for ladder in ladders:
         limit = ladder.rungs[0] if ladder.rungs else None
@@ -295,7 +297,7 @@ def _lines(
     bounded = [place for pattern in EXCHANGES for place in catalog.standing(pattern, "network")]
     if first.benchmark not in {place.benchmark.name for place in bounded}:
         return
-    drawn = {str(one.parameters.get("protocol")) for one in group}
+    drawn = {str(case.parameters.get("protocol")) for case in group}
     for line in lines:
         if (
             line.metric != first.metric
