@@ -230,7 +230,7 @@ class Catalog:
 
     def _ordered(self, benchmark: str, settings: Settings) -> list[tuple[str, Value]]:
         order = list(self[benchmark].parameter)
-        return sorted(settings.items(), key=lambda one: order.index(one[0]) if one[0] in order else len(order))
+        return sorted(settings.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order))
 
     def _is_size(self, benchmark: str, name: str) -> bool:
         declared = self[benchmark].parameter.get(name)

@@ -147,7 +147,7 @@ def _words(program: str | None) -> list[str] | None:
 
 def _changes(words: list[str]) -> dict[str, float]:
     """Read the changes; UsageError for a word that is no `key=number`, and for a key that is given twice."""
-    found: dict[str, float] = {}
+    changes: dict[str, float] = {}
     for word in words:
         key, _, text = word.partition("=")
         try:
@@ -156,10 +156,10 @@ def _changes(words: list[str]) -> dict[str, float]:
             value = 0.0
         if not key or not 0 < value < float("inf"):
             raise UsageError(f"--set {word}: must be key=number, for example link.trunk.bandwidth=10e9")
-        if key in found:
+        if key in changes:
             raise UsageError(f"--set {word}: {key} is given twice")
-        found[key] = value
-    return found
+        changes[key] = value
+    return changes
 
 
 def _by_formula(record: Simulation, case: Summary) -> float | None:

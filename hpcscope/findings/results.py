@@ -230,18 +230,21 @@ class Run:
         )
 
     def _single_case(self, benchmark: str, choices: Mapping[str, Value]) -> Case:
-        found = self._with_defaults(benchmark, self.cases(benchmark, **choices), choices)
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        cases_left = self._with_defaults(benchmark, self.cases(benchmark, **choices), choices)
+        if len(cases_left) == 1:
+            return cases_left[0]
+        if not cases_left:
             there = "; ".join(case.label for case in self.cases(benchmark)[:8]) or "none of this benchmark"
             asked = " ".join([benchmark, *(f"{key}={value}" for key, value in choices.items())])
             raise UsageError(f"{self.path}: no case {asked}; there are: {there}")
-        values = {name: {str(chosen(case, name)) for case in found} for name in (*found[0].parameters, *BATCH)}
+        values = {
+            name: {str(chosen(case, name)) for case in cases_left}
+            for name in (*cases_left[0].parameters, *BATCH)
+        }
         open_choices = ", ".join(
             f"{name}={'|'.join(sorted(each))}" for name, each in values.items() if len(each) > 1
         )
-        raise UsageError(f"{self.path}: {len(found)} cases of {benchmark}: choose one by {open_choices}")
+        raise UsageError(f"{self.path}: {len(cases_left)} cases of {benchmark}: choose one by {open_choices}")
 
     def _with_defaults(self, benchmark: str, cases: list[Case], choices: Mapping[str, Value]) -> list[Case]:
         """Return the cases in which everything that was not chosen has its default, as far as there are any."""

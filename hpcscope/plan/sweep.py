@@ -196,10 +196,10 @@ def _by_rule(rule: str, slots: int, benchmark: Benchmark) -> list[int]:
 
 
 def _choices(where: str, key: str, words: Sequence[str], allowed: Sequence[Word]) -> list[Word]:
-    found = [each for word in words for each in allowed if each == word]
+    choices = [each for word in words for each in allowed if each == word]
     for word in words:
         if word not in allowed:
             raise UsageError(
                 f"{where}: {key} = {word}: must be one of {', '.join(allowed)}{did_you_mean(word, list(allowed))}"
             )
-    return found
+    return choices

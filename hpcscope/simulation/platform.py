@@ -190,7 +190,7 @@ def exchange(measurements: Measurements, inside: bool) -> Exchange | None:
         )
         if times and rates:
             least = min(times, key=lambda case: (measurements.size(case), case.median or 0.0))
-            most = max(rates, key=lambda one: (measurements.size(one), one.median or 0.0))
+            most = max(rates, key=lambda rate: (measurements.size(rate), rate.median or 0.0))
             return Exchange(_figure(least), _figure(most))
     return None
 

@@ -310,13 +310,13 @@ def _means(values: Floats, group: Integers) -> Floats:
 
 def _medians(values: Floats, group: Integers) -> Floats:
     """Return the median of each group of values; 0 for a group without any."""
-    found = np.zeros(int(group.max()) + 1 if group.size else 0)
+    medians = np.zeros(int(group.max()) + 1 if group.size else 0)
     order = np.argsort(group, kind="stable")
     ordered = group[order]
     ends = np.flatnonzero(np.diff(ordered)) + 1
     for part in np.split(order, ends) if order.size else []:
-        found[group[part[0]]] = np.median(values[part])
-    return found
+        medians[group[part[0]]] = np.median(values[part])
+    return medians
 
 
 def _segments(values: Floats, penalty: float) -> Integers:

@@ -100,10 +100,10 @@ def _times(group: Sequence[JobRecord]) -> Rounds:
 
 
 def _by_round(pairs: Sequence[tuple[int, float]]) -> Rounds:
-    found: dict[int, list[float]] = defaultdict(list)
+    by_round: dict[int, list[float]] = defaultdict(list)
     for number, value in pairs:
-        found[number].append(value)
-    return found
+        by_round[number].append(value)
+    return by_round
 
 
 def _failure(group: Sequence[JobRecord]) -> str:

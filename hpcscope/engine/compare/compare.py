@@ -276,7 +276,7 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
     """Return what a run says of the results of each case: one metric for each time that was taken."""
     samples = read_samples(run.directory.path, run.side.catalog)
     cases = samples.by_case()
-    found: dict[Key, dict[str, Measured]] = defaultdict(dict)
+    measured: dict[Key, dict[str, Measured]] = defaultdict(dict)
     taken: set[tuple[Key, str]] = set()
     for summary in summarise(samples, run.side.catalog):
         metric = next(one for one in run.side.catalog[summary.benchmark].metrics if one.name == summary.metric)
@@ -294,8 +294,8 @@ def _measured(run: _GrowingRun, launches: int) -> dict[Key, dict[str, Measured]]
             # The sides may differ in their work: a rate is the work of its own side over the time.
             work = summary.work.of(metric.quantity, summary)
             medians = {number: work / median for number, median in medians.items() if median > 0}
-        found[summary.key][summary.metric] = Measured(summary, metric.label, medians)
-    return found
+        measured[summary.key][summary.metric] = Measured(summary, metric.label, medians)
+    return measured
 
 
 def _case(a: Measured, b: Measured | None) -> PairedCase:

@@ -136,7 +136,7 @@ def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequen
     """Return the bandwidths of candidates from the samples so far."""
     catalog = read_catalog(directory.benchmarks)
     benchmark = BENCHMARKS[tuning.settings.direction]
-    found: dict[FileAccess, Any] = {}
+    measured: dict[FileAccess, Any] = {}
     summaries = [
         case
         for case in summarise(read(directory.path, catalog), catalog)
@@ -146,8 +146,8 @@ def _measured(directory: RunDirectory, tuning: StorageTuning, candidates: Sequen
         wanted = {**catalog.defaults(benchmark), **candidate.settings(tuning.settings.file_bytes)}
         for summary in summaries:
             if summary.ranks == candidate.ranks and summary.parameters == wanted:
-                found[candidate] = summary
-    return found
+                measured[candidate] = summary
+    return measured
 
 
 def _write_best(directory: RunDirectory, tuning: StorageTuning, experiment: Experiment) -> None:

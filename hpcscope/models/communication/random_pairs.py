@@ -203,14 +203,14 @@ def between_groups(pairs: Pairs, of: Integers) -> list[list[float | None]]:
     one, other = of[pairs.first], of[pairs.second]
     low, high = np.minimum(one, other), np.maximum(one, other)
     times = pairs.typical - np.median(pairs.typical)
-    found: list[list[float | None]] = [[None] * count for _ in range(count)]
+    groups: list[list[float | None]] = [[None] * count for _ in range(count)]
     for i in range(count):
         row = low == i
         for j in range(i, count):
             inside = times[row & (high == j)]
             if inside.size:
-                found[i][j] = found[j][i] = float(f"{np.exp(np.median(inside)):.4g}")
-    return found
+                groups[i][j] = groups[j][i] = float(f"{np.exp(np.median(inside)):.4g}")
+    return groups
 
 
 def _times_of_ranks(case: CaseSamples, ranks: int) -> Floats:

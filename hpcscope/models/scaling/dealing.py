@@ -66,12 +66,12 @@ def dealings(
 
 def _hosts(launches: Sequence[LaunchRecord]) -> dict[object, list[str]]:
     """Return the host of each rank; none where launches placed them differently."""
-    found: dict[object, list[str]] = {}
+    hosts: dict[object, list[str]] = {}
     for launch in launches:
         placed = [process.host for process in sorted(launch.processes, key=lambda one: one.rank)]
         key = launch.batch, launch.origin
-        found[key] = placed if found.setdefault(key, placed) == placed else []
-    return found
+        hosts[key] = placed if hosts.setdefault(key, placed) == placed else []
+    return hosts
 
 
 def _dealing(rank: PhasesByRank, times: Sequence[Summary], hosts: Sequence[str]) -> Dealing | None:

@@ -63,7 +63,7 @@ def fastest(records: Sequence[RunRecord]) -> Fastest | None:
     times = [(group[0].point, spread(numbers(group, feature))) for group in _runs(records).values()]
     if len(times) < 2:
         return None
-    point, best = min(times, key=lambda each: each[1].median)
+    point, best = min(times, key=lambda time: time[1].median)
     reach = best.median if best.high is None else best.high
     rivals = sum((other.median if other.low is None else other.low) <= reach for _, other in times) - 1
     return Fastest(point=point, time_s=Estimate(value=best.median, low=best.low, high=best.high), rivals=rivals)

@@ -108,7 +108,7 @@ def _routines(profiles: Sequence[Profile]) -> dict[str, Routine]:
     means = {name: total / len(profiles) for name, total in sums.items()}
     return {
         name: Routine(calls=float(mean[0]), seconds=float(mean[1]), bytes=float(mean[2]))
-        for name, mean in sorted(means.items(), key=lambda each: -each[1][1])
+        for name, mean in sorted(means.items(), key=lambda item: -item[1][1])
     }
 
 

@@ -127,4 +127,4 @@ def _counted(bad: Sequence[RunRecord]) -> dict[str, int]:
     reasons: dict[str, int] = {}
     for record in bad:
         reasons[record.reason] = reasons.get(record.reason, 0) + 1
-    return dict(sorted(reasons.items(), key=lambda each: -each[1]))
+    return dict(sorted(reasons.items(), key=lambda item: -item[1]))

@@ -142,13 +142,13 @@ def _rows(profile: Profile, paths: Integers) -> Iterator[tuple[int, int, int, in
 
 def _without_cycles(path: Sequence[str]) -> list[str]:
     """Fold recursion: a function that calls itself, also by way of others, is one node."""
-    found: list[str] = []
+    cycles: list[str] = []
     for name in path:
-        if name in found:
-            del found[found.index(name) + 1 :]
+        if name in cycles:
+            del cycles[cycles.index(name) + 1 :]
         else:
-            found.append(name)
-    return found
+            cycles.append(name)
+    return cycles
 
 
 def _listed(root: _Node) -> list[PathNode]:

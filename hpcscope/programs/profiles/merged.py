@@ -150,13 +150,13 @@ def _hidden(profiles: Sequence[Profile]) -> list[str]:
 
 
 def _warnings(processes: Sequence[Process], missing: Sequence[int], ranks: int) -> list[str]:
-    found = []
+    warnings = []
     if missing:
         named = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        found.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
+        warnings.append(f"{len(missing)} of {ranks} processes left no profile: ranks {named}")
     for name in _LOST:
         lost = sum(process.lost.get(name, 0) for process in processes)
         if lost:
             what = "calls are in the sums only" if name == "calls" else f"{name} had no place in the tables"
-            found.append(f"{lost} {what}: the tables of the monitor were full")
-    return found
+            warnings.append(f"{lost} {what}: the tables of the monitor were full")
+    return warnings

@@ -431,10 +431,10 @@ def _in_use(name: str, raw: Rows) -> Rows:
         raw = raw[: int(np.flatnonzero(raw["used"]).max(initial=-1)) + 1]
     elif name != "process" and "used" in (raw.dtype.names or ()):
         raw = raw[raw["used"] != 0]
-    found = np.zeros(len(raw), _complete(name, raw.dtype))
+    use = np.zeros(len(raw), _complete(name, raw.dtype))
     for column in raw.dtype.names or ():
-        found[column] = raw[column]
-    return found
+        use[column] = raw[column]
+    return use
 
 
 def _add_latest(calls: Rows) -> None:

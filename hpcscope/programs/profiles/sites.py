@@ -202,17 +202,17 @@ def _frames_of(profile: Profile, addresses: NDArray[np.uint64]) -> list[Frame]:
     begins, ends, biases = (modules[name].astype(np.uint64) for name in ("begin", "end", "bias"))
     paths = [bytes(path).decode(errors="replace") for path in modules["path"]]
     places = [_place_of(row) for row in profile.tables["places"]]
-    found = []
+    frames = []
     for address, after in zip(addresses, np.searchsorted(begins, addresses, side="right"), strict=True):
         module = int(after) - 1
         if int(address) & _PLACE:
             number = int(address) - _PLACE
-            found.append(places[number] if number < len(places) else ("", 0, "?"))
+            frames.append(places[number] if number < len(places) else ("", 0, "?"))
         elif module < 0 or address >= ends[module]:
-            found.append(("", int(address), ""))
+            frames.append(("", int(address), ""))
         else:
-            found.append((paths[module], int(address) - int(biases[module]), ""))
-    return found
+            frames.append((paths[module], int(address) - int(biases[module]), ""))
+    return frames
 
 
 def _place_of(row: np.void) -> Frame:

@@ -533,8 +533,8 @@ def _disturbances(analysis: Analysis, varying: Sequence[str]) -> TableSection:
 
 def _varying(points: Sequence[Point]) -> list[str]:
     names = dict.fromkeys(name for point in points for name in point.factors)
-    found = [name for name in names if len({repr(point.factors.get(name)) for point in points}) > 1]
-    return found or ["ranks"]
+    varying = [name for name in names if len({repr(point.factors.get(name)) for point in points}) > 1]
+    return varying or ["ranks"]
 
 
 def _chosen(point: Point, names: Sequence[str]) -> list[str]:

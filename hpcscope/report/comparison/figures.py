@@ -50,7 +50,7 @@ def _figure(cases: list[ComparedCase]) -> Figure | None:
     lines: dict[str, list[ComparedCase]] = defaultdict(list)
     for case in sorted(cases, key=lambda compared_case: float(compared_case.parameters.get(variable, 0))):
         lines[_name(case, variable)].append(case)
-    longest_first = sorted(lines.items(), key=lambda each: -len(each[1]))
+    longest_first = sorted(lines.items(), key=lambda item: -len(item[1]))
     long = {name: line for name, line in longest_first if len(line) >= FEWEST_POINTS}
     drawn = dict(list(long.items())[:MOST_SERIES])
     if not drawn:

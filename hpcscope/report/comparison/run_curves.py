@@ -54,7 +54,7 @@ def curves(
     first: list[Figure] = []
     further: list[Figure] = []
     seen: set[str] = set()
-    for (benchmark, metric), group in sorted(groups.items(), key=lambda each: case_key(each[1][0][1])):
+    for (benchmark, metric), group in sorted(groups.items(), key=lambda item: case_key(item[1][0][1])):
         catalog = next(side.catalog for side in sides if benchmark in side.catalog)
         drawn = _of_metric(group, names, side_by_side.baseline, catalog, f"{benchmark}-{metric}")
         if drawn and benchmark not in seen:

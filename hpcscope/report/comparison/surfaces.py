@@ -64,7 +64,7 @@ def _figure(variant: Sequence[ComparedCase], variable: str, number: int) -> Figu
             ["processes", by, "B over A [95 %]"],
             [
                 [str(ranks), units.parameter(variable, size), _shown(case)]
-                for (size, ranks), case in sorted(grid.items(), key=lambda each: (each[0][1], each[0][0]))
+                for (size, ranks), case in sorted(grid.items(), key=lambda item: (item[0][1], item[0][0]))
             ],
         ),
         origins=sorted({origin for case in variant for origin in case.origins}),

@@ -99,10 +99,10 @@ def _judged(trial: Trial, case: Summary | None, fastest: Summary) -> Trial:
 
 def _certainly_slower(case: Summary, fastest: Summary) -> bool:
     """Compare in common launches by the paired test, in others by the intervals; a usual noise without either."""
-    found = ratio(case.per_launch, fastest.per_launch)
-    if found.paired_launches:
+    slower = ratio(case.per_launch, fastest.per_launch)
+    if slower.paired_launches:
         return chance(of_launches(fastest.per_launch, case.per_launch)) < SIGNIFICANCE
-    return found.high < 1 if found.high is not None else 1 - found.value > UNKNOWN_NOISE
+    return slower.high < 1 if slower.high is not None else 1 - slower.value > UNKNOWN_NOISE
 
 
 def _standing(chosen: Trial, near: Sequence[Trial], trials: Sequence[Trial], winner: bool) -> str:

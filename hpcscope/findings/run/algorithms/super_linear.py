@@ -118,15 +118,15 @@ def _memory(run: Run, speedup: Speedup, point: SpeedupPoint) -> list[Evidence]:
     if costs is None or not costs.touched_bytes(speedup.size):
         return []
     whole = costs.touched_bytes(speedup.size)
-    found = [
+    memory = [
         Evidence(what="working set of one process", value=whole, unit="B"),
         Evidence(what=f"working set of each of {point.ranks}", value=whole / point.ranks, unit="B"),
     ]
     for benchmark, (metric, arrays) in MEMORY.items():
         known = [s for s in run.measurements.of(benchmark, metric) if s.ranks == 1]
         near = {s.key: s for size in (whole, whole / point.ranks) if (s := _nearest(run, known, size / arrays))}
-        found += run.evidence(*near.values())
-    return found
+        memory += run.evidence(*near.values())
+    return memory
 
 
 def _nearest(run: Run, known: list[Summary], size: float) -> Summary | None:

@@ -202,14 +202,14 @@ def _chosen_fits(fits: Sequence[Fit], line: list[Summary], variable: str) -> lis
     """Return the chosen fits of a case, of all its metrics: a change of protocol shows in all of them."""
     first = line[0]
     fixed = {name: value for name, value in first.parameters.items() if name != variable}
-    found = []
+    chosen_fits = []
     for fit in fits:
         subject = {name: value for name, value in fit.subject.parameters.items() if name != variable}
         same = (fit.subject.benchmark, subject, fit.subject.transport, fit.subject.ranks, fit.subject.placement)
         mine = (first.benchmark, fixed, first.transport, first.ranks, first.placement)
         if fit.chosen and fit.variable == variable and same == mine:
-            found.append(fit)
-    return found
+            chosen_fits.append(fit)
+    return chosen_fits
 
 
 def _breaks(fits: Sequence[Fit], xs: Sequence[float]) -> tuple[list[Plot], list[Plot]]:
