@@ -69,12 +69,12 @@ def monitor(
         release(directory.path)
         _remove_empty(directory.path)
         raise
-    make_latest(directory)
     if not any((directory.path / PROFILES).glob(f"*{SUFFIX}")):
         return MonitorOutcome(directory.path, ended.code, None)
     try:
         contents = analyze(directory.path, measured, search=against != NONE)
         _draw(contents)
+        make_latest(directory)
     except ScopeError as error:
         return MonitorOutcome(directory.path, ended.code, None, str(error))
     return MonitorOutcome(directory.path, ended.code, contents)

@@ -70,7 +70,6 @@ def run(
     mix = mix.model_copy(update={"seed": seed, "folder": str(folder)})
     place = _place(mix, str(file), listener)
     directory = new_directory(mix.name, output)
-    make_latest(directory)
     _begin(directory, mix, place.machine, command)
     return _measure(directory, mix, place)
 
@@ -158,6 +157,7 @@ def _measure(directory: RunDirectory, mix: Mix, ready: _Ready) -> Throughput:
             error.resumable = directory.path
             raise error from None
     explain(directory.path)
+    make_latest(directory)
     samples = read_samples(directory.path, read_catalog(directory.benchmarks))
     return Throughput(directory, bool(samples.rounds) and all(job.status == "ok" for job in samples.jobs))
 

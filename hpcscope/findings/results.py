@@ -238,8 +238,7 @@ class Run:
             asked = " ".join([benchmark, *(f"{key}={value}" for key, value in choices.items())])
             raise UsageError(f"{self.path}: no case {asked}; there are: {there}")
         values = {
-            name: {str(chosen(case, name)) for case in cases_left}
-            for name in (*cases_left[0].parameters, *BATCH)
+            name: {str(chosen(case, name)) for case in cases_left} for name in (*cases_left[0].parameters, *BATCH)
         }
         open_choices = ", ".join(
             f"{name}={'|'.join(sorted(each))}" for name, each in values.items() if len(each) > 1

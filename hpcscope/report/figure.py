@@ -93,8 +93,8 @@ class DotPlot:
 
 
 def number(value: float) -> float:
-    """Round to six significant digits, more than any screen shows, to keep the page small."""
-    return float(f"{value:.6g}")
+    """Round to six significant digits, more than any screen shows; whole numbers stay exact."""
+    return value if value == round(value) else float(f"{value:.6g}")
 
 
 def scatter(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcscope.build import collectives, installations
-from hpcscope.engine.directories import make_latest, new_directory
+from hpcscope.engine.directories import new_directory
 from hpcscope.engine.progress import RunProgress, silent
 from hpcscope.engine.reproduce import places, study
 from hpcscope.engine.run.run import resume, run
@@ -97,7 +97,6 @@ def _measured(
         outcome = resume(options.resume, progress=progress)
     else:
         directory = new_directory(options.name, options.output)
-        make_latest(directory)
         experiment = _experiment(reference.scale(options.full), options, reference.hosts)
         where = f"reference/{options.name}.toml"
         limit_s = LONGEST_FULL_CASE_S if options.full else LONGEST_CASE_S if reference.lab else None

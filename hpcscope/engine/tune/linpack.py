@@ -94,7 +94,6 @@ def tune(
     first = replace(experiment, case=selected(cases), launches=calibration.LAUNCHES, sampling=sampling)
     plan = planning.make(first, catalog, place, COMMAND_LINE)
     directory = new_directory(NAME, output)
-    make_latest(directory)
     begun_run.begin(directory, first, settled.machine, catalog, plan, command)
     tuning = Tuning(format=FORMAT, settings=asked)
     write_json(directory.path / FILE, tuning)
@@ -137,6 +136,7 @@ def _search(
     tuned = Tuned(directory, tuning, well)
     _write_best(tuned)
     page.write(run)
+    make_latest(directory)
     return tuned
 
 

@@ -84,7 +84,6 @@ def tune(
     experiment = _experiment(settled.experiment, asked, first_cases(asked))
     plan = planning.make(experiment, catalog, settled.cluster.place, COMMAND_LINE)
     directory = new_directory(NAME, output)
-    make_latest(directory)
     begun_run.begin(directory, experiment, settled.machine, catalog, plan, command)
     tuning = StorageTuning(format=FORMAT, settings=asked)
     write_json(directory.path / FILE, tuning)
@@ -116,6 +115,7 @@ def _searched(
     run = analysis.analyze(directory.path)
     _write_best(directory, tuning, experiment)
     page.write(run)
+    make_latest(directory)
     return StorageTuned(directory, tuning, well)
 
 

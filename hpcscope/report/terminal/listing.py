@@ -13,7 +13,7 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.catalog.catalog import Catalog
 from hpcscope.report.figure import common_words, value_words
-from hpcscope.report.order import case_key, factors, varying
+from hpcscope.report.order import factors, summary_key, varying
 from hpcscope.report.validity import footnotes, mark
 from hpcscope.report.wording import definition, figure_heading
 from hpcscope.statistics.summary import Summary
@@ -45,7 +45,7 @@ def rows(summaries: Iterable[Summary]) -> list[dict[str, Any]]:
             "valid": summary.valid,
             "reason": summary.reason,
         }
-        for summary in sorted(summaries, key=_order)
+        for summary in sorted(summaries, key=summary_key)
     ]
 
 
@@ -54,15 +54,10 @@ def listing(summaries: Iterable[Summary], catalog: Catalog, verbose: bool = Fals
 
     Defaults are left out. With `verbose` every row ends with its case as `scope run --case` reads it.
     """
-    ordered = sorted(summaries, key=_order)
+    ordered = sorted(summaries, key=summary_key)
     groups = groupby(ordered, key=lambda case: (case.benchmark, case.metric, case.definition))
     notes = [Text(note, style="dim") for note in footnotes(ordered)]
     return Group(*(part for _, group in groups for part in _part(list(group), catalog, verbose)), *notes)
-
-
-def _order(summary: Summary) -> tuple[Any, ...]:
-    key = case_key(summary)
-    return (*key[:2], summary.metric, not summary.primary, summary.definition, *key[2:])
 
 
 def _part(group: list[Summary], catalog: Catalog, verbose: bool) -> Iterator[RenderableType]:
