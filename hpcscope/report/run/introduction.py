@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.machine.machine import Host, Link, Machine
+from hpcscope.models.ladder.rung import Ladder
+from hpcscope.report.run.ladders import QUANTITIES, best_rungs
 from hpcscope.report.wording import count, sentence
 
+WHOLE = 0.9
+"""A layer that keeps this share of the one below loses next to nothing."""
+_LAYERS = {"limit": "the hardware", "frames": "raw frames", "network": "the transport", "mpi": "MPI"}
 _LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH", "intelmpi": "Intel MPI"}
 
 
 def subject(run: Run) -> str:
     """Return one line with the run, its machine and its time."""
     return f"{run.record.name} on {machine_name(run.machine)}, {moment(run.record.started_unix_s)}"
+
+
+def verdict(run: Run) -> str:
+    """Return which layer keeps what lies below it, and which loses most of it; empty without ladders."""
+    steps = [step for ladder in run.models.ladders for step in _steps(ladder)]
+    kept = [words for share, words in steps if WHOLE <= share <= 1 / WHOLE]
+    share, worst = min(steps, default=(1.0, ""))
+    words = [f"{kept[0]}."] if kept else []
+    words += [f"The largest loss: {worst}."] if share < WHOLE else []
+    return " ".join(words)
+
+
+def _steps(ladder: Ladder) -> Iterator[tuple[float, str]]:
+    """Yield for each layer how much it keeps of the one below, and this in words."""
+    quantity = QUANTITIES[ladder.quantity].lower()
+    for below, rung in pairwise(rung for rung in best_rungs(ladder) if rung.value is not None):
+        if rung.retained is not None:
+            title = _LAYERS.get(rung.layer, rung.name.partition(",")[0])
+            of = _LAYERS.get(below.layer, below.name.partition(",")[0])
+            yield rung.retained, f"{title} keeps {units.share(rung.retained)} of the {quantity} of {of}"
 
 
 def cluster(run: Run) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hpcscope import units
 from hpcscope.models.ladder.rung import Ladder, LadderRung
 
-_QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
+QUANTITIES = {"bandwidth_bytes_per_s": "Bandwidth", "latency_s": "Latency", "flops_per_s": "Arithmetic rate"}
 
 
 def caption(ladder: Ladder) -> str:
     """Return the caption of a ladder: `Bandwidth, shared memory inside a host, 4 MiB`."""
-    words = [_QUANTITIES[ladder.quantity], ladder.path]
+    words = [QUANTITIES[ladder.quantity], ladder.path]
     words += ["a stream of messages"] if ladder.exchange == "stream" and "memory" not in ladder.path else []
     words += [units.size(ladder.message_bytes)] if ladder.message_bytes is not None else []
     return ", ".join(words)

@@ -219,6 +219,7 @@ def _head(run: Run) -> dict[str, Any]:
         "run_name": run.record.name,
         "when": moment(run.record.started_unix_s),
         "library": library(run.machine),
+        "verdict": introduction.verdict(run),
         "cluster": introduction.cluster(run),
         "measured": introduction.measured(run),
         "cautions": introduction.cautions(run),

@@ -10,8 +10,8 @@ from rich.text import Text
 from hpcscope import units
 from hpcscope.findings.results import Run
 from hpcscope.report.figure import common_words, label
-from hpcscope.report.order import case_key, factors, varying
-from hpcscope.report.run.results import results
+from hpcscope.report.order import case_key, factors, level, level_rank, varying
+from hpcscope.report.run.results import has_default_problem, results
 from hpcscope.report.terminal.bar import bar
 from hpcscope.report.validity import mark
 from hpcscope.report.wording import definition, direction
@@ -19,7 +19,7 @@ from hpcscope.statistics.summary import Summary
 
 MOST = 30
 """Cases of a run that are listed; of a larger run `scope show` lists them."""
-_LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS = 44, 28, 24
+_LABEL_COLUMNS, _FIGURE_COLUMNS, _BAR_COLUMNS, _LEVEL_COLUMNS = 44, 28, 24, 12
 
 
 def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
@@ -30,6 +30,38 @@ def lines(run: Run, blocks: bool = True) -> Iterator[Text]:
     for _, group in groupby(cases, key=lambda summary: summary.benchmark):
         yield Text()
         yield from _of_benchmark(list(group), run, blocks)
+
+
+def values_by_level(run: Run) -> Iterator[Text]:
+    """Yield a value of each benchmark on a ladder, level by level."""
+    levels = groupby(sorted(run.benchmarks.names, key=lambda name: level_rank(level(name))), key=level)
+    for head, benchmarks in levels:
+        for benchmark in benchmarks:
+            if run.benchmarks[benchmark].rungs and (case := _usual(run, benchmark)):
+                value = (
+                    f"{units.interval(case.median, case.ci_low, case.ci_high, case.unit)} {mark(case)}".rstrip()
+                )
+                yield Text.assemble(
+                    (f"  {head:<{_LEVEL_COLUMNS}}", "bold"), f"{value:<{_FIGURE_COLUMNS}}  {case.label}"
+                )
+                head = ""
+
+
+def _usual(run: Run, benchmark: str) -> Summary | None:
+    """Return the case with the usual problem and methods: the shortest message for a latency, else the largest."""
+    cases = [case for case in _first_result(run, benchmark) if has_default_problem(run.benchmarks, case)]
+    defaults = run.benchmarks.defaults(benchmark)
+
+    def unusual(case: Summary) -> int:
+        words = [
+            name for name, value in case.parameters.items() if isinstance(value, str) and value != defaults[name]
+        ]
+        return len(words) + (case.transport != "default")
+
+    least = min(map(unusual, cases), default=0)
+    usual = [case for case in cases if unusual(case) == least]
+    latency = level(benchmark) in ("network", "mpi") and bool(usual) and usual[0].better == "lower"
+    return (usual[0] if latency else usual[-1]) if usual else None
 
 
 def _first_result(run: Run, benchmark: str) -> list[Summary]:

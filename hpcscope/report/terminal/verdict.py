@@ -15,6 +15,7 @@ from hpcscope import units
 from hpcscope.findings.finding import Finding, about
 from hpcscope.findings.results import Run
 from hpcscope.models.ladder.rung import Ladder, LadderRung
+from hpcscope.report.run import introduction
 from hpcscope.report.run.introduction import cautions, subject
 from hpcscope.report.run.ladders import best_rungs, caption, length, retained
 from hpcscope.report.terminal import cases
@@ -42,9 +43,22 @@ def show(run: Run, console: Console | None = None) -> None:
         screen.print(line, soft_wrap=True)
 
 
+def show_kept(run: Run, console: Console | None = None) -> None:
+    """Print the summary of a run, a value of each of its main benchmarks, and how all of them are shown."""
+    show(run, console)
+    screen = console or terminal_console()
+    for line in ("", *cases.values_by_level(run)):
+        screen.print(line, soft_wrap=True)
+    results = len(run.statistics.primary)
+    where = f"scope show {run.directory.path}"
+    hint = f"{results} results: `{where} mpi.latency` shows those of a benchmark, `{where} --all` every one"
+    screen.print(f"\n{hint}", soft_wrap=True, style="dim")
+
+
 def verdict(run: Run, blocks: bool = True) -> Iterator[Text]:
     """Yield the lines, at most 100 columns wide except paths; bars are drawn with block characters if `blocks`."""
     yield Text(subject(run), style="bold")
+    yield from map(Text, textwrap.wrap(introduction.verdict(run), WIDTH))
     for caution in cautions(run):
         style = "yellow" if caution.grave else "dim"
         yield from (Text(line, style=style) for line in textwrap.wrap(caution.text, WIDTH))

@@ -53,6 +53,8 @@ _MOST_BREAKS = 4
 """More are counted instead of listed."""
 _MOST_RANKS = 4
 """Numbers of processes that are drawn."""
+_MOST_APART = 100
+"""Neighboring sizes whose points are joined: nothing is known of what lies between others."""
 _NOTE_ROW = 0.055
 """Height of a line of notes above a figure, as a share of the figure."""
 
@@ -148,7 +150,7 @@ def points_and_band(
     breaks: Sequence[Breakpoint],
     joined: bool,
 ) -> Iterator[Plot]:
-    """Yield the band of intervals and the points; neither crosses a breakpoint or starts at size 0."""
+    """Yield the band of intervals and the points; neither crosses a breakpoint or a wide gap, or starts at size 0."""
     bands: list[tuple[list[float], list[float], list[float]]] = []
     x: list[float | None] = []
     y: list[float | None] = []
@@ -175,7 +177,8 @@ def _pieces(line: list[Summary], variable: str, breaks: Sequence[Breakpoint]) ->
     piece = [line[0]]
     for before, after in pairwise(line):
         low, high = float(before.parameters[variable]), float(after.parameters[variable])
-        if low == 0 or any(low <= one.last_before < high for one in breaks):
+        far = low == 0 or high / low > _MOST_APART
+        if far or any(low <= one.last_before < high for one in breaks):
             yield piece
             piece = []
         piece.append(after)
