@@ -150,7 +150,7 @@ def points_and_band(
     breaks: Sequence[Breakpoint],
     joined: bool,
 ) -> Iterator[Plot]:
-    """Yield the band of intervals and the points; neither crosses a breakpoint or a wide gap, or starts at size 0."""
+    """Yield the band of intervals and the points; neither crosses a breakpoint or a gap, or starts at size 0."""
     bands: list[tuple[list[float], list[float], list[float]]] = []
     x: list[float | None] = []
     y: list[float | None] = []
