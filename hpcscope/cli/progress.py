@@ -124,7 +124,7 @@ class Pace:
         self.planned_s = {launch.number: launch.expected_s for launch in unfinished.launches}
         self.batches = {launch.number: launch.batch for launch in unfinished.launches}
         self.share = dict.fromkeys(self.planned_s, 0.0)
-        """Of the cases of each launch that are done."""
+        """Fraction of the cases of each launch that are done."""
         self.spent_s: dict[Batch, float] = defaultdict(float)
         self.noted_s = time.monotonic()
 

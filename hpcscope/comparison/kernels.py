@@ -46,7 +46,7 @@ class KernelTuning(Strict):
     kernels: str
     """In use before."""
     setting: str | None
-    """Of the variable, before; None: not set."""
+    """Value of the variable before; None: not set."""
     rivals: list[Rival] = []
 
     @property

@@ -66,7 +66,7 @@ class PairedComparison(Strict):
     level: float
     """The share of verdicts that may be false, whenever measuring ends."""
     confidence: float
-    """Of each interval, whenever measuring ends."""
+    """Confidence of each interval, whenever measuring ends."""
     threshold: float
     """Smaller relative changes count as no difference."""
     factors: list[Factor]
@@ -98,7 +98,7 @@ class Ratio:
     ratio: float
     low: float
     high: float
-    """Of the interval of this case; 0 and infinite after too few rounds, as is what follows."""
+    """Upper end of the interval for this case; 0 and infinite after too few rounds, as is what follows."""
     most: float
     """The largest relative change that is still possible, for all cases together."""
     detectable: float
@@ -106,7 +106,7 @@ class Ratio:
     change: float
     """What a unit bet on a change has become: of equal sides it ever reaches x at most once in x times."""
     equal: float
-    """The same of sides that differ by less than would matter."""
+    """Expected number for sides that differ by less than would matter."""
 
     def is_beyond(self, threshold: float) -> bool:
         """Return whether the ratio is a larger change than this."""

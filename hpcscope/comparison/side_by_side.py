@@ -27,7 +27,7 @@ class SideBySide(Strict):
     threshold: float
     """Smaller relative changes count as no difference."""
     comparisons: list[Comparison]
-    """Of each other run with the baseline, in the order of the runs; each at its share of the level."""
+    """Each other run compared with the baseline, in the order of the runs; each at its fraction of the level."""
     published: list[PublishedCase] = []
     """Figures of historic machines, of cases that a run measured."""
 

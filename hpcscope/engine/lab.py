@@ -32,7 +32,7 @@ class LabRow(NamedTuple):
 
     name: str
     title: str
-    """Of a lab whose state is damaged: what is wrong, and how the lab is ended."""
+    """What is wrong with a lab whose state is damaged, and how the lab is ended."""
     hosts: int
     up: bool
 

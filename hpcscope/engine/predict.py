@@ -40,7 +40,7 @@ class Predicted:
     """As the benchmark has it: `1680`, `T42`."""
     points: list[PredictedPoint]
     best_grids: list[BestGrid]
-    """Of each number of ranks, where all grids were predicted."""
+    """Best grids for each number of ranks, where all grids were predicted."""
     steps: int | None
     """The steps of a program that reports the time of one; None of others."""
 

@@ -107,7 +107,7 @@ class Run:
 
     @cached_property
     def unchanged(self) -> Statistics:
-        """The same cases on the platform as it was measured; empty unless a changed one was simulated."""
+        """Results of the same cases on the platform as measured; empty unless a changed one was simulated."""
         known = self.directory.unchanged.is_dir()
         return Statistics(read_statistics(self.directory.unchanged).summaries if known else [])
 

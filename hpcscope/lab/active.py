@@ -51,7 +51,7 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """Of a link: slow, dead, queue or an impairment; slow-host, stopped, dead-server, full-disk, slow-disk."""
+    """Kind of a link's fault: slow, dead, queue or an impairment; slow-host, stopped, dead-server, full-disk, slow-disk."""
     value: float = 0.0
     """Mbit/s, bytes, milliseconds, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"

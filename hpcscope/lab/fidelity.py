@@ -24,7 +24,7 @@ SLOWEST_BYTES = 512e3
 PAYLOAD_SHARE = 1448 / 1514
 """Payload share of a full Ethernet frame without preamble and checksum: TCP with timestamps over IPv4."""
 SHARED_PAYLOAD_SHARE = 2 * 1448 / (2 * 1514 + 66)
-"""The same where the acknowledgement of every second frame uses the same medium."""
+"""Fraction where the acknowledgement of every second frame uses the same medium."""
 TOLERANCE = 0.03
 BUSY = 0.9
 """Processor utilization from which a slow link is attributed to the processors."""

@@ -18,7 +18,7 @@ SEGMENT_BYTES = 9000
 one, so that many hosts can be busy at once."""
 FASTEST_SEGMENTED_MBIT = 200
 LARGEST_SEGMENT_BYTES = 65_536
-"""Of Linux, where nothing else is said."""
+"""Largest segment on Linux, unless something else is said."""
 FABRIC = 1
 """Process number of the holder inside the lab."""
 COUNTERS = "SCOPE_LINK_COUNTERS"

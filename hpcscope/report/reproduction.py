@@ -6,7 +6,7 @@ from hpcscope import units
 from hpcscope.models.published.overview import ComparedValue, Overview, Tally, tally
 
 HEADS = ("source", "value", "published", "predicted", "ours", "limit", "must be", "holds", "remark")
-"""Of a table of statements."""
+"""Heads of a table of statements."""
 NUMBERS = ("predicted", "ours", "limit")
 """The columns of numbers."""
 

@@ -21,7 +21,7 @@ FACTORS = {
 }
 """SimGrid's own factors, off: what protocols add, and acknowledgements that use the other direction."""
 LEAST = 1e-6
-"""Of a factor: SMPI takes none that is zero or below. A rate of 1 / LEAST stands for bytes that take no time."""
+"""Least factor: SMPI takes none that is zero or below. A rate of 1 / LEAST stands for bytes that take no time."""
 _TWO_HYPHENS = re.compile("-(?=-)")
 """No comment of XML may contain them."""
 

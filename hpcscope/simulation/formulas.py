@@ -15,7 +15,7 @@ from hpcscope.simulation.record import ByFormula
 from hpcscope.statistics.summary import Summary
 
 WIDEST_FIRST: tuple[Variable, ...] = ("message_bytes_and_ranks", "ranks", "message_bytes")
-"""Of several fits that speak of a case, that which speaks of the most others."""
+"""Order of several fits that speak of a case: the one that speaks of the most others comes first."""
 COSTS = "cost formulas"
 
 

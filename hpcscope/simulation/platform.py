@@ -50,7 +50,7 @@ class Exchange:
     latency_s: PlatformFigure
     """Half round trip of the shortest message."""
     bandwidth_bytes_per_s: PlatformFigure
-    """Of the longest message."""
+    """Bandwidth of the longest message."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Node:
     name: str
     cores: int
     flops_per_s: PlatformFigure
-    """Of one core."""
+    """Rate of one core."""
 
     @property
     def copies_at_once(self) -> int:

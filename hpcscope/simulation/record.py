@@ -38,7 +38,7 @@ class Beside(Strict):
     unit: str
     measured: Estimate
     origin: Origin
-    """Of the measured figure: of real hosts, or of a lab."""
+    """Origin of the measured value: real hosts, or a lab."""
     simulated: float
     formula: ByFormula | None = None
     """None where no formula of the run speaks of the case."""
@@ -50,7 +50,7 @@ class Beside(Strict):
 
     @property
     def formula_error(self) -> float | None:
-        """The same of the formula's time; None without one."""
+        """Error of the formula's time; None without one."""
         return None if self.formula is None else self.formula.value / self.measured.value - 1
 
 
@@ -59,11 +59,11 @@ class ErrorOf(Strict):
 
     cases: int
     median: Estimate
-    """Of the errors without their signs."""
+    """Median of the errors without their signs."""
     smallest: float
-    """Of the signed errors."""
+    """Smallest of the signed errors."""
     largest: float
-    """Of the signed errors."""
+    """Largest of the signed errors."""
     most_ranks: int
     """The largest number of ranks that was simulated beside a measurement."""
 
@@ -84,9 +84,9 @@ class OfferGain(Strict):
     changes: list[str]
     cost: float
     figures: int
-    """Of the gains: of cases, and of problems where a benchmark solves some."""
+    """Number of gains: of cases, and of problems where a benchmark solves some."""
     median: float | None
-    """Of the gains, 0.1 is 10 %; None where no case is on both platforms."""
+    """Median gain, 0.1 is 10 %; None where no case is on both platforms."""
     least: float | None
     most: float | None
 
@@ -104,7 +104,7 @@ class Simulation(Strict):
     changes: list[str]
     """To the platform, as they were asked for; empty where it is as it was measured."""
     cost: float | None = None
-    """Of the changes, in any currency; None where it was not given."""
+    """Cost of the changes, in any currency; None where it was not given."""
     inputs: list[str]
     """Benchmarks that the platform was made of: their errors say how well it shows them, and prove nothing."""
     notes: list[str]
@@ -112,7 +112,7 @@ class Simulation(Strict):
     validation: list[Beside]
     """On the platform as it was measured."""
     formulas: dict[str, ByFormula] = {}
-    """Of the cases that were simulated and not measured, by their labels."""
+    """Formulas for the cases that were simulated and not measured, by their labels."""
     programs: list[ProgramTime] = []
     """On the platform as it was asked for; the error of none of them is known."""
     only_larger: bool = False

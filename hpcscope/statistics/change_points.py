@@ -27,7 +27,7 @@ CAUTION = 1.5
 FEWEST = 4
 """Runs on each side of a change."""
 FEWEST_RUNS = 20
-"""Of fewer runs the correlation is not known."""
+"""Fewest runs from which the correlation is known."""
 LATEST = 90
 """Most runs after a change when it is found: earlier nights have looked at the others."""
 ABRUPT = 1.4

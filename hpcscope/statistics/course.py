@@ -23,13 +23,13 @@ from hpcscope.statistics.distributions import normal_cdf
 from hpcscope.strict import Strict, Unix
 
 FEWEST_VISITS = 3
-"""Of a case: its typical time must be known."""
+"""Fewest visits to a case whose typical time is known."""
 VISITS_IN_A_BIN = 5, 20
 """The fewest and the most visits whose median is one moment of the course."""
 SENTINELS_IN_A_BIN = 3, 5
-"""The same of the sentinel, whose work is always the same."""
+"""Sentinels in a bin; their work is always the same."""
 BINS = 40
-"""Of a short run; a long one has more."""
+"""Bins of a short run; a long one has more."""
 FEWEST_BINS = 8
 SHORTEST = 2
 """Moments that a state lasts at least; what passes sooner is an interruption."""
@@ -50,7 +50,7 @@ PENALTY = 3.0
 
 Measure = Literal["arithmetic", "throughput", "memory", "memory bandwidth", "ping-pong"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-"""Of the sentinel."""
+"""Measures of the sentinel."""
 
 
 class State(Strict):
@@ -59,7 +59,7 @@ class State(Strict):
     factor: float
     """How many times as long as in the fastest state everything takes that shows the states (`shown_by`)."""
     share: float
-    """Of the time of the run."""
+    """Fraction of the time of the run."""
     sentinel_s: dict[Measure, float] = {}
     """The sentinel's median times in this state; without the measures that the run does not have."""
 

@@ -18,7 +18,7 @@ from hpcscope.findings.settings import spelt
 from hpcscope.plan.case import Case
 
 FOLDER = "advice"
-"""Of the measurements, in the run's directory."""
+"""Directory of the measurements, inside the run directory."""
 MOST_FINDINGS = 3
 TIME_S = 120.0
 """For the measurement that decides on the advice of one finding."""

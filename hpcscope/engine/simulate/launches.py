@@ -42,7 +42,7 @@ from hpcscope.simulation import library_rules
 from hpcscope.simulation.start import FEW_RANKS, MOST_SHARED_BYTES, Simulator
 
 SHARE_OF_MEMORY = 0.8
-"""Of the memory that is free on this machine, for all simulations that run at a time."""
+"""Fraction of the free memory of this machine for all simulations that run at a time."""
 BYTES_OF_RANK = 3.5e6
 """What a simulated rank needs with small buffers: no more launches run at a time than have room for so much."""
 LACKS_MEMORY = re.compile(r"the buffers need (\d+) MB of memory on this host; available")

@@ -78,9 +78,9 @@ class Simulated:
     left_out: list[str]
     """Cases without a figure, on the measured platform or on the changed one, and why."""
     unchanged: list[Summary]
-    """Of the same cases on the platform as it was measured; empty where nothing was changed."""
+    """Results of the same cases on the platform as measured; empty where nothing was changed."""
     gains: dict[str, list[float]]
-    """Of each benchmark, by the change."""
+    """Gains by the change, for each benchmark."""
     sharing: list[str]
     """Cases whose ranks shared one piece of memory for lack of room."""
     well: bool

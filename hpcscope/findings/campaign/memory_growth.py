@@ -11,7 +11,7 @@ from hpcscope.programs.campaign.trend import Trend
 LEAST_BYTES = 1e6
 """Within the second half of a run, or over all runs; allocators cause less."""
 LEAST_SHARE = 0.01
-"""Of the memory of a process."""
+"""Least growth, as a fraction of the memory of a process."""
 
 
 def find(facts: CampaignFacts) -> list[Finding]:

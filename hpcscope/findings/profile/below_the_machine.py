@@ -9,7 +9,7 @@ from hpcscope.programs.profiles.machine_comparison import RoutineComparison
 from hpcscope.programs.profiles.routines import kind, plain
 
 SLOW = 0.6
-"""Of the measured rate."""
+"""Fraction of the measured rate below which a routine is slow."""
 WORTH = 0.02
 """Share of all time that is avoidable without waiting, or that another message size would save."""
 MOST = 5

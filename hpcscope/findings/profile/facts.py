@@ -9,7 +9,7 @@ from hpcscope.programs.profiles.machine_comparison import MachineComparison
 from hpcscope.programs.profiles.records import Calls, Merged, Usage
 
 SHORTEST_S = 0.02
-"""Of a program whose time is judged: a few time slices of the scheduler."""
+"""Shortest program whose time is judged: a few time slices of the scheduler."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from hpcscope.findings.profile.facts import ProfileFacts
 from hpcscope.programs.profiles.records import FileUse
 
 MOST = 0.5
-"""Of the reads and writes of a file: at least so many are independent and through a view with gaps."""
+"""Least fraction of the reads and writes of a file that are independent and go through a view with gaps."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

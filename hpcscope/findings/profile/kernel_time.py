@@ -7,9 +7,9 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 MUCH = 0.2
-"""Of the processors' time."""
+"""Least fraction of the CPU time."""
 WORTH = 0.05
-"""Of the wall-clock time."""
+"""Least fraction of the wall-clock time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

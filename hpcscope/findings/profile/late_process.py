@@ -12,7 +12,7 @@ from hpcscope.programs.profiles.records import Process
 APART = 0.6
 """One process is late where the second last already waits for this share of the typical waiting time."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

@@ -7,7 +7,7 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 WORTH = 0.05
-"""Of the traced time of all processes."""
+"""Least fraction of the traced time of all processes."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

@@ -9,7 +9,7 @@ from hpcscope.findings.profile.facts import ProfileFacts
 MANY = 50
 """Opened files of a process; fewer that take as long are slow."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

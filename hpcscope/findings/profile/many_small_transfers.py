@@ -11,7 +11,7 @@ SMALL_BYTES = 4096
 MANY = 100
 """Pieces of a process."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

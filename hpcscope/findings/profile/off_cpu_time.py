@@ -7,7 +7,7 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts
 
 MUCH = 0.2
-"""Of the wall-clock time. In GAMMA's Table 1 one run took 93 s, of which 67 s on the processor: 28 %."""
+"""Least fraction of the wall-clock time. In GAMMA's Table 1 one run of 93 s was on a processor for 67 s: 28 %."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

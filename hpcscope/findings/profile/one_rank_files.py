@@ -9,7 +9,7 @@ from hpcscope.findings.profile.facts import ProfileFacts
 MOST = 0.9
 """Share of the bytes of files."""
 WORTH = 0.05
-"""Of the time of that process, in which the others wait or could have helped."""
+"""Least fraction of the time of that process, in which the others wait or could have helped."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

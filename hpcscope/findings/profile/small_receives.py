@@ -10,9 +10,9 @@ from hpcscope.programs.profiles.routines import kind
 SMALL_CLASS = 12
 """Below 4 KiB: in NetFinity's LU the receives of many 2 kB messages dominated communication."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 LONGEST_S = 400e-6
-"""Of 4 KiB over Fast Ethernet: a receive that takes longer waits for its sender, whatever the message size."""
+"""Time of 4 KiB over Fast Ethernet: a longer receive waits for its sender, whatever the message size."""
 MANY = 100
 """Receives of a process."""
 

@@ -11,7 +11,7 @@ MANY = 10
 MOST = 0.5
 """Share of them that begin within a block."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

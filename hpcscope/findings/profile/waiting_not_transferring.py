@@ -7,9 +7,9 @@ from hpcscope.findings.finding import Evidence, Finding
 from hpcscope.findings.profile.facts import ProfileFacts, placed
 
 MOST = 0.5
-"""Of the time in synchronising collectives."""
+"""Least fraction of the time in synchronizing collectives."""
 WORTH = 0.05
-"""Of all time."""
+"""Least fraction of all time."""
 
 
 def find(facts: ProfileFacts) -> list[Finding]:

@@ -11,7 +11,7 @@ from hpcscope.statistics.ratio import chance, of_launches, ratio
 from hpcscope.statistics.summary import Summary
 
 SIGNIFICANCE = 1 / 924
-"""Of one comparison: as often two sets of six equal launches do not overlap, in this order."""
+"""Significance of one comparison: as often two sets of six equal launches do not overlap, in this order."""
 
 
 def how_compared(case: Summary, other: Summary) -> Evidence:

@@ -31,7 +31,7 @@ from hpcscope.statistics.estimate import Estimate
 KINDS = 5
 """Hosts, switches, groups of switches, rails and pairs: an alarm of any of them is one."""
 FEWEST_MEMBERS = 3
-"""Of fewer hosts the median is no judge of their group."""
+"""Fewest hosts whose median can judge their group."""
 FEWEST_ON_A_PATH = 2
 """Pairs between two groups that must agree: one alone is a slow pair."""
 FEW_PAIRS = 4
@@ -53,10 +53,10 @@ class Pairs:
     """Measured pairs of endpoints, which are hosts or ranks."""
 
     count: int
-    """Of the endpoints."""
+    """Number of endpoints."""
     first: Integers
     second: Integers
-    """Of each pair."""
+    """Second endpoint of each pair."""
     logs: Floats
     """Logarithm of the half round trip; shape (launches, pairs)."""
 

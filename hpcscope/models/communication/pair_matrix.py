@@ -42,7 +42,7 @@ class PairMatrix(Strict):
     placement: Placement
     origin: str
     names: list[str]
-    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    """Names of the processes, by rank: their hosts, with the rank where a host has several."""
     time_s: list[list[float | None]]
     """Half round trip of each pair, the median over the launches; None where it was not measured."""
     launches: int

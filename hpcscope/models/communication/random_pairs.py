@@ -52,7 +52,7 @@ class Attribute(Strict):
     between: list[list[float | None]] = []
     """Median time between two groups over that of all pairs, where there are few groups; None where no pair."""
     chance: float
-    """That two pairs or more joined two groups of the usual size, so that a slow path between them is found."""
+    """Probability that two pairs or more joined two groups of the usual size, so that a slow path between them is found."""
 
 
 class RandomPairs(Strict):
@@ -64,7 +64,7 @@ class RandomPairs(Strict):
     placement: Placement
     origin: str
     names: list[str]
-    """Of the processes, by rank: their hosts, with the rank where a host has several."""
+    """Names of the processes, by rank: their hosts, with the rank where a host has several."""
     rounds: int
     launches: int
     pairs: int
@@ -72,7 +72,7 @@ class RandomPairs(Strict):
     of_pairs: int
     """Pairs that there are."""
     chance_of_pair: float
-    """That a given pair was measured."""
+    """Probability that a given pair was measured."""
     typical_s: float | None
     """The median half round trip."""
     excess: list[float | None]

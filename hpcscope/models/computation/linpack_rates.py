@@ -37,12 +37,12 @@ class LinpackRates(Strict):
     """The joint results of LINPACK runs on one number of processes; rates in flop/s."""
 
     case: Case
-    """That has R_max."""
+    """Case that has R_max."""
     origin: Origin
     rate: Estimate
     """R_max."""
     time_s: float | None
-    """Of that case; None where another program did not print it with enough digits."""
+    """Time of that case; None where another program did not print it with enough digits."""
     residual: float | None
     """The largest scaled residual of its repetitions."""
     n_half: Estimate | None

@@ -23,7 +23,7 @@ FEWEST = 6
 CONFIDENCE = 0.95
 LEFT_OUT = 0.1
 EFFICIENCY = 0.5
-"""Of this scale, compared with the standard deviation; checked by benchmarks/interval_coverage.py."""
+"""Efficiency of this scale, compared with the standard deviation; checked by benchmarks/interval_coverage.py."""
 
 
 class ModelError:

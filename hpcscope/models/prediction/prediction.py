@@ -103,7 +103,7 @@ class Seconds:
 
     @property
     def compute_s(self) -> Floats:
-        """Of computation."""
+        """Return the time of computation."""
         return self.phases_s["compute"]
 
     @property
@@ -114,7 +114,7 @@ class Seconds:
 
     @property
     def total_s(self) -> Floats:
-        """Of everything."""
+        """Return the whole time."""
         return np.asarray(self.phases_s["initialise"] + self.compute_s + self.communicate_s, dtype=np.float64)
 
 

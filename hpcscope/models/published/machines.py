@@ -29,9 +29,9 @@ class TableKind(Strict):
     metric: str
     unit: str
     factor: float = 1.0
-    """Of the printed numbers, to the unit."""
+    """Factor from the printed numbers to the unit."""
     parameters: dict[str, Value | list[Value]] = {}
-    """Of a list any value fits: the source does not say which."""
+    """Parameters of the case; any value of a list fits where the source does not say which."""
     best: bool = False
     """Whether it is the best over all parameters that are not given."""
     columns: list[str]

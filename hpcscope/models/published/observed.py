@@ -81,7 +81,7 @@ class ObservedPlace(Protocol):
 
     @property
     def processors(self) -> int | None:
-        """Of an emulated cluster: the processors that all its hosts share; None where that is no limit."""
+        """Return the processors that all hosts of an emulated cluster share; None where that is no limit."""
 
     @property
     def unfaithful(self) -> str:

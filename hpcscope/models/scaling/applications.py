@@ -35,7 +35,7 @@ class ApplicationPoint(Strict):
 
     ranks: int
     memory_bytes: float | None
-    """Of the largest process; None where the application does not say."""
+    """Memory of the largest process; None where the application does not say."""
     messages: float
     """Sent by all processes, counted without a clock; a collective counts as its point-to-point messages."""
     message_bytes: float

@@ -43,9 +43,9 @@ class Dealing(Strict):
     shares: list[HostShare]
     """In the order of the hosts' first ranks."""
     compute_s: float
-    """Of the slowest process."""
+    """Computing time of the slowest process."""
     balanced_compute_s: float
-    """Of every process, with rows dealt by speed."""
+    """Computing time of every process, with rows dealt by speed."""
     time_s: Estimate
     predicted_s: float
     measured_s: Estimate | None

@@ -32,7 +32,7 @@ SEED = 11
 PATTERNS: tuple[Pattern, ...] = ("file_write", "file_read")
 FEWEST_COUNTS = 3
 ENOUGH = 0.9
-"""Of the saturated bandwidth: more processes than reach it gain nothing that pays."""
+"""Fraction of the saturated bandwidth: more processes than reach it gain nothing that pays."""
 
 
 class ClientsPoint(Strict):
@@ -49,9 +49,9 @@ class Saturation(Strict):
     """On the largest number of processes."""
     origin: Origin
     alone_bytes_per_s: Estimate | None
-    """Of one process by the law; None where no law was fitted."""
+    """Bandwidth of one process by the law; None where no law was fitted."""
     saturated_bytes_per_s: Estimate | None
-    """That more and more processes approach; None where the shared part cannot be told from nothing."""
+    """Bandwidth that more and more processes approach; None where the shared part cannot be told from nothing."""
     enough_ranks: Estimate | None
     """The number of processes that reach 90 % of it; 1 where one does."""
     relative_error: float | None

@@ -48,7 +48,7 @@ class Analysis(Strict):
     absent: list[str]
     """Analyses that the runs do not allow, and why."""
     comparisons: list[LayoutComparison]
-    """Of placements."""
+    """Comparisons of placements."""
     not_compared: list[str]
     endurance: Endurance | None
 

@@ -28,13 +28,13 @@ FEATURES = ("compute_s", "send_s", "receive_s", "exchange_s", "collective_s", "c
 FEWEST_RUNS = 8
 MOST_GROUPS = 8
 FEWEST_MEMBERS = 4
-"""Of a group, on average; otherwise every configuration would be a group."""
+"""Fewest members of a group, on average; otherwise every configuration would be a group."""
 NULL_DRAWS = 99
 SIGNIFICANCE = 0.05
 STARTS, NULL_STARTS = 40, 5
 """Initialisations of k-means: for the data, and for each draw of the null hypothesis."""
 ITERATIONS = 25
-"""Of k-means."""
+"""Iterations of k-means."""
 SEED = 0
 TINY = 1e-12
 """The least distance between standardised runs that counts."""
@@ -62,7 +62,7 @@ class Separation(Strict):
 
     name: str
     share: float
-    """Of a feature: the share of its variance that is between groups. Of a factor: Cramer's V."""
+    """For a feature, the fraction of its variance that is between groups; for a factor, Cramer's V."""
 
 
 class Clusters(Strict):

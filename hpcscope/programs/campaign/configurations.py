@@ -24,7 +24,7 @@ class Spread(Strict):
     variation: float | None
     """Coefficient of variation, standard deviation over mean."""
     sanitised_mean: float
-    """Of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
+    """Mean of the runs up to the 99th percentile, as NetFinity does; of all where there are fewer than 100."""
     sanitised_variation: float | None
     maximum: float
 
@@ -40,7 +40,7 @@ class Configuration(Strict):
     oversubscribed: bool
     """More ranks than processors."""
     features: dict[str, Spread]
-    """Of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
+    """Features of the successful runs: `elapsed_s` of the whole command, and the features of the profiles."""
 
 
 def configurations(records: Sequence[RunRecord]) -> list[Configuration]:

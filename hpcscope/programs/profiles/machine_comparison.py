@@ -44,12 +44,12 @@ class RoutineComparison(Strict):
     message_bytes: float
     """Mean of these calls, as the benchmark counts bytes."""
     calls: int
-    """Of all processes."""
+    """Calls of all processes."""
     processes: int
     time_s: float
-    """Of all processes."""
+    """Time of all processes."""
     mean_s: float
-    """Of a call."""
+    """Mean time of a call."""
     benchmark: str
     pairwise: bool
     """Whether the benchmark runs on two processes for communicators of any size."""
@@ -57,11 +57,11 @@ class RoutineComparison(Strict):
     ranks: int
     """Processes in the benchmark, the nearest measured number."""
     machine_s: float
-    """Of a call, as measured in the benchmark."""
+    """Time of a call, as measured by the benchmark."""
     share: float
-    """Of the measured rate: `machine_s` over `mean_s`."""
+    """Fraction of the measured rate: `machine_s` over `mean_s`."""
     avoidable_s: float
-    """Of all processes: time beyond the benchmark's."""
+    """Time of all processes beyond the benchmark's."""
     waiting_s: float | None
     """Lower bound of its part that was waiting for the last process; None where the sums do not show it."""
     waiting_most_s: float | None

@@ -55,7 +55,7 @@ class Report:
     facts: dict[str, list[str]]
     """Lines `@ name : value` by name."""
     times: dict[int, tuple[float, float]]
-    """Of each rank: between MPI_Init and MPI_Finalize, and in MPI."""
+    """Times of each rank: between MPI_Init and MPI_Finalize, and in MPI."""
     sites: dict[int, list[str]]
     """Frames of each call site, innermost first."""
     rows: list[SiteRow]

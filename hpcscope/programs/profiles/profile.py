@@ -35,7 +35,7 @@ Rows = NDArray[np.void]
 """The rows in use of one table: a structured array, its columns by name."""
 
 STATES = ("running", "finalized", "aborted", "exited")
-"""Of a process, by number: `running` is one that was killed, or that still runs."""
+"""States of a process, by number: `running` is one that was killed, or that still runs."""
 
 COLUMNS: dict[str, dict[str, str]] = {
     "process": {

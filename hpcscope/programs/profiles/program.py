@@ -30,9 +30,9 @@ class Program:
     launcher: int | None
     """Index of the launcher among the words; None without one, or with one that forwards its environment."""
     mpi: MpiInstallation
-    """Of the program."""
+    """MPI of the program."""
     family: MpiFamily | None = None
-    """Of its launcher; None where there is none, or an unknown one."""
+    """MPI family of its launcher; None where there is none, or an unknown one."""
 
     def monitored(
         self, settings: Mapping[str, str], inherited: Iterable[str] = ()

@@ -33,7 +33,7 @@ Integers = NDArray[np.int64]
 MONITOR = "libscope-monitor.so"
 _PATIENCE_S = 30
 _PLACE = 1 << 63
-"""Of an address: the rest is a row of the table of places. No address of a program has this bit."""
+"""Bit of an address: the rest is a row of the table of places. No address of a program has this bit."""
 _OUTSIDE = re.compile(r"_start|__libc_start\w*|__libc_init_first|start_thread|(__)?clone3?")
 """Functions of the C library that call a program's own."""
 _MPI_LIBRARY = re.compile(r"lib(p?mpi|open-|mpich|fmpich|oshmem|scope-collectives)")

@@ -93,7 +93,7 @@ class Clocked:
 
     @property
     def rank(self) -> int:
-        """Of the profile."""
+        """Return the rank of the profile."""
         return self.profile.rank
 
 

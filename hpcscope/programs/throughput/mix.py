@@ -88,7 +88,7 @@ class Mix(Asked):
     time_s: float | None = Field(None, gt=0, le=366 * 86400)
     """No round begins that would probably not end within this time."""
     seed: int | None = Field(None, ge=0, lt=2**31)
-    """Of the random orders; None draws one."""
+    """Seed of the random orders; None draws one."""
     folder: Text | None = None
     """In which the jobs are started; None: the current one."""
     mpi: Text | None = None

@@ -24,7 +24,7 @@ from hpcscope.tune.storage.record import (
 )
 
 SIGNIFICANCE = 0.025
-"""Of the test that the fastest is faster than one of the others, launch by launch."""
+"""Significance of the test that the fastest is faster than one of the others, launch by launch."""
 Measured = Mapping[FileAccess, Summary]
 """The bandwidth of each measured candidate, also of those that failed."""
 

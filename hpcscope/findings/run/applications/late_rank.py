@@ -14,7 +14,7 @@ from hpcscope.samples.samples import CaseSamples, Floats
 FEWEST_ITERATIONS = 10
 """The last rank of a single exchange says nothing about the next."""
 FEWEST_RANKS = 3
-"""Of two, one is always last."""
+"""Fewest ranks: one of two is always last."""
 LATE = 0.8
 """Share of the exchanges to which it arrives last; among equals that is a matter of chance."""
 WAITED = 0.05

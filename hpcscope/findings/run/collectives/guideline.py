@@ -34,7 +34,7 @@ class GuidelineComparison:
 
     @property
     def bound_of_launches_s(self) -> Floats:
-        """The same for each launch; the launches of a sum are added in their order."""
+        """Bound for each launch; the launches of a sum are added in their order."""
         right: Floats = self.times * np.array(self.right.launch_medians, dtype=np.float64)
         if self.then is None:
             return right

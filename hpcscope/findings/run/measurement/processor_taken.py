@@ -23,7 +23,7 @@ SMALLEST_STOLEN_S = 0.02
 TOLERATED = 0.2
 """Share of the visits that may be disturbed: Scope's own supervisor takes its turns, too."""
 TOLERATED_IN_A_STATE = 0.05
-"""The same where the disturbed visits are those in a slow state of the machine."""
+"""What is tolerated where the disturbed visits are those in a slow state of the machine."""
 MOSTLY = 3.0
 """Visits in a slow state that are disturbed so many times as often as the others explain the state."""
 

@@ -13,7 +13,7 @@ from hpcscope.samples.samples import SamplesKey
 TIMER = "node.timer"
 """It times the clock itself."""
 LARGEST_SHARE = 0.05
-"""Of a repetition that may be due to the resolution or overhead of the clock."""
+"""Fraction of a repetition that may be due to the resolution or overhead of the clock."""
 
 
 def find(run: Run) -> list[Finding]:

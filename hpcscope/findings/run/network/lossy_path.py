@@ -10,7 +10,7 @@ from hpcscope.statistics.summary import Summary
 
 LOADED, RATE = "retransmitted_share", "bandwidth_bytes_per_s"
 IDLE = "lost_share"
-"""Of packets that nothing else accompanies."""
+"""Metric for the loss of packets that nothing else accompanies."""
 AT_LEAST_LOADED = 0.02
 """Share of packets; a queue that a stream fills now and then loses less."""
 AT_LEAST_IDLE = 0.001

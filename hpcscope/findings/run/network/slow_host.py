@@ -32,7 +32,7 @@ FEWEST_FAST = 1 / 3
 CLEAR = 5.0
 """Slow launches are counted if their excess is so many times the scatter of launches."""
 CELLS = 1024
-"""Of the grid on which sums of excesses are counted."""
+"""Cells of the grid on which sums of excesses are counted."""
 CAUSE = "hosts slower than their peers"
 
 

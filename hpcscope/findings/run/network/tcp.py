@@ -21,7 +21,7 @@ FIRST_WINDOW = 10
 """Segments that a connection may send before the first acknowledgement (RFC 6928)."""
 SMALLEST_EXCESS = 0.25
 ROUND_TRIPS = 0.5
-"""Of a round trip: what a request waits at least where an acknowledgement holds it up."""
+"""Least wait of a request, in round trips, where an acknowledgement holds it up."""
 
 
 def find(run: Run) -> list[Finding]:

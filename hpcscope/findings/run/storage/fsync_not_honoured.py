@@ -11,7 +11,7 @@ from hpcscope.statistics.ratio import ratio
 
 SYNC = "sync_s"
 FREE = 0.9
-"""Of the rate without a flush: what reaches more of it with one was not flushed."""
+"""Fraction of the rate without a flush: what reaches more of it with a flush was not flushed."""
 SHARE_OF_TIME = 0.01
 """A flush that takes a smaller share of the time has written nothing."""
 

@@ -14,7 +14,7 @@ from hpcscope.samples.samples import CaseSamples, Floats
 from hpcscope.statistics.summary import Summary
 
 FACTOR = 2.0
-"""Of the typical process's time: what takes longer is slow."""
+"""Multiple of the typical process's time: what takes longer is slow."""
 FEWEST_RANKS, FEWEST_LAUNCHES = 4, 3
 MOST_SLOW = 0.5
 """Share of the processes that may be slow; with more of them the others are fast."""
@@ -28,7 +28,7 @@ class UnevenClients:
     factors: Floats
     """Each process's time over that of the typical one, shape (launches, ranks)."""
     hosts: list[str]
-    """Of each rank."""
+    """Host of each rank."""
 
     @property
     def slow_hosts(self) -> list[str]:

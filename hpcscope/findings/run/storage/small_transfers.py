@@ -14,7 +14,7 @@ from hpcscope.statistics.summary import Summary
 PARAMETER = "transfer_bytes"
 AT_LEAST = 0.5
 NEARLY = 0.9
-"""Of the best bandwidth: the smallest transfers that reach it are large enough."""
+"""Fraction of the best bandwidth: the smallest transfers that reach it are large enough."""
 
 
 def find(run: Run) -> list[Finding]:

@@ -24,7 +24,7 @@ class UnevenLaunches:
 
     summary: Summary
     medians_s: list[float]
-    """Of each launch: the slowest rank's time, the median over the repetitions."""
+    """Time of the slowest rank in each launch: the median over the repetitions."""
     factor: float
     """By which all repetitions of the slowest launch exceed all of the fastest, at the least."""
 

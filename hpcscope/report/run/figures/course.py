@@ -18,7 +18,7 @@ MOST_LAUNCHES = 80
 """Whose begins are drawn; more would hide the points."""
 TICKS = (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 LOWEST, HIGHEST = 0.5, 10.0
-"""Of the frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
+"""Frame, unless states are farther apart; a sentinel that waits for its processor may take any time."""
 
 Point = tuple[float, float]
 """Seconds since the begin of the run, and how many times as long as typical."""

@@ -14,7 +14,7 @@ from hpcscope.report.run.figures.heat import cells
 from hpcscope.report.wording import count, sentence
 
 _ROWS = 400
-"""Of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""
+"""Rows of the map of hosts: a page of 10,000 hosts has some hundred kilobytes for each size."""
 _WIDTH = 64
 """Hosts in a row where nobody knows their switches."""
 _NAMED = 5
