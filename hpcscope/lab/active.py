@@ -51,7 +51,7 @@ class Fault(Strict):
     where: str
     """A host, or a trunk such as `giza-router`."""
     kind: str
-    """Kind of a link's fault: slow, dead, queue or an impairment; slow-host, stopped, dead-server, full-disk, slow-disk."""
+    """Kind of fault: slow, dead, queue, an impairment; or slow-host, stopped, full-disk, ... of a host."""
     value: float = 0.0
     """Mbit/s, bytes, milliseconds, a share of frames, a share of time, or MB/s of a disk."""
     direction: Literal["both", "in", "out"] = "both"

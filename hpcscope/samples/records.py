@@ -209,7 +209,7 @@ class Series(Strict):
     """Per repetition over all ranks, where some ranks are not kept."""
     extremes: Extremes | None = None
     medians_s: list[Repetition] | None = None
-    """Median of every rank after the warm-up, where pairs were measured on more ranks than keep all their times."""
+    """Median of every rank after the warm-up, for pairs on more ranks than keep all their times."""
 
 
 class RankState(Strict):

@@ -72,7 +72,7 @@ class Times:
     observed_maximum: dict[str, Floats] = field(default_factory=dict)
     """Each over all ranks, where some are not kept; shape (repetitions,)."""
     medians_s: Floats | None = None
-    """Median of every rank over the repetitions after the warm-up; shape (ranks,). Only for pairs on many ranks."""
+    """Median of every rank after the warm-up; shape (ranks,). Only for pairs on many ranks."""
 
     def largest_observed(self, name: str) -> Floats | None:
         """Return a quantity's largest value over all ranks, shape (repetitions,); None where there is none."""

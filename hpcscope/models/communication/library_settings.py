@@ -16,7 +16,7 @@ MOST_NAMES = 5
 
 _COLLECTIVE = re.compile(r"MPI_(barrier|bcast|all\w+|reduce\w*|gatherv?|scatterv?|scan|exscan)", re.IGNORECASE)
 _ALL_BLOCKS = ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block")
-"""Collectives in which libraries compare the blocks of all processes with limits (MPICH 4, src/mpi/coll/*_allcomm)."""
+"""Collectives in which libraries compare all blocks with limits (MPICH 4, src/mpi/coll/*_allcomm)."""
 _WAYS = {
     "memory": re.compile(r"_(sm|vader|shm|posix|ipc|cma|xpmem|nemesis)_", re.IGNORECASE),
     "tcp": re.compile(r"_(tcp|ofi)_", re.IGNORECASE),

@@ -52,7 +52,7 @@ class Attribute(Strict):
     between: list[list[float | None]] = []
     """Median time between two groups over that of all pairs, where there are few groups; None where no pair."""
     chance: float
-    """Probability that two pairs or more joined two groups of the usual size, so that a slow path between them is found."""
+    """Probability that two pairs or more joined two groups of the usual size and find a slow path."""
 
 
 class RandomPairs(Strict):

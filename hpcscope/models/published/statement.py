@@ -41,7 +41,7 @@ class StatementReading(Strict):
     benchmark: str = ""
     metric: str = ""
     parameters: dict[str, Value | list[Value]] = {}
-    """Parameters of the case; from a list, the first value that was run: the published one, then its counterpart here."""
+    """Parameters of the case; from a list, the first value that was run: the published one, then ours."""
     ranks: int = 0
     """0: any number; of a campaign the largest."""
     fewer_ranks: bool = False
