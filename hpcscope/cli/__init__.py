@@ -220,8 +220,10 @@ def dispatch(name: str, arguments: list[str]) -> int:
     # Notices of the engine, such as "compiling ...", go to the standard error as they are.
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("hpcscope").setLevel(logging.INFO)
+    whole = "--help-all" in arguments[:2]  # further on it may be an argument of the user's own program
+    words = [*arguments[: arguments.index("--help-all")], "--help"] if whole else arguments
     try:
-        parser(name)(arguments or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True)
+        parser(name)(words or BARE.get(name, []), prog_name=f"scope {name}", standalone_mode=True, obj=whole)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
     except ScopeError as problem:
